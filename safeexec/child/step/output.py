@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from safeexec.linux.libc import libc, syscall
+from safeexec.linux.libc import Call, libc, make, prepared
 from safeexec.protocol.printed import EMPTY_BYTES, EVERYWHERE, FILE_BYTES, PYTHON_BYTES, RAW_BYTES, mark
 
 _MAP_FIXED = 0x10
@@ -31,28 +31,32 @@ _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 
 
 def _memory(size: int) -> tuple[mmap.mmap, int]:
-    """A mapping that `_put_behind` gives a file, and its address. Private: until then it is the zygote's."""
+    """A mapping that `_putting_behind` gives a file, and its address. Private: until then it is the zygote's."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
-def _put_behind(address: int, size: int, offset: int) -> None:
-    """Let the mapping at `address` show the file behind descriptor 1. Raises OSError."""
+def _putting_behind(address: int, size: int, offset: int) -> Call:
+    """The call that lets the mapping at `address` show the file behind descriptor 1."""
     flags = mmap.MAP_SHARED | _MAP_FIXED
-    syscall("mmap", address, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, 1, offset)
+    return prepared("mmap", address, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, 1, offset)
 
 
 class Log:
     """Where the text of standard output goes: into the mapping, past its end or after a fork to descriptor 1."""
 
-    __slots__ = ("_file", "_map", "_mapped_at", "_raw", "_second", "_second_at", "memory", "put", "watched")
+    __slots__ = ("_attaching", "_file", "_map", "_raw", "_second", "memory", "put", "watched")
 
     def __init__(self) -> None:
         self._raw = 0
         self._file: tuple[int, int] | None = None
         """The file in the mappings, while there is one."""
-        self._map, self._mapped_at = _memory(PYTHON_BYTES)
-        self._second, self._second_at = _memory(RAW_BYTES)
+        self._map, mapped_at = _memory(PYTHON_BYTES)
+        self._second, second_at = _memory(RAW_BYTES)
+        self._attaching = (
+            _putting_behind(second_at, RAW_BYTES, PYTHON_BYTES),
+            _putting_behind(mapped_at, PYTHON_BYTES, 0),
+        )
         self.direct()
 
     def attach(self) -> None:
@@ -61,8 +65,7 @@ class Log:
         try:
             info = os.fstat(1)
             if info.st_size >= FILE_BYTES:
-                _put_behind(self._second_at, RAW_BYTES, PYTHON_BYTES)
-                _put_behind(self._mapped_at, PYTHON_BYTES, 0)
+                make(self._attaching)
                 self._file = (info.st_dev, info.st_ino)
         except OSError:
             pass
