@@ -68,6 +68,14 @@ def test_without_determinism_sessions_differ() -> None:
     assert first != second
 
 
+@pytest.mark.modules("numpy")
+def test_each_session_begins_with_numbers_of_its_own() -> None:
+    """Those that a child inherits from its zygote are made anew, one generator after the other."""
+    first = "import random, numpy as np\nprint(random.random(), np.random.rand(), np.random.randn())"
+    printed = outputs(Policy.load("data-analysis"), first, first, first)
+    assert [len(set(numbers)) for numbers in zip(*map(str.split, printed), strict=True)] == [3, 3, 3]
+
+
 def test_the_seed_is_that_of_ordinary_python() -> None:
     """A program that would call `random.seed(7)` gets the same numbers without the call."""
     (printed,) = outputs(deterministic("calculator"), "import random; print(random.random())")
