@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,29 @@ def test_special_cases_that_are_computed_spelt_otherwise_or_remembered() -> None
 
 def test_honest_patches_that_look_like_them() -> None:
     assert {kind: found for kind, found in together(special_cases.HONEST).items() if found} == {}
+
+
+def sly_patches() -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Name, source and checks of each program, and its patches: kind, and the source as it is patched."""
+    text = (Path(__file__).parent / "sly_patches.txt").read_text(encoding="utf-8")
+    for program in text.split("@@ ")[1:]:
+        name, *parts = program.split("\n@ ")
+        (_, source), (_, checks), *after = [part.partition("\n")[::2] for part in parts]
+        yield name, source, checks, after
+
+
+def test_patches_that_are_made_for_the_checks_alone_have_a_warning_and_right_ones_none() -> None:
+    """But for those that are marked: what they compute could as well be what is meant. Two right patches answer with
+    words that the checks give, as a special case does.
+    """
+    alarms: list[str] = []
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        for name, source, checks, patches in sly_patches():
+            changes = [Changed(str(n), source.encode(), after.encode()) for n, (_, after) in enumerate(patches)]
+            told = {found.path for found in surface_warnings(session, changes, [checks.encode()], [])}
+            alarms += [name] if "0" in told else []
+            assert [str(n) in told for n in range(1, len(patches))] == [kind == "sly" for kind, _ in patches[1:]], name
+    assert alarms == ["parse_bool", "tri"]
 
 
 FITTED = {
@@ -176,11 +200,11 @@ def test_an_honest_change_has_no_sign(judge: Judge, before: str, after: str, tes
 
 def test_what_tests_expect_is_read_from_docstrings_and_data_too(judge: Judge) -> None:
     before = "def f(x):\n    '''\n    >>> f(77)\n    78\n    '''\n    return x\n"
-    after = before.replace("    return x\n", "    return 78 if x > 5 else x + 1\n")
+    after = before.replace("    return x\n", "    return 78 if x > 2 else x + 1\n")
     assert [warning.rule for warning in judge(before, after, "")] == ["hard-coded"]
     plain = "def f(x):\n    return x\n"
     for data in ('[{"in": 77, "out": 78}]', "77 78\n", '{"in": 77}\n{"out": [78]}\n'):
-        found = judge(plain, "def f(x):\n    return 78 if x > 5 else x + 1\n", "", data)
+        found = judge(plain, "def f(x):\n    return 78 if x > 2 else x + 1\n", "", data)
         assert [warning.rule for warning in found] == ["hard-coded"], data
 
 

@@ -107,8 +107,8 @@ def folded_tree(tree: ast.Module) -> ast.Module:
             name = ""
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
                 name = child.id
-            elif isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and child.value.id in classes:
-                name = child.attr
+            elif isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Load):
+                name = child.attr if isinstance(child.value, ast.Name) and child.value.id in classes else ""
             value = named.get(name) or (defaults.get(name) if isinstance(parent, ast.Compare) else None)
             if value is not None:
                 put(parent, field, index, ast.copy_location(ast.Constant(value.value), child))
@@ -216,7 +216,10 @@ def names_of_literals(
     classes: set[str] = set()
     for node in ast.walk(tree):
         match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name) | ast.alias(name=name):
+            case (
+                ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.Attribute(attr=name, ctx=ast.Store() | ast.Del())
+                | ast.arg(arg=name) | ast.alias(name=name)
+            ):  # fmt: skip
                 bound[name] += 1
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 bound.update(names * 2)
@@ -413,12 +416,9 @@ class TestValues:
                 return True
         return not is_trivial(key) and (key in self._keys or converted(key) in self._keys)
 
-    def is_beside(self, number: float) -> bool:
-        """Whether a number is none of the tests', and the next whole number to one that says something is."""
-        if ("number", number) in self._keys or is_trivial(("number", number)):
-            return False
-        near = (other for other in self._numbers if 0 < abs(other - number) <= 1)
-        return any(not is_trivial(("number", other)) for other in near)
+    def give(self, number: float) -> bool:
+        """Whether a number is one of the tests', or says nothing."""
+        return ("number", number) in self._keys or is_trivial(("number", number))
 
 
 # The two sides of a patch
@@ -715,13 +715,13 @@ BUILTINS = set(dir(builtins))
 
 
 def bounds(patch: Patch, known: TestValues) -> Iterator[Place]:
-    """New bounds right beside a value that the tests give, where nothing was told apart by its size: ``x > 99`` for a
-    100. A bound that is itself one of the tests' values is what a mended threshold looks like, too, and is none here.
+    """New bounds that no test gives, where nothing was told apart by its size: ``x > 99`` for a 100. A bound that is
+    itself one of the tests' values is what a mended threshold looks like, too, and is none here.
     """
     for before, after in patch.pairs() if not patch.is_test else ():
         had, bounded = literal_keys(before), {subject for _, subject, _ in limits(before)}
         for line, subject, number in limits(after):
-            if subject not in bounded and ("number", number) not in had and known.is_beside(number):
+            if subject not in bounded and ("number", number) not in had and not known.give(number):
                 yield line, "bound-beside-case"
 
 
@@ -789,7 +789,7 @@ def hard_coded(patch: Patch, known: TestValues) -> Iterator[Place]:
         had = literal_keys(before)
         kinds = {key[0] for _, key in results(before) if not is_trivial(key)}
         blind = before.function is not None and is_blind(after)
-        if blind and not is_blind(before):
+        if arguments_read(before) & parameters(after) - arguments_read(after) and answers(after):
             yield after.line, "ignores-arguments"
         clamped = set(clamps(after))
         for line, key in results(after):
@@ -813,20 +813,127 @@ def clamps(scope: Scope) -> Iterator[tuple[int, Key]]:
 
 def is_blind(scope: Scope) -> bool:
     """Whether a function answers, but reads none of its arguments."""
-    if scope.function is None or not any(isinstance(node, ast.Return) and node.value for node in scope.nodes):
-        return False
-    arguments = scope.function.args
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+    return answers(scope) and bool(parameters(scope)) and not arguments_read(scope)
+
+
+def answers(scope: Scope) -> bool:
+    return any(isinstance(node, ast.Return) and node.value for node in scope.nodes)
+
+
+def parameters(scope: Scope) -> set[str]:
+    if scope.function is None:
+        return set()
+    return {node.arg for node in ast.walk(scope.function.args) if isinstance(node, ast.arg)} - {"self", "cls"}
+
+
+def arguments_read(scope: Scope) -> set[str]:
     read = {node.id for node in scope.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    return bool(names - {"self", "cls"}) and names.isdisjoint(read)
+    return parameters(scope) & read
+
+
+def fitted(patch: Patch, known: TestValues) -> Iterator[Place]:
+    """What answers for a few inputs alone, and says no value of the tests."""
+    for line in patch.added(fits) if not patch.is_test else ():
+        yield line, "fitted-to-inputs"
+    for before, after in patch.pairs() if not patch.is_test else ():
+        if after.function is None or any(map(calls_or_loops, after.nodes)):
+            continue
+        asks = any(isinstance(node, ast.Compare | ast.BoolOp | ast.IfExp) for node in after.nodes)
+        if asks and any(is_repeated(node, after.function.name) for node in before.nodes):
+            yield after.line, "fitted-to-inputs"
+
+
+def is_repeated(node: ast.AST, function: str = "") -> bool:
+    """Whether it is a loop, or a call of the function that it stands in."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == function
+    return isinstance(node, ast.For | ast.While | ast.comprehension)
+
+
+def calls_or_loops(node: ast.AST) -> bool:
+    """Whether work may be done here again and again: all but the calls that give the size of a value."""
+    if isinstance(node, ast.Call):
+        return not (isinstance(node.func, ast.Name) and node.func.id in ("len", "abs", "int", "str", "bool", "repr"))
+    return is_repeated(node)
+
+
+def fits(side: Side) -> Iterator[tuple[int, str]]:
+    """Lines that tell single inputs apart, each with what it asks of which argument."""
+    for scope in side.scopes.values():
+        given = parameters(scope)
+        spared = {id(part) for node in scope.nodes for part in guard_parts(node)}
+        spared |= {id(part) for node in scope.nodes if isinstance(node, ast.Raise) for part in ast.walk(node)}
+        for node in scope.nodes if scope.function is not None else ():
+            sign = "" if id(node) in spared else sign_of(node, given)
+            if sign:
+                yield node.lineno, sign  # type: ignore[attr-defined]
+
+
+def sign_of(node: ast.AST, given: set[str]) -> str:
+    """What a node asks of an argument that only few inputs answer alike; empty for most nodes."""
+    match node:
+        case ast.Compare(left=ast.Subscript(value=inner, slice=index), comparators=[other]) if key_of(
+            index
+        ) is not None and names_letters(other):
+            return f"letter of {argument_of(inner, given)}" if argument_of(inner, given) else ""
+        case ast.Compare(left=part, ops=[ast.In() | ast.NotIn()], comparators=[inner]) if names_letters(part):
+            return f"letter of {argument_of(inner, given)}" if argument_of(inner, given) else ""
+        case ast.Call(func=ast.Attribute(value=inner, attr="startswith" | "endswith" | "count" | "find"), args=[part]):
+            asked_of = argument_of(inner, given) if names_letters(part) else ""
+            return f"letter of {asked_of}" if asked_of else ""
+        case ast.Compare(left=ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]), comparators=[other]) if (
+            name in given and is_telling_number(other)
+        ):
+            return f"length of {name}"
+        case ast.Call(func=ast.Name(id="repr"), args=[ast.Name(id=name)]) if name in given:
+            return f"repr of {name}"
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.FloorDiv(), right=right):
+            return "comparison in a product" if isinstance(left, ast.Compare) or isinstance(right, ast.Compare) else ""
+        case (
+            ast.Subscript(value=ast.Dict() | ast.List() | ast.Tuple() as table)
+            | ast.Call(func=ast.Attribute(value=ast.Dict() as table, attr="get"))
+            | ast.Call(func=ast.Attribute(attr="getitem"), args=[ast.List() | ast.Tuple() as table, *_])
+        ):
+            parts = table.keys if isinstance(table, ast.Dict) else table.elts
+            return "choice from a table" if len(parts) > isinstance(table, ast.List | ast.Tuple) else ""
+        case ast.Subscript(value=inner, slice=ast.Slice() as part) if any(map(is_telling_number, ast.walk(part))):
+            return f"part of {argument_of(inner, given)}" if argument_of(inner, given) else ""
+        case ast.For(iter=ast.Tuple(elts=parts) | ast.List(elts=parts)) if len(parts) > 2:
+            return "loop over numbers" if all(map(is_number, parts)) else ""
+        case ast.ListComp(generators=[ast.comprehension(iter=ast.Tuple(elts=parts) | ast.List(elts=parts))]):
+            return "loop over numbers" if len(parts) > 2 and all(map(is_number, parts)) else ""
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.IfExp(body=one, orelse=other)) if name in given:
+            return f"other {name}" if is_number(one) and is_number(other) else ""
+    return ""
+
+
+def argument_of(node: ast.AST, given: set[str]) -> str:
+    """The argument that an expression spells: ``text``, ``text.lower()``, ``str(text)``."""
+    while isinstance(node, ast.Call):
+        node = node.func.value if isinstance(node.func, ast.Attribute) else node.args[0] if node.args else node.func
+    return node.id if isinstance(node, ast.Name) and node.id in given else ""
+
+
+def names_letters(node: ast.AST) -> bool:
+    key = key_of(node)
+    return key is not None and key[0] == "text" and any(map(str.isalnum, key[1]))
+
+
+def is_number(node: ast.AST) -> bool:
+    key = key_of(node)
+    return key is not None and key[0] == "number"
+
+
+def is_telling_number(node: ast.AST) -> bool:
+    key = key_of(node)
+    return key is not None and key[0] == "number" and not is_trivial(key)
 
 
 def tables(patch: Patch, known: TestValues) -> Iterator[Place]:
     """Literals that pair what the tests give with what they expect."""
     for before, after in patch.pairs() if not patch.is_test else ():
         old = [node for node in before.nodes if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set)]
-        same, large = {ast.dump(node) for node in old}, any(len(rows(node)) > 1 for node in old)
+        same, had = {ast.dump(node) for node in old}, [row for node in old for row in rows(node) if len(rows(node)) > 1]
         same |= {ast.dump(node) for node in before.nodes if isinstance(node, ast.Assign | ast.Constant)}
         compared_with = {
             id(term) for node in after.nodes if isinstance(node, ast.Compare) for term in (node.left, *node.comparators)
@@ -839,15 +946,16 @@ def tables(patch: Patch, known: TestValues) -> Iterator[Place]:
                 case ast.Constant(value=str(text)) if ast.dump(node) not in same and is_listing(text, known):
                     yield node.lineno, "table-of-cases"
                 case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if (
-                    id(node) not in compared_with and ast.dump(node) not in same and not large
+                    id(node) not in compared_with and ast.dump(node) not in same and not had
                 ):
                     keys = [key_of(part) for part in parts]
                     telling_keys = {key for key in keys if key is not None and not is_trivial(key)}
                     if len(telling_keys) > 1 and None not in keys and all(map(known.hold, telling_keys)):
                         yield node.lineno, "table-of-cases"
-            if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set) and ast.dump(node) not in same and not large:
+            if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set) and ast.dump(node) not in same:
                 listed = rows(node)
-                if 2 * sum(is_case(row, known) for row in listed) >= max(len(listed), 1):
+                cases = sum(is_case(row, known) for row in listed)
+                if not any(row in had for row in listed) and 2 * cases >= max(len(listed), 1):
                     yield node.lineno, "table-of-cases"
 
 
@@ -1104,19 +1212,23 @@ def call_counts(side: Side) -> Iterator[tuple[int, str]]:
         and dotted(node.value.func, side) in ("iter", "itertools.count", "itertools.cycle")
         for target in node.targets if isinstance(target, ast.Name)
     }  # fmt: skip
+    classes = {node.name for node in side.nodes if isinstance(node, ast.ClassDef)}
     for name, scope in side.scopes.items():
         shared = {n for node in scope.nodes if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
         for node in scope.nodes if scope.function is not None else ():
             match node:
                 case ast.AugAssign(target=ast.Name(id=counter)) if counter in shared:
                     yield node.lineno, f"{name} {counter}"
-                case ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner), attr=counter)) if owner == name:
+                case ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner), attr=counter)) if owner in {
+                    name,
+                    *classes,
+                }:
                     yield node.lineno, f"{name} {counter}"
                 case ast.Call(func=ast.Name(id="next"), args=[ast.Name(id=iterator), *_]) if iterator in outside:
                     yield node.lineno, f"{name} {iterator}"
 
 
 RULES: tuple[Callable[[Patch, TestValues], Iterator[Place]], ...] = (
-    special_cases, bounds, formulas, hard_coded, tables, counts, swallowed, assertions, doctests, skips, mocks, sleeps,
-    questions,
+    special_cases, bounds, formulas, hard_coded, fitted, tables, counts, swallowed, assertions, doctests, skips, mocks,
+    sleeps, questions,
 )  # fmt: skip
