@@ -6,8 +6,9 @@ Two searches take turns. The grammar joins every route from a text to an attribu
 and every carrier of objects, and every form of binding with every name of the interpreter's own. The walk starts at
 what the facades of a profile give, follows each attribute that the guards allow, and calls what can be called with
 harmless arguments, two calls deep. Where a library reads a name in a module of its own, each name is tried that its
-facade does not have. Each ends with an oracle: a real module, a frame, a code object or the builtins
-in a variable of the program is a way out, and is printed with the program that has it.
+facade does not have. What takes a function of the program is given one that looks at what it is called with. Each ends
+with an oracle: a real module, a frame, a code object or the builtins in a variable of the program is a way out, and is
+printed with the program that has it.
 """
 
 from __future__ import annotations
@@ -256,7 +257,9 @@ BINDINGS = (
 )  # fmt: skip
 
 WALK = """
-import collections
+import collections, itertools
+try: import inspect
+except ImportError: pass
 _seen = set()
 _keep = []
 def _walk(x, path, depth, calls):
@@ -287,9 +290,31 @@ def _walk(x, path, depth, calls):
                     _look(made, path + "." + name + "()")
                     wait(made, path + "." + name + repr(arguments), min(depth, 2), calls - 1)
                     break
+_given = []
+def _callback(*arguments, **options):
+    _given.extend((*arguments, *options.values()))
+    return arguments[0] if arguments else 1
+def _call_back(of, path, firsts):
+    for name in sorted(set(dir(of)) - _SKIP):
+        try:
+            function = getattr(of, name)
+            parameters = list(inspect.signature(function).parameters.values())
+        except BaseException:
+            continue
+        parameters = [item for item in parameters if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
+        asked = [item for item in parameters if item.default is item.empty and item.kind is not item.KEYWORD_ONLY]
+        for item, given, first in itertools.product(parameters, (_callback, (_callback,), {"x": _callback}), firsts):
+            try:
+                function(*[given if one is item else first for one in asked],
+                         **({} if item in asked else {item.name: given}))
+            except BaseException:
+                pass
+            for value in _given:
+                _look(value, f"{path}.{name}({item.name}=)")
+            _given.clear()
 NoneType = type(None)
 _SKIP = {"exit", "quit", "input", "breakpoint", "sleep", "show", "pause", "run_forever", "wait", "acquire", "join",
-         "get", "main", "serve_forever", "abort", "kill"}
+         "get", "main", "serve_forever", "abort", "kill", "run", "rmtree"}
 _id = object.__hash__
 def id_of(x):
     try:
@@ -376,6 +401,14 @@ def walk(session: Session, module: str, *, depth: int, calls: int, limit: int, t
     return [f"{module}: {path}" for path in ways_out(result.stdout)]
 
 
+def call_back(session: Session, module: str, *, timeout: float) -> list[str]:
+    """What the functions of this module's facade give to a callback of the program, where that is outside."""
+    if not session.run(f"import {module} as _start").ok:
+        return []
+    result = session.run(f"_call_back(_start, {module!r}, ['x', 1.0, [1.0, 2.0]])", timeout=timeout)
+    return [f"{module}: {path}" for path in ways_out(result.stdout)]
+
+
 def prepare(session: Session) -> None:
     """Give the session the oracle and the walk."""
     session.run(ORACLE).check()
@@ -426,6 +459,7 @@ def _search(profile: str, seed: int, until: float) -> list[str]:
         for module in modules:
             if monotonic() < half:
                 out += walk(session, module, depth=3, calls=2, limit=20_000, timeout=30.0)
+                out += call_back(session, module, timeout=30.0)
                 if not session.run("_seen").ok:
                     prepare(session)
         asked = list(readings(profile))

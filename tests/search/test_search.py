@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from safeexec import Sandbox, Session
-from tests.search.search import bindings, prepare, programs, readings, run_programs, walk, ways_out
+from tests.search.search import bindings, call_back, prepare, programs, readings, run_programs, walk, ways_out
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,16 @@ def test_what_a_library_reads_in_its_own_modules_leads_nowhere(session: Session)
 def test_no_form_of_binding_takes_a_name_of_the_interpreter(session: Session) -> None:
     for source in bindings():
         assert session.run(source, timeout=30.0).outcome == "rejected", source
+
+
+def test_what_a_callback_is_given_is_looked_at(session: Session) -> None:
+    source = "class Gives:\n    def over(self, text, by): by[0]({'__import__': 1})\n_call_back(Gives(), 'it', ['x'])"
+    assert ways_out(session.run(source).check().stdout) == ["it.over(by=)"]
+
+
+@pytest.mark.parametrize("module", ["json", "functools", "re", "contextlib"])
+def test_callbacks_are_given_nothing_that_is_outside(session: Session, module: str) -> None:
+    assert call_back(session, module, timeout=10.0) == []
 
 
 @pytest.mark.parametrize("module", ["json", "functools", "enum", "asyncio", "collections"])

@@ -48,6 +48,8 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     _put("mpmath.identification", lambda: {"eval": text.evaluate})
     for module in ("sympy.parsing.sympy_parser", "sympy.parsing.ast_parser"):
         _put(module, lambda: {"eval": text.evaluate, "compile": _unparsed, "exec": text.import_names})
+    # Its namespace, which transformations of the program are given, is made of the builtins.
+    _put("sympy.parsing.sympy_parser", lambda: {"builtins": text.builtins})
     _put("sympy.plotting.experimental_lambdify", lambda: {"exec": text.run})
     _put("scipy.stats._distn_infrastructure", lambda: {"exec": text.run})
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
@@ -216,6 +218,7 @@ class _Text:
         def evaluated(source: str, namespace: dict[str, Any], local: dict[str, Any] | None = None) -> Any:
             return evaluate(source, namespace_for(namespace), local)
 
+        self.builtins = shown
         self.trusted: frozenset[str] = frozenset()
         self.run = run
         self.import_names = import_names

@@ -756,6 +756,14 @@ DICTS_OF_OTHERS = [
         "data-analysis",
     ),
     Way(
+        "sympy: the builtins that a transformation is given",
+        "KeyError: '__import__'",
+        "import sympy\ngot = []\ndef keep(tokens, local, space):\n    got.append(space)\n    return tokens\n"
+        "try: sympy.parse_expr('1', transformations=(keep,))\nexcept Exception: pass\n"
+        "print(got[0]['getattr'] is getattr, got[0]['__import__']('os'))",
+        "mathematics",
+    ),
+    Way(
         "sympy: the names of a lambdified function",
         "is not defined",
         "import sympy\nx = sympy.Symbol('x')\n"
