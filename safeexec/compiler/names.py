@@ -59,7 +59,7 @@ _CODE = (
 )
 _OTHER = (
     "func_code func_globals func_closure func_defaults im_func im_self im_class "  # spelled like this by old tutorials
-    "cell_contents ctypes _ctypes _getframe _current_frames _current_exceptions _getframemodulename "
+    "cell_contents ctypes _ctypes cffi _getframe _current_frames _current_exceptions _getframemodulename "
     "_import_from_c _import_from_c_capsule _import_from_c_device _import_from_c_device_capsule "  # pyarrow: addresses
     "_export_to_c _export_to_c_device"
 )

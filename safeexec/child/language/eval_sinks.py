@@ -14,8 +14,8 @@ import re
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import CodeType, FrameType, ModuleType, SimpleNamespace
-from typing import Any
+from types import BuiltinFunctionType, CodeType, FrameType, ModuleType, SimpleNamespace
+from typing import Any, NoReturn
 
 from safeexec.child.language.builtins import (
     code_of,
@@ -25,6 +25,7 @@ from safeexec.child.language.builtins import (
     text_guards,
     without_own,
 )
+from safeexec.child.language.native import builtin
 from safeexec.child.language.on_import import after_import
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
@@ -49,7 +50,7 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     for module in ("sympy.parsing.sympy_parser", "sympy.parsing.ast_parser"):
         _put(module, lambda: {"eval": text.evaluate, "compile": _unparsed, "exec": text.import_names})
     # Its namespace, which transformations of the program are given, is made of the builtins.
-    _put("sympy.parsing.sympy_parser", lambda: {"builtins": text.builtins})
+    _put("sympy.parsing.sympy_parser", lambda: {"builtins": _builtins(table)})
     _put("sympy.plotting.experimental_lambdify", lambda: {"exec": text.run})
     _put("scipy.stats._distn_infrastructure", lambda: {"exec": text.run})
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
@@ -118,6 +119,19 @@ class _NoStack:
     @staticmethod
     def stack() -> list[Any]:
         return []
+
+
+def _builtins(table: dict[str, Any]) -> SimpleNamespace:
+    """The guest's builtins as a module. A function that it has not is there by its name, and refuses to be called."""
+
+    def refused(name: str) -> Any:
+        def refuse(*_: object, **__: object) -> NoReturn:
+            raise NameError(f"builtin {name!r} is refused", name=name)
+
+        return builtin(refuse, name)
+
+    functions = {name: refused(name) for name, value in _REAL.items() if type(value) is BuiltinFunctionType}
+    return SimpleNamespace(**functions | {name: value for name, value in table.items() if name[:1] != "_"})
 
 
 def _unparsed(node: ast.AST, *_: object) -> str:
@@ -218,7 +232,6 @@ class _Text:
         def evaluated(source: str, namespace: dict[str, Any], local: dict[str, Any] | None = None) -> Any:
             return evaluate(source, namespace_for(namespace), local)
 
-        self.builtins = shown
         self.trusted: frozenset[str] = frozenset()
         self.run = run
         self.import_names = import_names

@@ -757,7 +757,7 @@ DICTS_OF_OTHERS = [
     ),
     Way(
         "sympy: the builtins that a transformation is given",
-        "KeyError: '__import__'",
+        "NameError: builtin '__import__' is refused",
         "import sympy\ngot = []\ndef keep(tokens, local, space):\n    got.append(space)\n    return tokens\n"
         "try: sympy.parse_expr('1', transformations=(keep,))\nexcept Exception: pass\n"
         "print(got[0]['getattr'] is getattr, got[0]['__import__']('os'))",
