@@ -69,7 +69,7 @@ def test_a_killed_step_leads_nowhere() -> None:
 
 
 def test_a_named_state_is_found_again_with_what_the_host_had_set() -> None:
-    value = f.Value(text="5")
+    value = f.f.Value(text="5")
     rows = record(
         *step(1, "a"),
         f.Set(step=1, now=1, name="k", value=value),
@@ -100,6 +100,44 @@ def test_records_in_an_order_that_no_host_writes() -> None:
     assert all(-1 <= node.parent < row for row, node in enumerate(rows))
 
 
+def test_each_kind_of_record_has_its_row() -> None:
+    rows = record(
+        f.FromTemplate(name="warm", now=0),
+        f.Installed(step=1, name="shop", modules=[("shop", "x = 1")]),
+        f.Called(step=1, call=1, tool="price", arguments=f.Value(text="'tea'")),
+        f.Answered(step=1, call=1, outcome="error", error_type="KeyError", error="tea"),
+        f.Ended(step=1, now=1, outcome="ok", displays=[f.DisplayText({"image/png": "no base64"})]),
+        f.Called(step=1, call=2, tool="price", arguments=f.Value()),
+        f.Effect(step=1, call=1, tool="send", became="failed", message="nobody is there"),
+        f.StateSaved(step=1, now=1, failed={"lock": "it cannot be pickled"}),
+        f.Deleted(step=1, now=1, name="x"),
+        f.Command(step=1, now=1, argv=["make", "all"], status=2, stderr="no rule"),
+        f.Command(step=1, now=1, argv=["make"], problem="there is no make"),
+        f.RolledBack(step=1, now=1, name="gone", problem="there is no such checkpoint"),
+        f.Branched(step=1, now=1, problem="too many"),
+        f.Dropped(step=1, now=1, name="warm"),
+        f.Opened(session=2),
+        f.Stop(reason="full"),
+    )
+    assert [(node.kind, node.title, node.outcome, node.text) for node in rows[1:]] == [
+        ("checkpoint", "the template warm is prepared: the session begins here", "", ""),
+        ("step", "load shop", "ok", ""),
+        ("words", "effect of send: failed", "", "nobody is there"),
+        ("words", "the session is saved to a file", "", ""),
+        ("change", "delete x", "", ""),
+        ("command", "make all", "error", "exit status 2"),
+        ("command", "make", "error", "there is no make"),
+        ("rollback", "roll back to gone", "error", "there is no such checkpoint"),
+        ("branch", "branch: session ", "error", "too many"),
+        ("checkpoint", "drop warm", "", ""),
+        ("start", "session 2 begins: the plugin is loaded again", "", ""),
+        ("end", "the recording was full", "", ""),
+    ]
+    loaded = rows[2]
+    assert [(call.tool, call.answer) for call in loaded.calls] == [("price", "KeyError: tea")]
+    assert rows[4].notes == ["lock is not in it: it cannot be pickled"]
+
+
 def test_a_display_is_made_harmless() -> None:
     shown = display_html(f.DisplayText({"text/html": "<script>alert(1)</script><b>x</b>", "text/plain": "x"}))
     assert "<iframe sandbox=" in shown
@@ -110,7 +148,7 @@ def test_a_display_is_made_harmless() -> None:
 def calls_of_one_step(n: int) -> list[f.AnyRecord]:
     calls: list[f.AnyRecord] = [f.Run(source="1")]
     for call in range(1, n):
-        calls += [f.Called(call=call, tool="t", arguments=f.Value()), f.Answered(call=call, value=f.Value("1"))]
+        calls += [f.Called(call=call, tool="t", arguments=f.f.Value()), f.Answered(call=call, value=f.f.Value("1"))]
     return [*calls, f.Ended(outcome="ok")]
 
 

@@ -59,6 +59,36 @@ def test_places_that_are_none_are_told() -> None:
         ERRAND.now(9)
 
 
+def test_what_became_of_effects_and_what_is_known_of_none() -> None:
+    called = [
+        form.Called(step=1, call=number, tool="book", arguments=form.Value(text=str(number)), key=key)
+        for number, key in ((1, ""), (2, "k"), (3, ""), (4, ""))
+    ]
+    line = Timeline(
+        [
+            form.Opened(session=2),
+            form.Run(step=1, source="x = 1"),
+            *called,
+            form.Answered(step=1, call=1),
+            form.Effect(step=1, call=3, tool="book", became="undoing"),
+            form.Effect(step=1, call=4, tool="book", became="done"),
+            form.Ended(step=1, now=1, outcome="ok", text="5", stdout="seen"),
+            form.Named(step=1, now=1, name="here"),
+            form.Deleted(step=1, now=1, name="x"),
+            form.Dropped(step=1, now=1, name="here"),
+            form.Deleted(step=1, now=1, name="y", problem="there is no y"),
+        ]
+    )
+    assert [str(effect).strip() for effect in line.unknown] == ["1  book(2), key k", "1  undo of book(3)"]
+    assert len(line) == 1 and list(line) == line.steps and str(line).strip() == "1  ok         x = 1"
+    assert line.now().deleted == ("x",) and line.now(2).place == "2.0"
+    assert {"called: book(1); book(2); book(3); book(4)", "printed: seen", "value: 5"} <= set(
+        line.at(1).told().split("\n")
+    )
+    with pytest.raises(RecordingError, match="there is no session 3"):
+        Timeline([form.Run(session=3, step=1, source="")])
+
+
 def test_a_session_has_its_history_in_memory() -> None:
     with Sandbox("calculator", spare=0) as sandbox:
         with sandbox.session(record=True) as session:
