@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -52,6 +54,28 @@ def test_a_branch_outlives_the_session_that_it_came_from(sandbox: Sandbox) -> No
         assert branch.run("x + 1").value == 2
         assert branch.run("while True: pass", timeout=0.1).state == "restored"
         assert branch.run("x").value == 1
+
+
+def test_what_a_branch_kept_of_files_goes_when_it_is_closed() -> None:
+    """And not when the garbage collector comes by: the files may be large, and closed sessions are few objects."""
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        session.run("open('a.txt', 'w').write('x')").check()
+        stored = Path(session.workspace or "").parent.parent
+
+        def kept() -> list[Path]:
+            return sorted(stored.glob("*.store/*"))
+
+        before = kept()
+        gc.disable()
+        try:
+            branches = session.branch(3)
+            for branch in branches:
+                branch.run("open('b.txt', 'w').write('y')").check()
+                assert len(kept()) > len(before)
+                branch.close()
+            assert kept() == before
+        finally:
+            gc.enable()
 
 
 def test_a_branch_is_killed_without_harm_to_the_others(session: Session) -> None:

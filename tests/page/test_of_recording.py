@@ -69,7 +69,7 @@ def test_a_killed_step_leads_nowhere() -> None:
 
 
 def test_a_named_state_is_found_again_with_what_the_host_had_set() -> None:
-    value = f.f.Value(text="5")
+    value = f.Value(text="5")
     rows = record(
         *step(1, "a"),
         f.Set(step=1, now=1, name="k", value=value),
@@ -148,7 +148,7 @@ def test_a_display_is_made_harmless() -> None:
 def calls_of_one_step(n: int) -> list[f.AnyRecord]:
     calls: list[f.AnyRecord] = [f.Run(source="1")]
     for call in range(1, n):
-        calls += [f.Called(call=call, tool="t", arguments=f.f.Value()), f.Answered(call=call, value=f.f.Value("1"))]
+        calls += [f.Called(call=call, tool="t", arguments=f.Value()), f.Answered(call=call, value=f.Value("1"))]
     return [*calls, f.Ended(outcome="ok")]
 
 

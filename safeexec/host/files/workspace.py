@@ -657,6 +657,7 @@ class Workspace:
     def close(self) -> None:
         """Remove the session's directory, and its region with the last branch in it."""
         self.clear()
+        self._last, self.initial = {}, {}
         self._region.release()
 
     def clear(self) -> None:

@@ -272,6 +272,8 @@ class SessionCore:
         if (workspace := self.line.workspace) is not None:
             yield from self.line.on_files(workspace.clear)
         self._let_go()
+        # What it holds of files goes now, and not when the garbage collector comes by.
+        self.keeper.doing = None
 
     def _let_go(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
