@@ -24,7 +24,7 @@ from safeexec.compiler import names
 
 LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotlib", "mpl_toolkits", "seaborn", "PIL",
              "dateutil", "tqdm", "yaml", "openpyxl", "networkx", "xlrd", "bs4", "soupsieve",
-             "html5lib", "lxml", "plotly", "_plotly_utils", "pyarrow")  # fmt: skip
+             "html5lib", "lxml", "plotly", "_plotly_utils", "pyarrow", "statsmodels", "patsy")  # fmt: skip
 STANDARD = (
     "enum", "functools", "typing", "collections", "configparser", "contextlib", "gettext", "json", "pprint",
     "reprlib", "tarfile", "string", "statistics", "random", "decimal", "fractions", "datetime", "calendar",

@@ -54,6 +54,7 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     _put("sympy.plotting.experimental_lambdify", lambda: {"exec": text.run})
     _put("scipy.stats._distn_infrastructure", lambda: {"exec": text.run})
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
+    _put("patsy.eval", partial(_for_formulas, text))
 
 
 def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
@@ -137,6 +138,42 @@ def _builtins(table: dict[str, Any]) -> SimpleNamespace:
 def _unparsed(node: ast.AST, *_: object) -> str:
     """In place of `compile`: text again, which is compiled where it is run."""
     return ast.unparse(ast.fix_missing_locations(node))
+
+
+class _Caller:
+    """`inspect` for patsy, which walks a number of frames up to the one whose names a formula may use: that is the
+    nearest one of the program, through whatever a library calls it.
+    """
+
+    @staticmethod
+    def currentframe() -> Any:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not is_of_program(frame):
+            frame = frame.f_back
+        shown = _shown(frame)
+        shown.f_code = SimpleNamespace(co_flags=0)
+        shown.f_back = shown
+        return shown
+
+
+def _for_formulas(text: _Text) -> dict[str, Any]:
+    """What patsy runs the Python in a formula with: each name in it is looked up first, where patsy looks."""
+    quote = vars(sys.modules["patsy.builtins"])["Q"]
+
+    def evaluate(source: str, _globals: dict[str, Any], found: Any) -> Any:
+        def quoted(name: str) -> Any:
+            try:
+                return found[name]
+            except KeyError:
+                raise NameError(f"no data named {name!r} found") from None
+
+        names = {node.id for node in ast.walk(ast.parse(source, mode="eval")) if isinstance(node, ast.Name)}
+        space = {name: found[name] for name in names if name in found}
+        if space.get("Q") is quote:
+            space["Q"] = quoted
+        return text.evaluate(source, space)
+
+    return {"inspect": _Caller(), "compile": lambda source, *_: source.strip(), "eval": evaluate}
 
 
 class _Source(str):

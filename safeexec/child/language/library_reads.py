@@ -105,6 +105,9 @@ def guard_reads(rules: Rules) -> None:
     after_import("pandas.io.formats.style_render", lambda: _check_templates(rules))
     after_import("safeexec.facades.replacements.loops", _close_loops)
     after_import("bs4.css", _close_selectors)
+    _put("statsmodels.iolib.smpickle", lambda: {"load_pickle": _refused_pickle, "save_pickle": _refused_pickle})
+    if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
+        sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
     after_import("yaml.representer", _check_yaml_states)
 
 
@@ -119,6 +122,8 @@ _FOR_ITS_KIND: Final = {
     "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
     "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
     "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
+    "statsmodels.base.model:GenericLikelihoodModelResults.__init__": (2, "statsmodels.base.model", "Results"),
+    "statsmodels.discrete.discrete_model:DiscreteResults.__init__": (2, "statsmodels.base.model", "Results"),
 }
 """Methods that read the ``__dict__`` of what they are given → the position of that argument, and its class.
 
@@ -436,6 +441,13 @@ def _drop_results() -> None:
     space = vars(sys.modules["plotly.express.trendline_functions"])
     fit = space["ols"]
     space["ols"] = lambda *args: (*fit(*args)[:2], None)
+
+
+def _refused_pickle(*_: object) -> NoReturn:
+    raise PermissionError(
+        "results of statsmodels are not kept as pickles here, which could run code: keep what you need of them "
+        "(results.params.to_csv('params.csv')), and fit again"
+    )
 
 
 def _refused_reload(module: object) -> NoReturn:

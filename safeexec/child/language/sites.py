@@ -77,6 +77,19 @@ _READERS: Final = """
     yaml.tokens bs4.element html5lib.filters.base html5lib.serializer html5lib.treewalkers.etree
     html5lib.treewalkers.etree_lxml lxml.html _plotly_utils.basevalidators plotly.express.trendline_functions
     soupsieve.css_types xlrd.biffh xlrd.formatting
+    statsmodels.base._screening statsmodels.base.data statsmodels.base.elastic_net statsmodels.base.model
+    statsmodels.base.wrapper statsmodels.discrete.discrete_model statsmodels.formula._manager
+    statsmodels.gam.generalized_additive_model statsmodels.genmod.generalized_estimating_equations
+    statsmodels.graphics.regressionplots statsmodels.iolib.openfile statsmodels.iolib.summary
+    statsmodels.regression.linear_model statsmodels.regression.recursive_ls statsmodels.stats._lilliefors
+    statsmodels.stats.base statsmodels.stats.contrast statsmodels.stats.oneway statsmodels.stats.outliers_influence
+    statsmodels.tools._decorators statsmodels.tsa.ar_model statsmodels.tsa.ardl.model statsmodels.tsa.arima.model
+    statsmodels.tsa.exponential_smoothing.ets statsmodels.tsa.innovations.arma_innovations
+    statsmodels.tsa.regime_switching.markov_switching statsmodels.tsa.statespace.dynamic_factor_mq
+    statsmodels.tsa.statespace.kalman_filter statsmodels.tsa.statespace.kalman_smoother
+    statsmodels.tsa.statespace.mlemodel statsmodels.tsa.statespace.representation statsmodels.tsa.statespace.sarimax
+    statsmodels.tsa.statespace.structural statsmodels.tsa.stattools._arma_order_selection
+    statsmodels.tsa.vector_ar.var_model statsmodels.tsa.x13
 """
 READERS: Final = frozenset(_READERS.split())
 """Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
@@ -91,6 +104,20 @@ WRITERS: Final = (
     "openpyxl.styles.proxy",
     "openpyxl.styles.styleable",
     "openpyxl.utils.bound_dictionary",
+    "statsmodels.base.model",
+    "statsmodels.discrete.discrete_model",
+    "statsmodels.regression.linear_model",
+    "statsmodels.regression.recursive_ls",
+    "statsmodels.tools._decorators",
+    "statsmodels.tsa.exponential_smoothing.ets",
+    "statsmodels.tsa.regime_switching.markov_switching",
+    "statsmodels.tsa.statespace.dynamic_factor_mq",
+    "statsmodels.tsa.statespace.kalman_filter",
+    "statsmodels.tsa.statespace.kalman_smoother",
+    "statsmodels.tsa.statespace.mlemodel",
+    "statsmodels.tsa.statespace.representation",
+    "statsmodels.tsa.statespace.sarimax",
+    "statsmodels.tsa.statespace.structural",
 )
 """Modules that set attributes of objects which the program gives, by names which it gives: their `setattr` too."""
 
@@ -118,6 +145,7 @@ JUDGED: Final[dict[str, str]] = {
         networkx.lazy_imports:* networkx.utils.backends:* networkx.utils.decorators:argmap.compile
         pyarrow:_filesystem_is_available
         sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
+        patsy:_reexport patsy.eval:_all_future_flags patsy.util: patsy.eval:
     """,
     "the name is one that the compiler has read, or that the guard of `__getattr__` has": """
         codecs:* tempfile:_TemporaryFileWrapper.__getattr__ matplotlib.dates:rrulewrapper.__getattr__
@@ -134,7 +162,8 @@ JUDGED: Final[dict[str, str]] = {
         collections:OrderedDict.* pandas.core.indexes.*:* matplotlib.cbook:* matplotlib._mathtext:* matplotlib.pyplot:*
         matplotlib.backend_bases:* matplotlib.figure:_AxesStack.__setstate__ matplotlib.transforms:Transform.*
         pandas.core.window.rolling:* pandas.io.formats.style:Styler.clear pandas.io.spss:* sklearn.utils.*:*
-        dateutil.tz._tzfile:*
+        dateutil.tz._tzfile:* statsmodels.base.model:Model._handle_data
+        statsmodels.discrete.discrete_model:MultinomialModel._handle_data statsmodels.stats.contingency_tables:_Bunch.*
     """,
     "a copy of the same class, whose class is the only one that could be asked for another": """
         collections:UserDict.__copy__ collections:UserList.__copy__ matplotlib.colors:*.__copy__
@@ -147,7 +176,7 @@ JUDGED: Final[dict[str, str]] = {
         asyncio.*:* bs4.element:PageElement.* pyarrow.util:* dateutil.zoneinfo:* gettext:*
         logging:Logger.findCaller logging: matplotlib.axes._base:*
         pandas.core.common:* pandas.util._exceptions:* enum:EnumType._create_ typing:_caller
-        sympy.multipledispatch.core:*
+        sympy.multipledispatch.core:* statsmodels.graphics.utils:_import_mpl
     """,
     "a package's `__getattr__` gives a part of the package; a facade passes on no module": """
         dateutil:__getattr__ numpy:__getattr__ numpy.lib:__getattr__ scipy:__getattr__ scipy.sparse:__getattr__
@@ -167,7 +196,7 @@ JUDGED: Final[dict[str, str]] = {
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
         soupsieve:* plotly.data:_get_dataset collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
         scipy.optimize._nonlin:_nonlin_wrapper
-        inspect:_signature_fromstr.wrap_value
+        inspect:_signature_fromstr.wrap_value statsmodels.tsa.ar_model:AutoReg.__init__
     """,
     "parsed, not run": """
         ast:parse typing:ForwardRef.__init__
@@ -194,7 +223,9 @@ JUDGED: Final[dict[str, str]] = {
         scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods
         sympy.plotting.experimental_lambdify:Lambdifier.__init__ sympy.stats.joint_rv:JointDistribution.sample
         sympy.stats.matrix_distributions:MatrixDistribution.sample sympy.stats.rv:Distribution.sample
-        sympy.stats.rv:sample_iter sympy.utilities.lambdify:lambdify
+        sympy.stats.rv:sample_iter sympy.utilities.lambdify:lambdify patsy.eval:EvalEnvironment.*
+        statsmodels.base.model:GenericLikelihoodModelResults.__init__
+        statsmodels.discrete.discrete_model:DiscreteResults.__init__
     """,
     "the expression is pandas' own node, whose names pandas.core.computation.expr reads under guard": """
         pandas.core.computation.ops:BinOp.evaluate
@@ -215,7 +246,8 @@ JUDGED: Final[dict[str, str]] = {
         sklearn.externals.*:* sklearn.utils._testing:* sklearn.utils.estimator_checks:*
         sympy.logic.algorithms.z3_wrapper:* sympy.parsing.c.*:* sympy.parsing.latex.*:* sympy.physics.quantum.qasm:*
         sympy.physics.secondquant:* sympy.plotting.pygletplot.*:* sympy.utilities.matchpy_connector:*
-        sympy.utilities.source:* warnings:_getcategory
+        sympy.utilities.source:* warnings:_getcategory patsy.compat_ordereddict:* patsy.*:test_*
+        statsmodels.tools._test_runner:* statsmodels.sandbox.*:* statsmodels.treatment.*:*
     """,
 }
 """Why a place outside `READERS` is harmless → the places, as ``module:function``; ``*`` is all of a module or class."""

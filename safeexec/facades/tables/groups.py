@@ -50,6 +50,7 @@ GROUPS = {
     "networkx": "networkx",
     "pyarrow": "pyarrow",
     "pillow": "PIL",
+    "statsmodels": "statsmodels patsy",
     "helpers": "dateutil tqdm pytz tabulate",
     "notebooks": "IPython",
 }

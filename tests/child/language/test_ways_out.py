@@ -331,6 +331,55 @@ WORKBOOKS_AND_GRAPHS = [
     ),
 ]
 
+_FITTED = (
+    "import patsy, numpy as np, pandas as pd\nimport statsmodels.api as sm, statsmodels.formula.api as smf\n"
+    "df = pd.DataFrame({'x': [1.0, 2, 3, 4, 5], 'y': [2.0, 4, 5, 4, 5]})\nfit = smf.ols('y ~ x', df).fit()\n"
+)
+MODELS = [
+    Way(f"statsmodels: {name}", reason, _FITTED + source, "data-analysis")
+    for name, reason, source in (
+        (
+            "a formula names attributes",
+            "'__subclasses__' is refused",
+            "smf.ols('y ~ I(().__class__.__base__.__subclasses__())', df)",
+        ),
+        (
+            "a formula names a guard",
+            "'_getattr_' is refused",
+            "patsy.dmatrix('_getattr_(x, 1)', {'x': [1.0], '_getattr_': print})",
+        ),
+        ("a formula computes a name", "'__builtins__' is refused", "smf.ols('y ~ getattr(np, \"__builtins__\")', df)"),
+        (
+            "a formula quotes the interpreter's names",
+            "no data named '__builtins__'",
+            "patsy.dmatrix('Q(\"__builtins__\")', df)",
+        ),
+        ("a formula imports", "os.getpid is refused", "smf.ols('y ~ x + __import__(\"os\").getpid()', df)"),
+        (
+            "the environment of a formula",
+            "'__subclasses__' is refused",
+            "info, = patsy.dmatrix('x', df).design_info.factor_infos.values()\n"
+            "info.state['eval_env'].eval('().__class__.__base__.__subclasses__()')",
+        ),
+        ("patsy's own environments", "stack frames", "patsy.EvalEnvironment"),
+        ("a pickle of results", "could run code", "type(fit._results).load('fit.pkl')"),
+        ("a pickle by the facade", "runs any code that the data asks for", "sm.load('fit.pkl')"),
+        ("another reader of formulas", "import of 'formulaic' is refused", "import formulaic"),
+        ("a data set from elsewhere", "it uses the network", "sm.datasets.get_rdataset('iris')"),
+        ("a program of another house", "it starts programs", "sm.tsa.x13_arima_analysis"),
+        (
+            "results copied from any dict",
+            "is for a 'Results' object",
+            "from statsmodels.base.model import GenericLikelihoodModelResults as G\nG(fit.model, type)",
+        ),
+        (
+            "what results are asked for",
+            "'__globals__' is refused",
+            "fit._results = lambda: 0\ngetattr(fit, '__globals__')",
+        ),
+    )
+]
+
 _EVALUATED = (
     "got = []\ndef grab(x): got.append(x); return x\n"
     "def f(a: 'grab(().__class__.__base__.__subclasses__())'): pass\n"
@@ -1083,6 +1132,7 @@ WAYS = [
     *TEXT_BECOMES_A_NAME,
     *DATABASES_AND_DOCUMENTS,
     *WORKBOOKS_AND_GRAPHS,
+    *MODELS,
     *PAGES_AND_TREES,
     *FIGURES,
     *DICTS_OF_OTHERS,
@@ -1124,6 +1174,7 @@ def _marked(way: Way) -> Any:
             "seaborn",
             "openpyxl",
             "networkx",
+            "statsmodels",
             "lxml",
             "bs4",
             "plotly",

@@ -1,0 +1,70 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from patsy import dmatrices
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.diagnostic import acorr_ljungbox, het_breuschpagan
+from statsmodels.stats.multicomp import pairwise_tukeyhsd
+from statsmodels.stats.outliers_influence import variance_inflation_factor
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.proportion import proportions_ztest
+from statsmodels.tsa.arima.model import ARIMA
+from statsmodels.tsa.holtwinters import ExponentialSmoothing
+from statsmodels.tsa.seasonal import STL, seasonal_decompose
+from statsmodels.tsa.stattools import acf, adfuller, kpss, pacf
+
+rng = np.random.default_rng(7)
+n = 120
+df = pd.DataFrame({"x": rng.normal(size=n), "z z": rng.uniform(1, 3, n), "g": list("abc") * (n // 3)})
+df["y"] = 1 + 2 * df["x"] - df["z z"] + df["g"].map({"a": 0.0, "b": 1.0, "c": 2.0}) + rng.normal(scale=0.3, size=n)
+df["won"] = (df["y"] + rng.normal(size=n) > 0).astype(int)
+
+X = sm.add_constant(df[["x", "z z"]])
+fit = sm.OLS(df["y"], X).fit()
+print(fit.params.round(6).to_dict(), round(fit.rsquared, 6), fit.pvalues.round(6).tolist(), fit.conf_int().round(4).values.tolist())
+print(fit.summary().tables[1])
+print(fit.get_prediction(X.head(2)).summary_frame().round(4))
+print(fit.t_test("x = 2"), round(float(fit.f_test("x = 2, const = 1").fvalue), 6), fit.get_robustcov_results("HC3").bse.round(6))
+print(sm.WLS(df["y"], X, weights=df["z z"]).fit().params.round(6).tolist(), sm.GLS(df["y"], X).fit().bse.round(6).tolist())
+print(sm.Logit(df["won"], X).fit(disp=0).params.round(5).tolist(), sm.Probit(df["won"], X).fit(disp=0).params.round(5).tolist())
+glm = sm.GLM(df["won"], X, family=sm.families.Binomial()).fit()
+print(glm.params.round(5).tolist(), round(glm.deviance, 5), sm.RLM(df["y"], X).fit().params.round(5).tolist())
+print(sm.QuantReg(df["y"], X).fit(q=0.5).params.round(4).tolist())
+print([round(variance_inflation_factor(X.values, i), 5) for i in range(3)], np.round(het_breuschpagan(fit.resid, X), 5).tolist())
+print(round(sm.stats.durbin_watson(fit.resid), 6), acorr_ljungbox(fit.resid, lags=[4]).round(5).values.tolist())
+
+
+def by_formula(data):
+    offset = 1.5
+    return smf.ols("y ~ x + np.log(Q('z z')) + C(g, Treatment('b')) + I(x ** 2) + center(x - offset):x", data=data).fit()
+
+
+formula = by_formula(df)
+print(formula.params.round(5).to_dict())
+print(formula.predict(df.head(3)).round(5).tolist())
+print(anova_lm(smf.ols("y ~ C(g)", df).fit(), typ=2).round(4))
+print(smf.logit("won ~ x", df).fit(disp=0).params.round(5).tolist(), smf.mixedlm("y ~ x", df, groups=df["g"]).fit().params.round(3).tolist())
+print(smf.glm("won ~ x", df, family=sm.families.Binomial()).fit().params.round(5).tolist())
+lhs, rhs = dmatrices("y ~ x * g", df, return_type="dataframe")
+print(lhs.shape, rhs.columns.tolist())
+print(pairwise_tukeyhsd(df["y"], df["g"]))
+print(round(TTestIndPower().solve_power(0.5, power=0.8, alpha=0.05), 4), np.round(proportions_ztest([30, 45], [100, 110]), 6))
+
+index = pd.date_range("2020-01-01", periods=n, freq="MS")
+t = np.arange(n)
+series = pd.Series(10 + 0.1 * t + 3 * np.sin(2 * np.pi * t / 12) + rng.normal(scale=0.2, size=n), index=index)
+print(np.round(acf(series, nlags=4), 5).tolist(), np.round(pacf(series, nlags=3), 5).tolist(), np.round(adfuller(series)[:2], 5))
+print(np.round(kpss(series, nlags="auto")[0], 5), seasonal_decompose(series, period=12).seasonal.head(3).round(5).tolist())
+print(STL(series, period=12).fit().trend.head(2).round(4).tolist())
+arima = ARIMA(series, order=(1, 1, 1)).fit()
+print(arima.params.round(2).to_dict(), arima.forecast(2).round(2).tolist(), type(arima.summary()).__name__)
+print(ExponentialSmoothing(series, trend="add", seasonal="add", seasonal_periods=12).fit().forecast(2).round(1).tolist())
+sarimax = sm.tsa.SARIMAX(series, order=(1, 0, 0), trend="c").fit(disp=0)
+print(sarimax.get_forecast(2).conf_int().shape, sm.tsa.VAR(pd.DataFrame({"a": series, "b": series.shift(1)}).dropna()).fit(1).params.shape)
+sm.qqplot(fit.resid, line="s").savefig("qq.png")
+sm.graphics.tsa.plot_acf(series, lags=10)
+plt.close("all")
+print(sm.datasets.longley.load_pandas().data.shape, sm.nonparametric.lowess(df["y"], df["x"])[:1].round(4).tolist())
+smf.ols("y ~ x + nothing", df)
