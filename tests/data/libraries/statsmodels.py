@@ -1,3 +1,5 @@
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from statsmodels.tsa.holtwinters import ExponentialSmoothing
 from statsmodels.tsa.seasonal import STL, seasonal_decompose
 from statsmodels.tsa.stattools import acf, adfuller, kpss, pacf
 
+warnings.simplefilter("ignore")
 rng = np.random.default_rng(7)
 n = 120
 df = pd.DataFrame({"x": rng.normal(size=n), "z z": rng.uniform(1, 3, n), "g": list("abc") * (n // 3)})
