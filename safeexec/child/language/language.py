@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _READ_INPUT = frozenset({"input", "open"})
 """Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
-_WITH_DOORS = frozenset({"numpy", "pandas", "sympy", "mpmath", "matplotlib"})
-"""Libraries that evaluate text, or look names up where they are called (`child.language.eval_sinks`)."""
 
 
 class Language:
@@ -70,8 +68,8 @@ class Language:
             self.builtins = make_builtins(rules, namespace, self._importer(), self.program)
             guard_reads(rules)
             set_loader(self._rewritten, self._seal)
-            if not _WITH_DOORS.isdisjoint(name.partition(".")[0] for name in self.plan.imports):
-                from safeexec.child.language.eval_sinks import guard_libraries  # for programs that have such libraries
+            if any(name.partition(".")[0] not in sys.stdlib_module_names for name in self.plan.imports):
+                from safeexec.child.language.eval_sinks import guard_libraries  # for programs that have libraries
 
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins

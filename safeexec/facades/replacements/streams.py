@@ -93,9 +93,25 @@ class _Output:
     encoding = "utf-8"
     errors = "strict"
     closed = False
+    mode = "w"
+    newlines = None
+    line_buffering = False
 
     def __init__(self, name: str) -> None:
         self._name = name
+
+    def __enter__(self) -> _Output:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def close(self) -> None:
+        """Nothing: the stream ends with the step."""
+
+    def fileno(self) -> int:
+        """1 or 2."""
+        return 2 if self._name == "stderr" else 1
 
     def write(self, text: str) -> int:
         """Write text; returns the number of characters."""

@@ -68,6 +68,17 @@ def test_print_is_the_builtin_in_every_respect(run: Run) -> None:
     assert run(classes + attempts).stdout == expected.getvalue()
 
 
+def test_the_streams_are_closed_and_entered_as_programs_do(run: Run) -> None:
+    result = run(
+        "import sys\nwith sys.stdout as out: out.write('in\\n')\n"
+        "print(sys.stdout.fileno(), sys.stderr.fileno(), sys.stdout.mode)\n"
+        "for _ in range(100_000): print('line')\nsys.stdout.close()"
+    )
+    assert result.ok
+    assert result.stdout.startswith("in\n1 2 w\nline\n")
+    assert result.usage.output_bytes == len("in\n1 2 w\n") + 500_000
+
+
 def test_a_lone_surrogate_is_the_guests_error(run: Run) -> None:
     result = run("print('\\udcff')")
     assert result.error is not None and result.error.type == "UnicodeEncodeError"
