@@ -90,6 +90,6 @@ REFUSED_MODULES = _spread(
 )
 """Dotted module name → why it has no table. Covers its submodules too."""
 
-RUN_TEXT = frozenset(["asteval", "formulaic", "jinja2", "linearmodels", "mako", "patsy", "statsmodels"])
+RUN_TEXT = frozenset(["asteval", "formulaic", "jinja2", "linearmodels", "mako"])
 """Packages without a table that a policy may open as they are, and that run text which they are given: formulas,
 templates. No compiler of ours sees it."""
