@@ -64,7 +64,7 @@ class SearchNode:
         return f"it failed: {self.result.outcome if self.result.error is None else in_words(self.result.error)}"
 
     def __repr__(self) -> str:
-        came = one_line(self.why_not.removeprefix("it failed: "), 80) or f"score {self.score}"
+        came = one_line(self.why_not.removeprefix("it failed: ").partition("\nhint:")[0], 80) or f"score {self.score}"
         return f"<SearchNode {self.id}: {one_line(self.source, 80)!r}: {self.status}, {came}, depth {self.depth}>"
 
     def to_dict(self) -> dict[str, Any]:
