@@ -9,9 +9,9 @@ import msgspec
 
 from safeexec import SandboxError
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
-from safeexec.servers.service import BadCall, Service, Tell, encoded, problem_of, shaped
+from safeexec.servers.service import BadCall, Service, Tell, encoded, problem_of
 from safeexec.text import one_line
-from safeexec.untrusted.json_text import loads
+from safeexec.untrusted.json_text import shaped
 
 MAX_BATCH = 1000
 
@@ -21,7 +21,7 @@ class RpcCall(msgspec.Struct):
 
     jsonrpc: Literal["2.0"]
     method: str
-    params: dict[str, Any] | list[Any] | None = None
+    params: msgspec.Raw = msgspec.Raw(b"{}")
     id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
 
 
@@ -34,11 +34,11 @@ async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
     """The line that answers one line; nothing for notifications. The calls of a batch run one after the other."""
     try:
         message = _message(line)
+        if isinstance(message, msgspec.Raw):
+            answer = await _answer(service, message, tell)
+            return answer and answer + b"\n"
     except BadCall as error:
         return _failure(None, error) + b"\n"
-    if not isinstance(message, list):
-        answer = await _answer(service, message, tell)
-        return answer and answer + b"\n"
     answers: list[bytes] = []
     room = MAX_MESSAGE
     for call in message:
@@ -48,26 +48,31 @@ async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
     return b"[" + b",".join(answers) + b"]\n" if answers else b""
 
 
-def _message(line: bytes | None) -> Any:
+def _message(line: bytes | None) -> msgspec.Raw | list[msgspec.Raw]:
+    """One call or a batch of them, still as JSON."""
     if line is None:
         raise BadCall(REQUEST, f"a message has at most {MAX_MESSAGE} bytes")
     try:
-        message = loads(line.decode())
+        message = shaped(line, msgspec.Raw)
+        if not bytes(message).startswith(b"["):
+            return message
+        batch = shaped(message, list[msgspec.Raw])
     except ValueError as error:
         raise BadCall(PARSE, f"this is no JSON: {error}") from None
-    if isinstance(message, list) and not 0 < len(message) <= MAX_BATCH:
+    if not 0 < len(batch) <= MAX_BATCH:
         raise BadCall(REQUEST, f"a batch has one to {MAX_BATCH} calls")
-    return message
+    return batch
 
 
-async def _answer(service: Service, message: Any, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
+async def _answer(service: Service, message: msgspec.Raw, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
     """The answer to one call; nothing for a notification."""
     try:
         call = shaped(message, RpcCall)
-    except msgspec.ValidationError as error:
+    except ValueError as error:
         return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
     try:
-        result = await service.call(call.method, call.params, tell)
+        params = b"{}" if bytes(call.params) == b"null" else call.params
+        result = await service.call(call.method, params, tell)
         answer = encoded({"jsonrpc": "2.0", "id": _id(call), "result": result})
         if len(answer) > room:
             raise SandboxError("the answers of this batch are too large together; ask for this one by itself")

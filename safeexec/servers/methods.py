@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 
 from safeexec.outcomes import ToolCallRecord, Variable
 from safeexec.policy.model import Limits
@@ -38,13 +38,15 @@ class Bytes(Struct, frozen=True, tag="bytes", forbid_unknown_fields=True):
 
 
 class Method(NamedTuple):
-    """One row. `parameters` and `answer` are msgspec structs, which check what arrives and describe themselves as JSON
-    Schema; the answer of a step is a `Result` in the form of `Result.to_dict()`.
+    """One row. `parameters`, `body` and `answer` are msgspec structs, which check what arrives and describe themselves
+    as JSON Schema; the answer of a step is a `Result` in the form of `Result.to_dict()`. `body` are the parameters over
+    HTTP: the session is in the path, and each call may have a `request_id`.
     """
 
     name: str
     about: str
     parameters: type[Struct]
+    body: type[Struct]
     answer: type[Struct]
 
     @property
@@ -64,11 +66,13 @@ Arguments = Annotated[list[str], Meta(max_length=10_000)]
 Name = Annotated[str, Meta(max_length=1000)]
 Files = Annotated[dict[Name, Data], Meta(max_length=10_000)]
 
-Values = Annotated[dict[Name, Any], Meta(max_length=10_000)]
+Values = Annotated[dict[Name, Raw], Meta(max_length=10_000)]
+"""Values stay the text that they came as until the call is known to be right."""
 
 _SANDBOX: dict[str, Any] = {"policy": (Name | None, None)}
 _LABEL: dict[str, Any] = {"label": (Name | None, None)}
 _SESSION: dict[str, Any] = {"session": Name}
+_REQUEST: dict[str, Any] = {"request_id": (Annotated[str, Meta(min_length=1, max_length=200)] | None, None)}
 _STEP: dict[str, Any] = {"timeout": (Seconds, None), "exact": (bool, False)}
 _NAMESPACE: dict[str, Any] = {"namespace": (Values, {})}
 _PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None), **_NAMESPACE}
@@ -78,10 +82,12 @@ _TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None,
 def _method(name: str, about: str, parameters: dict[str, Any], answer: type[Struct] | dict[str, Any]) -> Method:
     words = "".join(part.title() for part in name.replace("_", ".").split("."))
     base = _SANDBOX if name.startswith("sandbox.") else _SESSION
+    in_body = _SANDBOX if name.startswith("sandbox.") else {}
     return Method(
         name,
         about,
         _shape(f"{words}Parameters", base | parameters),
+        _shape(f"{words}Body", in_body | parameters | _REQUEST),
         _shape(f"{words}Answer", answer) if isinstance(answer, dict) else answer,
     )
 
@@ -199,7 +205,7 @@ METHODS = {
             {"name": Name, "exact": (bool, False)},
             {"found": bool, "value": Any},
         ),
-        _method("session.set", "Bind a variable to a value.", {"name": Name, "value": Any}, {}),
+        _method("session.set", "Bind a variable to a value.", {"name": Name, "value": Raw}, {}),
         _method("session.remove", "Unbind a variable.", {"name": Name}, {}),
         _method("session.names", "The names that the session's steps have bound.", {}, {"names": list[str]}),
         _method("session.variables", "Every variable, described.", {}, {"variables": list[Variable]}),

@@ -42,7 +42,9 @@ from safeexec.servers.methods import (
     OURS,
     PARAMETERS,
     Bytes,
+    Method,
 )
+from safeexec.untrusted.json_text import loads, shaped
 
 T = TypeVar("T")
 Tell = Callable[[str, dict[str, Any]], object]
@@ -50,9 +52,10 @@ Tell = Callable[[str, dict[str, Any]], object]
 Answer = dict[str, Any]
 RECORD_MB = 10240
 """What all recordings of a server may take."""
-HALF = "holds half of a character, which is no text"
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
+SMALL = 4096
+"""Bytes of a value that is read at once; a larger one in a thread, for it may take seconds."""
 
 
 class CallProblem(NamedTuple):
@@ -85,12 +88,13 @@ def problem_of(error: BaseException) -> CallProblem:
     return CallProblem(INTERNAL, "InternalError", "internal error")
 
 
-def shaped(given: object, kind: type[T]) -> T:
-    """What a client sent, as `kind`. Raises msgspec.ValidationError."""
+def fitted(name: str, data: bytes | msgspec.Raw, shape: type[T]) -> T:
+    """JSON as `shape`. Raises `BadCall`, which says what `name` takes."""
     try:
-        return msgspec.convert(given, kind)
-    except UnicodeEncodeError:  # msgspec's, of a name that JSON can spell
-        raise msgspec.ValidationError(f"a name in it {HALF}") from None
+        return shaped(data, shape)
+    except ValueError as error:
+        takes = ", ".join(getattr(shape, "__struct_fields__", ()))
+        raise BadCall(PARAMETERS, f"{name}: {error}; it takes {takes}") from None
 
 
 class Held:
@@ -146,20 +150,20 @@ class Service:
             _, sandbox = self._sandboxes.popitem()
             await sandbox.close()
 
-    async def call(self, name: str, parameters: object, tell: Tell | None = None) -> Answer:
-        """The answer to one call, as what `json.dumps` takes.
-
-        Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
-        """
+    async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
+        """The answer to one call, whose parameters are JSON. Raises and answers as `do`."""
         method = METHODS.get(name)
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
-        try:
-            given = msgspec.structs.asdict(shaped({} if parameters is None else parameters, method.parameters))
-        except msgspec.ValidationError as error:
-            known = ", ".join(method.parameters.__struct_fields__)
-            raise BadCall(PARAMETERS, f"{name}: {error}; it takes {known}") from None
-        verb = name.partition(".")[2]
+        given = fitted(name, parameters, method.parameters)
+        return await self.do(method, msgspec.structs.asdict(given), tell)
+
+    async def do(self, method: Method, given: dict[str, Any], tell: Tell | None = None) -> Answer:
+        """The answer to a call with the parameters `given`, as what `json.dumps` takes.
+
+        Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
+        """
+        given, verb = given.copy(), method.name.partition(".")[2]
         if "session" not in given:
             return await _ON_SANDBOX[verb](self, await self.sandbox(given.pop("policy")), **given)
         held = self.held(identity := given.pop("session"))
@@ -241,10 +245,7 @@ def _plain(value: Any) -> Any:
 
 
 def _data(given: str | Bytes) -> bytes:
-    try:
-        return given.base64 if isinstance(given, Bytes) else given.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"the content of a file {HALF}: send it as bytes") from None
+    return given.base64 if isinstance(given, Bytes) else given.encode()
 
 
 async def _plainly(session: AsyncSession, verb: str, given: Mapping[str, Any]) -> Any:
@@ -268,14 +269,19 @@ async def _options(given: dict[str, Any]) -> dict[str, Any]:
     return given | {"namespace": await _namespace(given["namespace"])}
 
 
-async def _value(sent: Any) -> Any:
-    """A value that a client sent. A large one takes seconds, in which the other clients are to be answered."""
-    return await asyncio.to_thread(unmarked, sent) if isinstance(sent, dict | list) and sent else unmarked(sent)
+async def _value(sent: msgspec.Raw) -> Any:
+    """A value that a client sent. Raises ValueError."""
+    data = bytes(sent)
+    return _read(data) if len(data) <= SMALL else await asyncio.to_thread(_read, data)
 
 
-async def _namespace(sent: dict[str, Any]) -> dict[str, Any]:
+def _read(data: bytes) -> Any:
+    return unmarked(loads(data.decode()))
+
+
+async def _namespace(sent: dict[str, msgspec.Raw]) -> dict[str, Any]:
     """Names with the values that a client sent for them."""
-    return dict(zip(sent, await _value([*sent.values()]), strict=True))
+    return {name: await _value(value) for name, value in sent.items()}
 
 
 # Of sandboxes
@@ -374,7 +380,7 @@ async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answe
     return {"found": True, "value": exactly(value, MAX_VALUE) if exact else jsonable(value)}
 
 
-async def _set(service: Service, at: Target, *, name: str, value: Any) -> Answer:
+async def _set(service: Service, at: Target, *, name: str, value: msgspec.Raw) -> Answer:
     await at.session.set(name, await _value(value))
     return {}
 

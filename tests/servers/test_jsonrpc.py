@@ -110,7 +110,7 @@ def test_any_parameters_of_any_method_get_a_defined_answer(served: Served, call:
         (b'{"jsonrpc":"2.0","id":[],"method":"x"}', REQUEST),
         (b'{"jsonrpc":"2.0","id":true,"method":"x"}', REQUEST),
         (b'{"jsonrpc":"2.0","id":1}', REQUEST),
-        (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":"x"}', REQUEST),
+        (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":"x"}', PARAMETERS),
         (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":["x"]}', PARAMETERS),
         (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":{"session":"x","source":"1"}}', OURS),
     ],

@@ -17,7 +17,7 @@ import pytest
 from safeexec import AsyncSession, RecordingError, Result, replay
 from safeexec.marked import unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
-from safeexec.servers.service import CallProblem, Service, encoded, problem_of
+from safeexec.servers.service import CallProblem, Service, Tell, encoded, problem_of
 
 ABC = {"type": "bytes", "base64": "YWJj"}
 
@@ -39,19 +39,23 @@ def served(test: Callable[[Service], Awaitable[None]], *arguments: Any, **option
     asyncio.run(main())
 
 
-async def problem(service: Service, name: str, parameters: object = None) -> CallProblem:
+async def call(service: Service, name: str, parameters: object, tell: Tell | None = None) -> dict[str, Any]:
+    return await service.call(name, json.dumps(parameters).encode(), tell)
+
+
+async def problem(service: Service, name: str, parameters: object) -> CallProblem:
     with pytest.raises(BaseException) as raised:
-        await service.call(name, parameters)
+        await call(service, name, parameters)
     return problem_of(raised.value)
 
 
 def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> None:
     async def uses(service: Service) -> None:
-        opened = await service.call("sandbox.session", {"namespace": {"x": 20}})
-        await service.call("session.run", {**opened, "source": "x += 1\nx"})
-        saved = await service.call("session.save", opened)
-        again = await service.call("sandbox.restore", {"state": saved["state"]})
-        await service.call("session.run", {**again, "source": "x * 2"})
+        opened = await call(service, "sandbox.session", {"namespace": {"x": 20}})
+        await call(service, "session.run", {**opened, "source": "x += 1\nx"})
+        saved = await call(service, "session.save", opened)
+        again = await call(service, "sandbox.restore", {"state": saved["state"]})
+        await call(service, "session.run", {**again, "source": "x * 2"})
 
     served(uses, "standard", record=str(tmp_path))
     assert len([*tmp_path.iterdir()]) == 2
@@ -65,12 +69,12 @@ def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> 
 
 def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(tmp_path: Path) -> None:
     async def fills(service: Service) -> None:
-        opened = await service.call("sandbox.session", {})
-        await service.call("session.run", {**opened, "source": "kept = 1"})
+        opened = await call(service, "sandbox.session", {})
+        await call(service, "session.run", {**opened, "source": "kept = 1"})
         (tmp_path / "old.jsonl").write_bytes(bytes(1 << 20))
         large = {**opened, "source": "'x' * 300_000"}
         for _ in range(500):  # the step after the line that had no room
-            if notes := (await service.call("session.run", large))["notes"]:
+            if notes := (await call(service, "session.run", large))["notes"]:
                 break
         assert "the recording of this session has stopped: the files in" in str(notes)
         told = await problem(service, "sandbox.session", {})
@@ -91,45 +95,45 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
     seen: set[str] = set()
 
     async def uses(service: Service) -> None:
-        async def call(name: str, /, **parameters: Any) -> Any:
-            answer = json.loads(encoded(await service.call(name, parameters)))
+        async def ask(name: str, /, **parameters: Any) -> Any:
+            answer = json.loads(encoded(await call(service, name, parameters)))
             seen.add(name)
             if METHODS[name].answer is not Result:
                 msgspec.convert(answer, METHODS[name].answer)
             return answer
 
         profile = {"policy": "confined-python"}
-        assert (await call("sandbox.run", source="print(input())", stdin="hi", **profile))["stdout"] == "hi\n"
-        assert (await call("sandbox.check", source="import os"))["outcome"] == "rejected"
-        assert (await call("sandbox.policy"))["policy"]["name"] == "calculator"
-        assert any(row["active"] for row in (await call("sandbox.protection"))["protection"])
-        at = await call("sandbox.session", memory_mb=128, files={"a.txt": "a", "b.bin": ABC}, **profile)
-        assert (await call("session.run", source="x = open('b.bin', 'rb').read(); x", **at))["value"] == ABC
-        assert await call("session.list_files", **at) == {"files": ["a.txt", "b.bin"]}
-        assert (await call("session.policy", **at))["policy"]["limits"]["memory_mb"] == 128
-        assert await call("session.get", name="x", **at) == {"found": True, "value": ABC}
-        assert await call("session.set", name="y", value=[ABC], **at) == {}
-        assert (await call("session.run", source="y", **at))["text"] == "[b'abc']"
-        assert await call("session.names", **at) == {"names": ["x", "y"]}
-        assert [row["type"] for row in (await call("session.variables", **at))["variables"]] == ["bytes", "list"]
-        assert await call("session.checkpoint", name="here", **at) == {}
-        assert "here" in [row["name"] for row in (await call("session.checkpoints", **at))["checkpoints"]]
-        assert await call("session.remove", name="y", **at) == {}
-        assert await call("session.rollback", name="here", **at) == {"tool_calls": []}
-        assert await call("session.names", **at) == {"names": ["x", "y"]}
-        assert await call("session.drop", name="here", **at) == {}
-        assert await call("session.cancel", **at) == {"cancelled": False}
-        assert await call("session.write_file", name="c", data=ABC, **at) == {}
-        assert await call("session.read_file", name="c", **at) == {"data": ABC}
-        assert (await call("session.sql", query="select 1 as one", **at))["outcome"] in ("ok", "error")  # duckdb or not
-        assert "confined-python" in (await call("session.card", **at))["card"]
-        assert await call("session.trust", **at) == {"trust": "policy"}
-        assert any(row["active"] for row in (await call("session.protection", **at))["protection"])
-        for branch in (await call("session.branch", n=2, **at))["sessions"]:
-            assert await call("session.close", session=branch) == {}
-        saved = await call("session.save", **at)
-        again = await call("sandbox.restore", state=saved["state"], **profile)
-        assert (await call("session.get", name="y", **again))["found"]
+        assert (await ask("sandbox.run", source="print(input())", stdin="hi", **profile))["stdout"] == "hi\n"
+        assert (await ask("sandbox.check", source="import os"))["outcome"] == "rejected"
+        assert (await ask("sandbox.policy"))["policy"]["name"] == "calculator"
+        assert any(row["active"] for row in (await ask("sandbox.protection"))["protection"])
+        at = await ask("sandbox.session", memory_mb=128, files={"a.txt": "a", "b.bin": ABC}, **profile)
+        assert (await ask("session.run", source="x = open('b.bin', 'rb').read(); x", **at))["value"] == ABC
+        assert await ask("session.list_files", **at) == {"files": ["a.txt", "b.bin"]}
+        assert (await ask("session.policy", **at))["policy"]["limits"]["memory_mb"] == 128
+        assert await ask("session.get", name="x", **at) == {"found": True, "value": ABC}
+        assert await ask("session.set", name="y", value=[ABC], **at) == {}
+        assert (await ask("session.run", source="y", **at))["text"] == "[b'abc']"
+        assert await ask("session.names", **at) == {"names": ["x", "y"]}
+        assert [row["type"] for row in (await ask("session.variables", **at))["variables"]] == ["bytes", "list"]
+        assert await ask("session.checkpoint", name="here", **at) == {}
+        assert "here" in [row["name"] for row in (await ask("session.checkpoints", **at))["checkpoints"]]
+        assert await ask("session.remove", name="y", **at) == {}
+        assert await ask("session.rollback", name="here", **at) == {"tool_calls": []}
+        assert await ask("session.names", **at) == {"names": ["x", "y"]}
+        assert await ask("session.drop", name="here", **at) == {}
+        assert await ask("session.cancel", **at) == {"cancelled": False}
+        assert await ask("session.write_file", name="c", data=ABC, **at) == {}
+        assert await ask("session.read_file", name="c", **at) == {"data": ABC}
+        assert (await ask("session.sql", query="select 1 as one", **at))["outcome"] in ("ok", "error")  # duckdb or not
+        assert "confined-python" in (await ask("session.card", **at))["card"]
+        assert await ask("session.trust", **at) == {"trust": "policy"}
+        assert any(row["active"] for row in (await ask("session.protection", **at))["protection"])
+        for branch in (await ask("session.branch", n=2, **at))["sessions"]:
+            assert await ask("session.close", session=branch) == {}
+        saved = await ask("session.save", **at)
+        again = await ask("sandbox.restore", state=saved["state"], **profile)
+        assert (await ask("session.get", name="y", **again))["found"]
         seen.add("session.command")  # no shipped profile allows one
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
 
@@ -166,12 +170,12 @@ def test_the_schema_of_every_row_can_be_made() -> None:
 def test_values_cross_exactly_where_the_client_says_so() -> None:
     async def uses(service: Service) -> None:
         source = "from datetime import date\nx = {(1, 2): date(2020, 2, 29), 'b': {b'x'}}\nx"
-        at = await service.call("sandbox.session", {})
-        value = (await service.call("session.run", {**at, "source": source, "exact": True}))["value"]
-        got = await service.call("session.get", {**at, "name": "x", "exact": True})
+        at = await call(service, "sandbox.session", {})
+        value = (await call(service, "session.run", {**at, "source": source, "exact": True}))["value"]
+        got = await call(service, "session.get", {**at, "name": "x", "exact": True})
         assert value == got["value"]
-        await service.call("session.set", {**at, "name": "y", "value": value})
-        assert (await service.call("session.run", {**at, "source": "x == y"}))["value"] is True
+        await call(service, "session.set", {**at, "name": "y", "value": value})
+        assert (await call(service, "session.run", {**at, "source": "x == y"}))["value"] is True
         assert {type(key) for key in unmarked(value)} == {tuple, str}
 
     served(uses)
@@ -181,11 +185,11 @@ def test_output_is_told_while_a_step_runs_and_in_order() -> None:
     told: list[tuple[str, dict[str, Any]]] = []
 
     async def uses(service: Service) -> None:
-        at = await service.call("sandbox.session", {})
+        at = await call(service, "sandbox.session", {})
         source = "import sys\nprint('a')\nprint('b', file=sys.stderr)"
-        await service.call("session.run", {**at, "source": source}, lambda *event: told.append(event))
+        await call(service, "session.run", {**at, "source": source}, lambda *event: told.append(event))
         assert not told
-        await service.call("session.run", {**at, "source": source, "stream": True}, lambda *event: told.append(event))
+        await call(service, "session.run", {**at, "source": source, "stream": True}, lambda *event: told.append(event))
         assert sorted((params["stream"], params["text"]) for _, params in told) == [
             ("stderr", "b\n"),
             ("stdout", "a\n"),
@@ -205,12 +209,12 @@ WRONG: list[tuple[str, Any, int, str]] = [
     ("session.run", {"session": "S", "source": "1", "more": 1}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "S", "source": "1", "timeout": -1}, OURS, "PolicyError"),
     ("session.run", {"session": "S", "source": "1", "stdin": {"type": "bytes", "base64": "!"}}, PARAMETERS, ""),
-    ("session.run", {"session": "S", "source": "1", "stdin": "\ud800"}, PARAMETERS, "ValueError"),
+    ("session.run", {"session": "S", "source": "1", "stdin": "\ud800"}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "S", "source": "1", "argv": ["\0"]}, PARAMETERS, "ValueError"),
     ("session.run", {"session": "S", "source": "1", "\ud800": 1}, PARAMETERS, "InvalidRequest"),
     ("session.card", {"session": "S", "format": "\ud800"}, PARAMETERS, "InvalidRequest"),
-    ("sandbox.session", {"checkpoints": "\ud800"}, OURS, "PolicyError"),
-    ("sandbox.session", {"files": {"x": "\ud800"}}, PARAMETERS, "ValueError"),
+    ("sandbox.session", {"checkpoints": "\ud800"}, PARAMETERS, "InvalidRequest"),
+    ("sandbox.session", {"files": {"x": "\ud800"}}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "unknown", "source": "1"}, OURS, "SessionClosed"),
     ("session.set", {"session": "S", "name": "no name", "value": 1}, PARAMETERS, "ValueError"),
     ("session.set", {"session": "S", "name": "x", "value": {"type": "encoded", "base64": "AA=="}}, OURS, ""),
@@ -233,9 +237,9 @@ WRONG: list[tuple[str, Any, int, str]] = [
 def test_a_namespace_that_looks_like_a_marked_value_is_one_of_two_names() -> None:
     async def uses(service: Service) -> None:
         given = {"namespace": {"type": "bytes", "base64": "AAE="}}
-        at = await service.call("sandbox.session", given)
+        at = await call(service, "sandbox.session", given)
         for method, where in (("sandbox.run", given), ("session.run", at), ("session.run", at | given)):
-            told = await service.call(method, {**where, "source": "type + base64"})
+            told = await call(service, method, {**where, "source": "type + base64"})
             assert told["value"] == "bytesAAE="
 
     served(uses)
@@ -243,13 +247,13 @@ def test_a_namespace_that_looks_like_a_marked_value_is_one_of_two_names() -> Non
 
 def test_a_wrong_call_is_told_as_what_it_is() -> None:
     async def uses(service: Service) -> None:
-        at = await service.call("sandbox.session", {})
+        at = await call(service, "sandbox.session", {})
         for name, given, code, kind in WRONG:
             told = await problem(service, name, {**given, **at} if "S" in str(given) else given)
             assert (told.code, told.type.startswith(kind)) == (code, True), (name, given, told)
             assert told.message and "/tmp" not in told.message and "Traceback" not in told.message
             assert "codec" not in told.message
-        assert (await service.call("session.run", {**at, "source": "1 + 1"}))["value"] == 2
+        assert (await call(service, "session.run", {**at, "source": "1 + 1"}))["value"] == 2
 
     served(uses, "confined-python")
 
@@ -264,8 +268,8 @@ def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) ->
 
     async def uses(service: Service) -> None:
         assert set(service.policies) == {"mine", "standard"}
-        assert (await service.call("sandbox.policy", {}))["policy"]["name"] == "mine"
-        assert (await service.call("sandbox.policy", {"policy": "standard"}))["policy"]["name"] == "standard"
+        assert (await call(service, "sandbox.policy", {}))["policy"]["name"] == "mine"
+        assert (await call(service, "sandbox.policy", {"policy": "standard"}))["policy"]["name"] == "standard"
         for name in ("calculator", str(mine), "confined-python"):
             assert "there are mine, standard" in (await problem(service, "sandbox.policy", {"policy": name})).message
 
@@ -276,42 +280,42 @@ def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) ->
 def test_two_clients_do_not_find_each_others_sessions() -> None:
     async def uses(service: Service) -> None:
         async with serving("calculator") as other:
-            at = await other.call("sandbox.session", {})
+            at = await call(other, "sandbox.session", {})
             assert (await problem(service, "session.close", at)).type == "SessionClosed"
-            assert (await other.call("session.run", {**at, "source": "1"}))["ok"]
+            assert (await call(other, "session.run", {**at, "source": "1"}))["ok"]
 
     served(uses, "calculator")
 
 
 def test_a_session_is_for_one_call_at_a_time_and_others_run_beside_it() -> None:
     async def uses(service: Service) -> None:
-        at, beside = [await service.call("sandbox.session", {}) for _ in range(2)]
-        endless = asyncio.create_task(service.call("session.run", {**at, "source": "while True: pass", "timeout": 60}))
+        at, beside = [await call(service, "sandbox.session", {}) for _ in range(2)]
+        endless = asyncio.create_task(call(service, "session.run", {**at, "source": "while True: pass", "timeout": 60}))
         while not service.sessions[at["session"]].calls:
             await asyncio.sleep(0)
-        assert (await service.call("session.run", {**beside, "source": "1"}))["ok"]
+        assert (await call(service, "session.run", {**beside, "source": "1"}))["ok"]
         while (await problem(service, "session.checkpoint", {**at, "name": "x"})).type != "SessionBusy":
             pass
-        while not (await service.call("session.cancel", at))["cancelled"]:
+        while not (await call(service, "session.cancel", at))["cancelled"]:
             pass
         assert (await endless)["outcome"] == "cancelled"
-        assert (await service.call("session.run", {**at, "source": "2"}))["ok"]
+        assert (await call(service, "session.run", {**at, "source": "2"}))["ok"]
 
     served(uses, "calculator")
 
 
 def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
     async def uses(service: Service) -> None:
-        at = await service.call("sandbox.session", {})
+        at = await call(service, "sandbox.session", {})
         data = base64.b64encode(bytes(20 << 20)).decode()
-        answer = await service.call(
-            "session.write_file", {**at, "name": "x", "data": {"type": "bytes", "base64": data}}
+        answer = await call(
+            service, "session.write_file", {**at, "name": "x", "data": {"type": "bytes", "base64": data}}
         )
         assert answer == {}
-        made = await service.call("session.run", {**at, "source": "open('y', 'wb').write(bytes(50 << 20))"})
+        made = await call(service, "session.run", {**at, "source": "open('y', 'wb').write(bytes(50 << 20))"})
         assert made["ok"], made
         with pytest.raises(Exception, match="the most that is sent"):
-            encoded(await service.call("session.read_file", {**at, "name": "y"}))
+            encoded(await call(service, "session.read_file", {**at, "name": "y"}))
         assert (await problem(service, "session.save", at)).message.endswith("are the most that is sent")
 
     served(uses, "confined-python")

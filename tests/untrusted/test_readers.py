@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 
 import safeexec.untrusted
 from safeexec.errors import SandboxError
 from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of, why_no_call
 from safeexec.untrusted.forms import files_of
-from safeexec.untrusted.json_text import loads
+from safeexec.untrusted.json_text import loads, shaped
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.lines import Lines
 from safeexec.untrusted.saving import is_picture
@@ -29,6 +30,14 @@ from safeexec.untrusted.source_text import encoding_of, has_long_name
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS, texts
+
+
+def _shaped(text: str) -> object:
+    """The same, of an object whose values stay text."""
+    try:
+        return shaped(text.encode(errors="replace"), dict[str, Raw])
+    except ValueError:
+        return None
 
 
 def _json(text: str) -> object:
@@ -69,6 +78,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
     "json_text.loads": _json,
+    "json_text.shaped": _shaped,
     "lines.Lines": lambda text: [*Lines(1 << 30).feed(text.encode("utf-8", "surrogatepass"))],
     "source_text.has_long_name": has_long_name,
     "source_text.encoding_of": lambda text: encoding_of(text.encode("utf-8", "surrogatepass")),
@@ -141,3 +151,9 @@ def test_every_reader_is_in_the_table() -> None:
             if public and (inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, tuple))):
                 found.add(f"{path.stem}.{name}")
     assert found == {name.partition(" ")[0] for name in READERS} | TESTED.keys()
+
+
+def test_millions_of_tiny_parts_are_no_value() -> None:
+    with pytest.raises(ValueError, match="more than 4000000 parts"):
+        loads("[" + "[]," * 2_000_001 + "1]")
+    assert shaped(b'{"x": [' + b"[]," * 2_000_001 + b"1]}", dict[str, Raw]).keys() == {"x"}

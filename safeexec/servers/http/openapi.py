@@ -12,7 +12,6 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import Display, __version__
 from safeexec.servers.http.boxes import has_own_tokens
-from safeexec.servers.http.sessions import MAX_ID
 
 REFERENCE = "#/components/schemas/{name}"
 ERROR = {
@@ -84,26 +83,13 @@ def _operation(route: Route, verb: str) -> dict[str, Any]:
         },
     }
     if takes is not None:
-        content = _content(takes.__name__)
-        if table := route.path.startswith("/v1/"):
-            content = _of_table(takes)
-        needed = not table or bool(content["application/json"]["schema"]["required"])
-        told["requestBody"] = {"required": needed, "content": content}
+        needed = any(field.required for field in msgspec.structs.fields(takes))
+        told["requestBody"] = {"required": needed, "content": _content(takes.__name__)}
     return told
 
 
 def _content(name: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
-
-
-def _of_table(shape: Any) -> dict[str, Any]:
-    """The parameters of a method of the table: the session is in the path, and each may have an id."""
-    _, schemas = msgspec.json.schema_components([shape], schema_hook=_other, ref_template=REFERENCE)
-    schema = schemas[shape.__name__]
-    schema["properties"].pop("session", None)
-    schema["properties"]["request_id"] = {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_ID}
-    schema["required"] = [name for name in schema.get("required", []) if name != "session"]
-    return {"application/json": {"schema": schema}}
 
 
 def _other(kind: type) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -22,6 +21,7 @@ from safeexec import (
     SessionClosed,
     StepFailed,
 )
+from safeexec.servers.service import BadCall, fitted
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Callable[..., Any])
@@ -137,11 +137,11 @@ async def read(request: Request, kind: type[T]) -> T:
 
 
 def parsed(data: bytes, kind: type[T]) -> T:
-    """JSON as `kind`: msgspec builds nothing that the shape does not name, and reads no long number."""
+    """JSON as `kind`. Refuses whatever does not fit it."""
     try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise RefusedRequest(422, f"the body is not what this method takes: {error}", "InvalidArguments") from None
+        return fitted("the body", data, kind)
+    except BadCall as error:
+        raise RefusedRequest(422, str(error), "InvalidArguments") from None
 
 
 def from_base64(name: str, text: str) -> bytes:

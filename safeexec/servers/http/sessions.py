@@ -11,22 +11,21 @@ from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import SandboxError
-from safeexec.servers.http.requests import RefusedRequest, answer, body_of, refused
+from safeexec.servers.http.requests import RefusedRequest, answer, body_of, parsed, refused
 from safeexec.servers.http.streaming import Put, Streamed, event
 from safeexec.servers.http.tenancy import SessionPlace, Tenancy, Tenant
-from safeexec.servers.methods import METHOD, METHODS, Method
-from safeexec.servers.service import BadCall, Tell
-from safeexec.untrusted.json_text import loads
+from safeexec.servers.methods import METHODS, Method
+from safeexec.servers.service import Tell
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-MAX_ID = 200
 SWEEP_SECONDS = 1.0
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -39,10 +38,9 @@ def _endpoint(method: Method) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         tenant: Tenant = request.scope["tenant"]
         body = await body_of(request)
-        given = _parameters(body)
-        identity = given.pop("request_id", None)
-        given |= request.path_params
-        if given.get("stream") is True:
+        given = msgspec.structs.asdict(parsed(body or b"{}", method.body)) | request.path_params
+        identity = given.pop("request_id")
+        if given.get("stream"):
             if identity is not None:
                 raise RefusedRequest(
                     422, "the answer to a request_id is kept, a stream is not: ask for one of them", "InvalidArguments"
@@ -52,8 +50,6 @@ def _endpoint(method: Method) -> Endpoint:
         tenancy: Tenancy = request.scope["tenancy"]
         if identity is None:
             return await tenancy.while_there(request, _answered(tenant, method, given))
-        if not isinstance(identity, str) or not 0 < len(identity) <= MAX_ID:
-            raise RefusedRequest(422, f"request_id is a text of at most {MAX_ID} characters", "InvalidArguments")
         asked = request.url.path.encode() + b"\n" + body
         return await tenancy.while_there(
             request, tenant.answers.once(identity, asked, _answered(tenant, method, given))
@@ -61,19 +57,9 @@ def _endpoint(method: Method) -> Endpoint:
 
     endpoint.__name__ = method.name
     endpoint.__doc__ = method.about
-    endpoint.takes = method.parameters  # type: ignore[attr-defined]
+    endpoint.takes = method.body  # type: ignore[attr-defined]
     endpoint.gives = method.answer  # type: ignore[attr-defined]
     return endpoint
-
-
-def _parameters(body: bytes) -> dict[str, Any]:
-    try:
-        given = loads(body.decode()) if body else {}
-    except ValueError as error:
-        raise RefusedRequest(422, f"the body is no JSON: {error}", "InvalidArguments") from None
-    if not isinstance(given, dict) or "session" in given:
-        raise RefusedRequest(422, "the body is an object of parameters; the session is in the path", "InvalidArguments")
-    return given
 
 
 async def _answered(tenant: Tenant, method: Method, given: dict[str, Any]) -> Response:
@@ -91,10 +77,8 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     """Do what was asked, within the tenant's quotas. Raises `RefusedRequest`."""
     try:
         async with _around(tenant, method.name, given) as held:
-            told = await tenant.service.call(method.name, given, tell)
+            told = await tenant.service.do(method, given, tell)
             held(told)
-    except BadCall as error:
-        raise RefusedRequest(404 if error.code == METHOD else 422, str(error), "InvalidArguments") from None
     except KeyError as error:
         raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
     except Exception as error:
@@ -127,10 +111,10 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
             yield lambda told: held([told["session"]])
     elif name == "session.branch":
         policy = tenant.service.held(given["session"]).session.policy
-        count = given.get("n", 1)
+        count = given["n"]
         places = []
         with tenant.rooms.filled(places) as held:
-            for _ in range(count if isinstance(count, int) and 0 < count <= policy.limits.branches else 0):
+            for _ in range(count if 0 < count <= policy.limits.branches else 0):
                 places.append(tenant.place(policy))
             yield lambda told: held(told["sessions"])
     elif name == "session.close":
@@ -142,8 +126,7 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
 
 
 async def _place(tenant: Tenant, given: dict[str, Any]) -> SessionPlace:
-    policy, memory = given.get("policy"), given.get("memory_mb")
-    sandbox = await tenant.service.sandbox(policy if isinstance(policy, str) else None)
+    sandbox, memory = await tenant.service.sandbox(given["policy"]), given.get("memory_mb")
     most = sandbox.policy.limits.memory_mb
     return tenant.place(sandbox.policy, memory if isinstance(memory, int) and 0 < memory < most else most)
 

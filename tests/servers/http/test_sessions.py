@@ -277,9 +277,8 @@ def test_the_description_has_every_method(described: dict[str, Any]) -> None:
     text = json.dumps(described)
     names = {piece.partition('"')[0] for piece in text.split('"#/components/schemas/')[1:]}
     assert names <= described["components"]["schemas"].keys()
-    run = described["paths"]["/v1/sessions/{session}/run"]["post"]["requestBody"]["content"]["application/json"][
-        "schema"
-    ]
+    body = described["paths"]["/v1/sessions/{session}/run"]["post"]["requestBody"]["content"]["application/json"]
+    run = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
     assert run["required"] == ["source"]
     assert "session" not in run["properties"]
 
