@@ -89,7 +89,7 @@ def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> No
     while session._core.runner_pid() in (runner, None) and monotonic() < deadline:
         pause()
     result = session.run("x")
-    assert result.value == 1 and "between its steps the process died" in result.notes[0]
+    assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
     assert parked(session) != before
 
 
