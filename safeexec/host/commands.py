@@ -23,7 +23,7 @@ from safeexec.errors import PolicyError, ProtectionError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
-from safeexec.host.watch import supervisor, unnamed
+from safeexec.host.watch import lineage, unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.supervisor import Watch
@@ -302,7 +302,7 @@ def _end(sandbox: Home, channel: Channel) -> Core[None]:
     if channel.pid is not None and channel.pidfd >= 0:
         processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)
     channel.kill()
-    yield from channel.ended(monotonic() + supervisor.KILL_SECONDS)
+    yield from channel.ended(monotonic() + lineage.KILL_SECONDS)
     if channel.pid is not None:
         sandbox.gate.forget_lineage(channel.pid)
     channel.close()

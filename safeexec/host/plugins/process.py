@@ -16,7 +16,7 @@ from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spare
 from safeexec.host.waiting import Core
-from safeexec.host.watch.supervisor import KILL_SECONDS
+from safeexec.host.watch.lineage import KILL_SECONDS
 from safeexec.protocol import messages as m
 from safeexec.results import STARTS_EMPTY, PluginError
 

@@ -17,8 +17,8 @@ from safeexec.host.session.history import History
 from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
 from safeexec.host.watch.gate import ForkGate
+from safeexec.host.watch.lineage import Lineage
 from safeexec.host.watch.memory import own_bytes
-from safeexec.host.watch.supervisor import Lineage
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.turns import PARKED, PARKING, THAWED

@@ -27,8 +27,8 @@ from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
+from safeexec.host.watch.lineage import KILL_SECONDS, Lineage
 from safeexec.host.watch.memory import share_bytes
-from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.turns import PARKED, STARTING, THAWED
@@ -512,7 +512,7 @@ class Line:
         """The first process of each lineage that there are processes of. From any thread."""
         return [lineage.leader for lineage in list(self._lineages)]
 
-    def meet_checkpoints(self) -> Core[None]:
+    def meet_copies(self) -> Core[None]:
         """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
         runner.
         """

@@ -9,7 +9,7 @@ from safeexec.protocol.arguments import encode_arguments, foreign
 from safeexec.results import ErrorInfo, Result
 
 if TYPE_CHECKING:
-    from safeexec.host.watch.supervisor import Lineage
+    from safeexec.host.watch.lineage import Lineage
     from safeexec.policy.model import Policy
     from safeexec.policy.settings import Limits
 

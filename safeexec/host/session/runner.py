@@ -13,7 +13,7 @@ from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import Checkpoint
 from safeexec.host.session.decode import decode_file
 from safeexec.host.waiting import Core
-from safeexec.host.watch.supervisor import Lineage, LineageMember
+from safeexec.host.watch.lineage import Lineage, LineageMember
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 

@@ -54,7 +54,7 @@ from safeexec.host.session.states import ASKING, CLOSED, IDLE, LOST, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.host.waiting import Core, Wait, Work, drive
-from safeexec.host.watch import accountant, supervisor
+from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.supervisor import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
@@ -251,7 +251,7 @@ class SessionCore:
     def _close(self, turn: Turn, why: str) -> Core[None]:
         if self.keeper.why_closed is None:
             self.keeper.why_closed = why
-        deadline = monotonic() + supervisor.KILL_SECONDS
+        deadline = monotonic() + lineage.KILL_SECONDS
         while self.keeper.state is not CLOSED:
             if self._take(turn):
                 yield from self._end()

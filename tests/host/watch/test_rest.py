@@ -16,7 +16,7 @@ import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
 from safeexec.host.session.session import COMPACT_SECONDS
-from safeexec.host.watch import supervisor
+from safeexec.host.watch import lineage
 from tests.footprint import pause
 from tests.profiles import FORKING
 
@@ -171,7 +171,7 @@ def test_no_event_loop_waits_for_a_session_that_is_not_compacted() -> None:
 
 def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Closing it gives up before its settling does."""
-    monkeypatch.setattr(supervisor, "KILL_SECONDS", 0.1)
+    monkeypatch.setattr(lineage, "KILL_SECONDS", 0.1)
     with Sandbox("confined-python", spare=0) as sandbox:
         session = sandbox.session()
         session.run(HOLDS_UP).check()
