@@ -9,6 +9,9 @@ from typing import Literal
 
 import msgspec
 
+OUTPUT_CEILING = 16
+"""Times `output_bytes` that a step may print, or raise as a message, before it is ended."""
+
 
 class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
     """Which names of one module guest code may use.

@@ -22,6 +22,7 @@ from safeexec.compiler.names import GUARD_NAMES, is_internal
 from safeexec.compiler.step import Rejection
 from safeexec.identity import name_of
 from safeexec.protocol import messages as m
+from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import Encoded, encode
 from safeexec.text import short_repr
 
@@ -42,8 +43,6 @@ INLINE_BYTES = 64 << 10
 socket).
 """
 TEXT_CHARACTERS = 20_000
-OUTPUT_CEILING = 16
-"""Times `output_bytes` that a step may print, or raise as a message, before it is ended."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 

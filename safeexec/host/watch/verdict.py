@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
     from safeexec.policy.settings import Limits
 
-OUTPUT_CEILING = 16
-"""A step that prints this many times what is kept is ended."""
-
 
 class Verdict(Struct, frozen=True):
     """Why the host ended a step."""

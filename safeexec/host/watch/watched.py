@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from safeexec.host.watch import unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
-from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict, files_over
+from safeexec.host.watch.verdict import Verdict, files_over
 from safeexec.linux import processes
+from safeexec.protocol.plan import OUTPUT_CEILING
 
 if TYPE_CHECKING:
     from typing import Protocol
