@@ -19,10 +19,11 @@ import importlib.util
 import itertools
 import random
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from time import monotonic
 
-from safeexec import Policy, Sandbox, Session
+from safeexec import Policy, Sandbox, SandboxError, Session
 from safeexec.compiler import names
 from safeexec.facades.access import module_access
 from safeexec.facades.build import known_names
@@ -44,9 +45,17 @@ def _is_out(x):
     if kind.__name__ == "builtin_function_or_method":
         return repr(x) in _POWERS or repr(x).startswith("<built-in method __subclasses__ of type")
     return False
-_NO = ("nvalid window", "nknown window", "not understood", "invalid signature", "is not callable",
-       "is not a valid function", "refused")
-_HARMLESS = ("Symbol", "NoneType", "str")
+_NO = ("nvalid window", "nknown window", "nvalid win_type", "not understood", "invalid signature", "is not callable",
+       "is not a valid function", "is not a supported function", "refused",
+       "__getattr__() missing")  # by a guard, which judges the name that is missing here
+def _is_refusal(error):  # what a library raises instead has it as its cause
+    while error is not None:
+        if isinstance(error, (AttributeError, NameError, ImportError)) or any(word in str(error) for word in _NO):
+            return True
+        error = error.__cause__
+    return False
+def _is_harmless(x):
+    return type(x).__name__ in ("Symbol", "NoneType", "str") or type(x) is tuple and all(type(i) is str for i in x)
 def _is_code(kind):  # what `compile` gives to a program is called so, too
     return "mere mortals" in (kind.__doc__ or "")
 _RAW = {"__subclasses__", "__getattribute__", "__globals__", "__code__", "gi_frame", "cr_frame", "tb_frame",
@@ -361,12 +370,11 @@ def readings(profile: str) -> Iterator[tuple[str, str]]:
 LIBRARIES = ("numpy", "pandas", "scipy", "sympy", "mpmath")
 READING = """
 try: found = {}
-except (AttributeError, NameError, ImportError): pass
-except (ValueError, TypeError, SyntaxError) as error:
-    if not any(word in str(error) for word in _NO): print("way out: called,", repr(error))
+except (AttributeError, NameError, ImportError, ValueError, TypeError, SyntaxError) as error:
+    if not _is_refusal(error): print("way out: called,", repr(error))
 else:
     _look(found, "found")
-    if type(found).__name__ not in _HARMLESS: print("way out: found", type(found), repr(found)[:200])
+    if not _is_harmless(found): print("way out: found", type(found), repr(found)[:200])
 """
 
 
@@ -396,7 +404,7 @@ def walk(session: Session, module: str, *, depth: int, calls: int, limit: int, t
         return []
     session.run("_seen.clear(); _keep.clear()").check()
     result = session.run(f"LIMIT = {limit}\n_walk(_start, {module!r}, {depth}, {calls})", timeout=timeout)
-    if not result.ok and result.outcome not in ("timeout", "memory"):
+    if not result.ok and result.outcome not in ("timeout", "memory", "crashed"):  # compiled code of a library may crash
         return [f"{module}: the walk ended with {result.error or result.outcome}"]
     return [f"{module}: {path}" for path in ways_out(result.stdout)]
 
@@ -438,41 +446,52 @@ def main() -> int:
     parser.add_argument("--profile", action="append")
     options = parser.parse_args()
     deadline = monotonic() + options.seconds
-    out: list[str] = []
+    count = 0
     profiles = options.profile or ["standard"]
     for profile in profiles:
         until = min(deadline, monotonic() + options.seconds / len(profiles))
-        out += _search(profile, options.seed, until)
-    print(*out, sep="\n\n")
-    print(f"{len(out)} ways out")
-    return 1 if out else 0
+        with Sandbox(profile) as sandbox:
+            for way in search(sandbox, profile, options.seed, until):
+                count += 1
+                print(way, end="\n\n", flush=True)  # at once: nobody knows how the search ends
+    print(f"{count} ways out")
+    return 1 if count else 0
 
 
-def _search(profile: str, seed: int, until: float) -> list[str]:
-    out: list[str] = []
-    tried = 0
-    with Sandbox(profile) as sandbox, sandbox.session() as session:
-        prepare(session)
-        half = (monotonic() + until) / 2
-        modules = importable(profile)
-        random.Random(seed).shuffle(modules)
-        for module in modules:
-            if monotonic() < half:
-                out += walk(session, module, depth=3, calls=2, limit=20_000, timeout=30.0)
-                out += call_back(session, module, timeout=30.0)
-                if not session.run("_seen").ok:
-                    prepare(session)
-        asked = list(readings(profile))
-        random.Random(seed).shuffle(asked)
-        for told, source in _in_turns(asked, programs(seed)):
-            if monotonic() >= until:
-                break
-            tried += 1
-            out += run_programs(session, [(told, source)])
-            if tried % 200 == 0:
+def search(sandbox: Sandbox, profile: str, seed: int, until: float) -> Iterator[str]:
+    """What is found until then. The walk calls whatever it meets: the programs run in other sessions."""
+    modules, asked = importable(profile), list(readings(profile))
+    random.Random(seed).shuffle(modules)
+    random.Random(seed).shuffle(asked)
+    yield from found(sandbox, (partial(_look_at, module=module) for module in modules), (monotonic() + until) / 2)
+    joined = (partial(run_programs, chosen=[program]) for program in _in_turns(asked, programs(seed)))
+    yield from found(sandbox, joined, until)
+
+
+def _look_at(session: Session, module: str) -> list[str]:
+    paths = walk(session, module, depth=3, calls=2, limit=20_000, timeout=30.0)
+    return paths + call_back(session, module, timeout=30.0)
+
+
+def found(sandbox: Sandbox, tries: Iterable[Callable[[Session], list[str]]], until: float) -> Iterator[str]:
+    """What these find until then. An error of the host is a find, too, and a session begins with the next try."""
+    session, number = sandbox.session(), 0
+    for number, attempt in enumerate(tries, 1):
+        if monotonic() >= until:
+            break
+        ended = number % 200 == 0
+        try:
+            if not session.run("_seen").ok:  # a step that was killed may have taken it along
                 prepare(session)
-    print(f"{profile}: {tried} programs", file=sys.stderr)
-    return out
+            yield from attempt(session)
+        except SandboxError as error:
+            yield f"the host, at {attempt}: {error!r}"
+            ended = True
+        if ended:
+            session.close()
+            session = sandbox.session()
+    session.close()
+    print(f"{number} tries", file=sys.stderr)
 
 
 def _in_turns(*of: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from safeexec import Sandbox, Session
-from tests.search.search import bindings, call_back, prepare, programs, readings, run_programs, walk, ways_out
+from tests.search.search import bindings, call_back, found, prepare, programs, readings, run_programs, walk, ways_out
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +65,13 @@ def test_callbacks_are_given_nothing_that_is_outside(session: Session, module: s
 @pytest.mark.parametrize("module", ["json", "functools", "enum", "asyncio", "collections"])
 def test_the_walk_finds_nothing(session: Session, module: str) -> None:
     assert walk(session, module, depth=2, calls=1, limit=2000, timeout=10.0) == []
+
+
+def test_an_error_of_the_host_is_a_find_and_the_search_goes_on() -> None:
+    def breaks(session: Session) -> list[str]:
+        session.close()
+        return [session.run("1").text]
+
+    with Sandbox("standard") as sandbox:
+        finds = list(found(sandbox, [breaks, lambda session: [session.run("1 + 1").text]], float("inf")))
+    assert finds[0].startswith("the host, at ") and finds[1:] == ["2"]
