@@ -93,15 +93,18 @@ def sql(
     given = given or {}
     frames = _frames(namespace) | {name: _table(name, value) for name, value in given.items()}
     files = dict(_files(workspace)) if workspace is not None else {}
+    unread: dict[str, SqlError] = {}
     try:
         with open_engine(memory_bytes) as engine:
             written = _load(engine, query, namespace, given, frames)
             stays = {name.lower() for name in frames} | _targets(query)
-            _load_files(engine, query, files, stays)
+            unread = _load_files(engine, query, files, stays)
             done = engine.run(query)
             tables = engine.tables() if done.writes else {}
     except QueryFailed as failure:
-        raise _explained(failure, query, frames, files) from None
+        missing = _MISSING_TABLE.search(str(failure)) or _MISSING_FILE.search(str(failure))
+        wanted = next(filter(None, missing.groups())).strip('"').lower() if missing is not None else ""
+        raise unread.get(wanted) or _explained(failure, query, frames, files) from None
     dropped = [name for name in written if done.writes and name not in tables]
     for name in tables.keys() - written:
         _check_name(name, namespace, reserved)
@@ -195,9 +198,12 @@ def _files(workspace: str) -> Iterator[tuple[str, str]]:
                 yield (name if relative == "." else os.path.join(relative, name)), os.path.join(directory, name)
 
 
-def _load_files(engine: Engine, query: str, files: Mapping[str, str], taken: set[str]) -> None:
-    """Read the files that the query names into tables, each by its path and, where that is free, by its stem."""
+def _load_files(engine: Engine, query: str, files: Mapping[str, str], taken: set[str]) -> dict[str, SqlError]:
+    """Read the files that the query names into tables, each by its path and, where that is free, by its stem. Under
+    the same names in lower case, why those are none that cannot be read: the query may mean a column with the word.
+    """
     text = query.lower()
+    unread: dict[str, SqlError] = {}
     for path, whole in files.items():
         stem = os.path.basename(path).partition(".")[0]
         by_stem = stem.lower() not in taken and re.search(rf"(?<![\w./]){re.escape(stem.lower())}(?![\w./])", text)
@@ -207,9 +213,12 @@ def _load_files(engine: Engine, query: str, files: Mapping[str, str], taken: set
             engine.add_file(path, whole, stem if by_stem else None)
         except QueryFailed as failure:
             hint = _OTHER_TEXT.format(path) if _NOT_UTF_8.search(str(failure)) else None
-            raise SqlError(f"{path} cannot be read: {str(failure).splitlines()[0]}", hint=hint) from None
+            error = SqlError(f"{path} cannot be read: {str(failure).splitlines()[0]}", hint=hint)
+            unread |= {path.lower(): error, **({stem.lower(): error} if by_stem else {})}
+            continue
         if by_stem:
             taken.add(stem.lower())
+    return unread
 
 
 def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> SqlError:

@@ -281,3 +281,14 @@ def test_a_file_that_is_not_utf_8_is_told_how_to_be_read(engine: str, tmp_path: 
     with pytest.raises(SqlError, match="cannot be read") as caught:
         sql("select * from people", {}, str(tmp_path))
     assert "pd.read_csv('people.csv', encoding='cp1252')" in (caught.value.hint or "")
+
+
+def test_a_file_that_cannot_be_read_is_no_matter_to_a_query_that_means_a_column(tmp_path: Path) -> None:
+    (tmp_path / "age.csv").write_bytes("name,age\nJosé,31\n".encode("cp1252"))
+    (tmp_path / "clean.csv").write_text("name,age\nJosé,31\n")
+    assert rows("select sum(age) from 'clean.csv'", str(tmp_path)) == [(31,)]
+    for query in ("select * from Age", "select * from 'age.csv'", "select * from clean join age using (name)"):
+        with pytest.raises(SqlError, match=r"^age.csv cannot be read"):
+            rows(query, str(tmp_path))
+    with pytest.raises(SqlError, match="nowhere"):
+        rows("select age from nowhere", str(tmp_path))
