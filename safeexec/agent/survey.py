@@ -19,7 +19,7 @@ _MAX_CELL = 40
 _MAX_SURVEYED = 200
 _MAX_TEXT = 200
 _MAX_PARTS = 20
-_OPTIONS = ("sep", "decimal", "thousands", "encoding")
+_OPTIONS = ("sep", "decimal", "thousands", "dtype", "encoding")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 SUFFIXES = (
     *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"),
@@ -37,6 +37,8 @@ MAX_COLUMNS = 200
 SAMPLE = 1 << 16
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
+DOTTED = re.compile(r"(?![+-]?\d{1,3}(?:\.\d{3})+$)[+-]?\d+(?:\.\d+)+")
+MAX_DOTTED = 20
 
 def options_of(name):
     # How a text table has to be read: what differs from the defaults of read_csv.
@@ -61,7 +63,14 @@ def options_of(name):
             options["decimal"] = ","
             if any("." in cell for cell in commas):
                 options["thousands"] = "."
+                if dotted := dotted_columns(list(csv.reader(lines, delimiter=separator))):
+                    options["dtype"] = dict.fromkeys(dotted, "str")
     return options
+
+def dotted_columns(rows):
+    # With a dot for thousands 01.02.2024 is read as 1022024, and so is an address or a version: these stay text.
+    found = {at for row in rows[1:] for at, cell in enumerate(row) if DOTTED.fullmatch(cell.strip())}
+    return [name for at, name in enumerate(rows[0]) if at in found][:MAX_DOTTED]
 
 def eight_bit_encoding_of(name):
     # cp1252 has letters and signs (the euro, quotation marks) where latin-1 has control characters that no text holds.
@@ -210,7 +219,7 @@ class FileSurvey:
     problem: str = ""
     width: int = 0
     """All columns; `columns` holds the first 200."""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str | dict[str, str]] = field(default_factory=dict)
     """What pandas.read_csv has to be told to read it."""
     parts: tuple[str, ...] = ()
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
@@ -267,9 +276,15 @@ def _read(name: str, found: Any) -> FileSurvey:
         head=tuple(tuple(_text(cell) for cell in _list(row, _MAX_SURVEYED)) for row in _list(found["head"], 3)),
         complete=found["complete"] is True,
         width=_count(found["width"]),
-        options={key: _text(options[key]) for key in _OPTIONS if key in options},
+        options={key: _option(options[key]) for key in _OPTIONS if key in options},
         parts=tuple(_text(part) for part in _list(found.get("parts", []), _MAX_PARTS)),
     )
+
+
+def _option(value: Any) -> str | dict[str, str]:
+    if type(value) is not dict:
+        return _text(value)
+    return {_text(name): _text(kind) for name, kind in list(value.items())[:_MAX_PARTS]}
 
 
 def _facts(column: Mapping[str, Any]) -> Mapping[str, Any]:
