@@ -139,21 +139,3 @@ def _out_of_range(failure: Failure, match: re.Match[str]) -> str | None:
     if not len(owner):
         return f"`{text}` is empty: check `if {text}:` first."
     return f"`{text}` has {len(owner)} item{'' if len(owner) == 1 else 's'}: its indexes go from 0 to {len(owner) - 1}."
-
-
-@RULES.when(
-    "ValueError",
-    "math domain error|expected a (?:nonnegative|positive) input|expected a number in range",
-    wrong="math.sqrt(-1)",
-    right="import cmath\ncmath.sqrt(-1)",
-)
-def _domain(failure: Failure, match: re.Match[str]) -> str | None:
-    """A number that a function of `math` is not defined for: which ones it takes."""
-    name = failure.called
-    if name.startswith("log"):
-        return f"`{name}` takes numbers greater than 0: check the value first; `cmath.log` takes negative ones too."
-    if name in ("sqrt", "isqrt"):
-        return f"`{name}` takes no negative numbers: check the value first, or use `cmath.sqrt`."
-    if name in ("asin", "acos", "atanh"):
-        return f"`{name}` takes numbers between -1 and 1: clip the value, `max(-1, min(1, x))`, if rounding took it outside."
-    return "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."

@@ -1,5 +1,7 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""Rules for values of another type than the program takes them for: None, coroutines, functions, hidden builtins."""
+"""Rules for values of another type than the program takes them for: None, coroutines, functions, hidden builtins;
+and for numbers that a function of `math` is not defined for.
+"""
 
 from __future__ import annotations
 
@@ -456,6 +458,24 @@ def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
     if name in _BUILTIN_NAMES:
         return f"`{name}` was assigned a value, which hides the builtin type: rename that variable, and `del {name}`."
     return "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
+
+
+@RULES.when(
+    "ValueError",
+    "math domain error|expected a (?:nonnegative|positive) input|expected a number in range",
+    wrong="math.sqrt(-1)",
+    right="import cmath\ncmath.sqrt(-1)",
+)
+def _domain(failure: Failure, match: re.Match[str]) -> str | None:
+    """A number that a function of `math` is not defined for: which ones it takes."""
+    name = failure.called
+    if name.startswith("log"):
+        return f"`{name}` takes numbers greater than 0: check the value first; `cmath.log` takes negative ones too."
+    if name in ("sqrt", "isqrt"):
+        return f"`{name}` takes no negative numbers: check the value first, or use `cmath.sqrt`."
+    if name in ("asin", "acos", "atanh"):
+        return f"`{name}` takes numbers between -1 and 1: clip the value, `max(-1, min(1, x))`, if rounding took it outside."
+    return "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
 
 
 _SHOWN, _ITEMS, _BITS = 60, 20, 200
