@@ -103,9 +103,9 @@ class PluginCore:
         self.state = state
         self.definition = self._defined(source)
         self.exports: dict[str, m.Export] = {}
-        self._session: Loaded | None = None
+        self._loaded: Loaded | None = None
         self._items = 0
-        """Counts the calls: only the generator of the newest one can go on."""
+        """The number of the last call: only its generator can go on."""
         self._streaming = False
         self._hints: Hints = {}
         """Of the export that was called last."""
@@ -139,7 +139,7 @@ class PluginCore:
         except BaseException:
             yield from loaded.close()
             raise
-        old, self._session = self._session, loaded
+        old, self._loaded = self._loaded, loaded
         self.exports = exports
         if old is not None:
             yield from old.close()
@@ -170,7 +170,7 @@ class PluginCore:
         settings = self._settings_for(core)
         core.add_sources(definition.name, definition.modules)
         core.code = b"\n".join(source for _, source in modules)
-        result = self._placed(
+        result = self._with_path(
             (
                 yield from core.perform(
                     lambda step: m.Install(step, definition.name, modules, names, tools, settings),
@@ -236,18 +236,18 @@ class PluginCore:
         self._hints = self.definition.hints.get(name, {}) if held is None else {}
         call = yield from self._turn()
         try:
-            if self._streaming and self._session is not None:
-                yield from self._session.leave()
+            if self._streaming and self._loaded is not None:
+                yield from self._loaded.leave()
             self._streaming = False
             self._items += 1
-            session = yield from self._living()
-            if held is not None and held.loaded is not session:
+            loaded = yield from self._living()
+            if held is not None and held.loaded is not loaded:
                 raise PluginError(f"this object of {self.definition.name} is gone: the plugin was loaded again")
             if objects := places_of(args, kwargs):
-                args, kwargs = self._without(objects, session, name, args, kwargs)
+                args, kwargs = self._without(objects, loaded, name, args, kwargs)
             if self._hints and held is None:
                 args, kwargs = given(self._hints, self.definition.wanted[name], args, kwargs)
-            result = yield from session.core.invoke(
+            result = yield from loaded.core.invoke(
                 name,
                 args,
                 kwargs,
@@ -255,27 +255,27 @@ class PluginCore:
                 by_fields="return" in self._hints,
                 held=held.number if held is not None else 0,
                 hold=self.state == "keep",
-                release=self._to_release(session),
+                release=self._to_release(loaded),
                 objects=[(place, one.number) for place, one in objects],
             )
-            if session.core.more and result.ok:
+            if loaded.core.more and result.ok:
                 self._streaming = True
                 return result, self._items
-            return self._placed(self._come((yield from session.after(result)), session, name)), 0
+            return self._with_path(self._received((yield from loaded.after(result)), loaded, name)), 0
         finally:
             self._leave(call)
 
     def _without(
         self,
         objects: list[tuple[int | str, HeldPlace]],
-        session: Loaded,
+        loaded: Loaded,
         name: str,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with None for each handle. Raises `PluginError` for an object that is not in `session`."""
+        """The arguments with None for each handle. Raises `PluginError` for an object that is not in `loaded`."""
         for place, one in objects:
-            if one.loaded is not session:
+            if one.loaded is not loaded:
                 told = repr(place) if isinstance(place, str) else str(place + 1)
                 raise PluginError(
                     f"argument {told} of {name or 'the object'}() is an object of another plugin, or of "
@@ -287,16 +287,18 @@ class PluginCore:
             {keyword: None if keyword in gone else one for keyword, one in kwargs.items()},
         )
 
-    def _come(self, result: Result, session: Loaded, name: str) -> Result:
-        """The result of a call with its value as the host wants it: an object of its class, a `Staying` one."""
+    def _received(self, result: Result, loaded: Loaded, name: str) -> Result:
+        """The result of a call with its value as the host gets it: an object of the class that the interface names, or
+        `Staying` for what did not cross.
+        """
         if result.ok and "return" in self._hints:
             return returned(self._hints["return"], f"{self.definition.name}.{name}()", result)
-        if result.ok and session.core.held and isinstance(result.value, Opaque):
-            return msgspec.structs.replace(result, value=Staying(HeldPlace(session, session.core.step), result.value))
+        if result.ok and loaded.core.held and isinstance(result.value, Opaque):
+            return msgspec.structs.replace(result, value=Staying(HeldPlace(loaded, loaded.core.step), result.value))
         return result
 
-    def _placed(self, result: Result) -> Result:
-        """The result with the file of the host where its error names a module that was read from one."""
+    def _with_path(self, result: Result) -> Result:
+        """The result, its error with the path of the host's file where the module was read from one."""
         error, definition = result.error, self.definition
         if error is None or not definition.paths:
             return result
@@ -310,11 +312,11 @@ class PluginCore:
         """The host let go of an object of the plugin's; told with the next call. From any thread."""
         self._released.append(place)
 
-    def _to_release(self, session: Loaded) -> list[int]:
+    def _to_release(self, loaded: Loaded) -> list[int]:
         numbers: list[int] = []
         while self._released and len(numbers) < m.MANY:
             place = self._released.popleft()
-            if place.loaded is session:
+            if place.loaded is loaded:
                 numbers.append(place.number)
         return numbers
 
@@ -322,16 +324,16 @@ class PluginCore:
         """The next item of generator `number`, and whether there is one."""
         call = yield from self._turn()
         try:
-            if number != self._items or self._session is None:
+            if number != self._items or self._loaded is None:
                 if close:
                     return None, False
                 raise PluginError(f"the generator of {self.definition.name} ended when another call was made")
-            session = self._session
-            result = yield from session.core.perform(lambda step: m.Proceed(step, close), timeout=self._timeout)
-            if session.core.more and result.ok:
-                return self._come(result, session, "item"), True
+            loaded = self._loaded
+            result = yield from loaded.core.perform(lambda step: m.Proceed(step, close), timeout=self._timeout)
+            if loaded.core.more and result.ok:
+                return self._received(result, loaded, "item"), True
             self._streaming = False
-            return self._placed((yield from session.after(result))), False
+            return self._with_path((yield from loaded.after(result))), False
         finally:
             self._leave(call)
 
@@ -357,24 +359,27 @@ class PluginCore:
         self._turnstile.leave()
 
     def _living(self) -> Core[Loaded]:
-        if self._session is None:
+        """The loaded plugin with a process for the next call; it is loaded again where that has gone. Raises
+        `PluginError`.
+        """
+        if self._loaded is None:
             raise PluginError(f"{self.definition.told} is closed")
-        if self._session.core.closed or not (yield from self._session.ready()):
+        if self._loaded.core.closed or not (yield from self._loaded.ready()):
             # What the copies are made from is gone (memory, an operator's kill): load it again.
             yield from self.load()
-            if not (yield from self._session.ready()):
+            if not (yield from self._loaded.ready()):
                 raise PluginError(f"no process could be made for {self.definition.name}")
-        if self._session.started_over:
+        if self._loaded.started_over:
             # A call was killed, and there was no checkpoint to go back to: the process is a fresh one.
-            self.exports = yield from self._install(self._session.core)
-            self._session.installed()
-        return self._session
+            self.exports = yield from self._install(self._loaded.core)
+            self._loaded.installed()
+        return self._loaded
 
     def close(self) -> Core[None]:
         """End the plugin's processes."""
-        session, self._session = self._session, None
-        if session is not None:
-            yield from session.close()
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            yield from loaded.close()
 
 
 def failed(what: str, result: Result) -> PluginError:

@@ -47,8 +47,9 @@ class Loaded:
         self._born = core.born
         """The number of the child that the plugin was loaded into."""
         self._loaded: State | None = None
-        """The plugin as it was loaded, and the copy of it that each call's process comes from."""
+        """The state of the plugin as it was loaded."""
         self._origin: Checkpoint | None = None
+        """The copy of that state from which the process of each call comes."""
         self._next: deque[Spare] = deque()
         """Processes that are being thawed, each with output files that no other call has seen."""
         self._dying: deque[Channel] = deque()
