@@ -41,7 +41,9 @@ class Access(NamedTuple):
 
 
 class _Grant(NamedTuple):
-    """The entry that covers a module, and what it leaves of it. `passage`: only the way down to other modules."""
+    """The entry of a policy's `imports` that covers a module. `own`: it is the module's, not that of a package above.
+    `passage`: it is that of a module below, and opens only the way down to it.
+    """
 
     entry: ImportPlan
     own: bool
@@ -49,10 +51,12 @@ class _Grant(NamedTuple):
 
 
 def _remainder(module: str, ancestor: str) -> str:
+    """``random.mtrand`` of ``numpy.random.mtrand`` below ``numpy``."""
     return module[len(ancestor) + 1 :]
 
 
 def _grant(module: str, plan: LanguagePlan) -> _Grant | None:
+    """The entry of the module itself, else of the nearest package above that leaves it open, else of one below."""
     entry = plan.imports.get(module)
     if entry is not None:
         return _Grant(entry, own=True, passage=False)

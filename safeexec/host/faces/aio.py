@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Gener
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Unpack, overload
 
 from safeexec.host.faces.blocking import OneStep, Sandbox, SandboxFace, Session, SessionFace, environment
-from safeexec.host.faces.loops import answered, awaited, drive, interrupted, running_loop
+from safeexec.host.faces.loops import abandon, answered, awaited, drive, running_loop
 from safeexec.host.faces.many import each_of, parts_of, workers_for
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core
@@ -298,7 +298,7 @@ class _Pieces:
         """Stop the step and restore the state now. Harmless when it has ended."""
         core, self._core = self._core, None
         if core is not None and self._wanted is not None:
-            await interrupted(running_loop(), core)
+            await abandon(running_loop(), core)
 
     async def _go_on(self, core: Core[Result]) -> None:
         """Wait for what the step waits for, and let it go on."""
@@ -313,7 +313,7 @@ class _Pieces:
                 self._wanted = core.throw(error)
             except BaseException:
                 self._core = None
-                await interrupted(loop, core)
+                await abandon(loop, core)
                 raise
             else:
                 self._wanted = core.send(answer)

@@ -94,20 +94,21 @@ def awaited(
 
 
 def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
-    """What the core waits for, to be awaited."""
+    """The answer to what the core waits for, to be awaited."""
     if isinstance(wanted, Wait):
         return loop.wait(wanted)
     return loop.call(wanted) if isinstance(wanted, CallTool) else loop.work(wanted)
 
 
-async def interrupted(loop: Loop, core: Core[Any]) -> None:
-    """Let the core stop what it does and bring its state in order, undisturbed."""
+async def abandon(loop: Loop, core: Core[Any]) -> None:
+    """Nobody waits for the core any more: let it stop what it does and bring its state in order, undisturbed."""
     await loop.shielded(_finish(loop, core, None, Abandoned()))
 
 
 async def _finish(
     loop: Loop, core: Core[Any], wanted: Wait | CallTool | Work | None, interruption: BaseException | None
 ) -> None:
+    """Run the core to its end after it was given `interruption`; without one from `wanted`, for which it waits."""
     try:
         if interruption is not None:
             wanted = core.throw(interruption)
@@ -136,7 +137,7 @@ def _watch(wanted: Wait) -> select.epoll:
 
 
 class AsyncioLoop:
-    """asyncio."""
+    """The loop of asyncio that runs."""
 
     async def wait(self, wanted: Wait) -> bool:
         with _watch(wanted) as watch:

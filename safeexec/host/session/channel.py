@@ -40,7 +40,9 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 
 
 class Channel:
-    """The host's end of one process. Not thread-safe: the session's lock is."""
+    """The host's end of one process. For one thread at a time, the one that has the session's turn, but for what says
+    otherwise.
+    """
 
     __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "pid", "pidfd", "socket")
 
@@ -67,6 +69,7 @@ class Channel:
 
     @property
     def state(self) -> str:
+        """Whose turn it is to speak: a constant of `protocol.turns`."""
         return self._talk.state
 
     @property

@@ -29,9 +29,12 @@ KEPT_BYTES = 4 << 20
 """Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
 _IN_PLACE = frozenset({form.ARRAY, form.RECORDS, form.MASKED, form.FRAME, form.SERIES, form.INDEX})
 MESSAGE_BYTES = 20_000
+"""Of a message, a hint or a line of source; four times as much of the repr of a value."""
 TRACEBACK_BYTES = 60_000
 NAMES = 1000
-RULE = 1000
+"""Of each list that a child sends: names, errors, displays, notes."""
+LINE_CHARACTERS = 1000
+"""Of a rule of the policy, and of the source line of which a hint is made."""
 _NO_CHANGES = Changes()
 
 
@@ -46,7 +49,9 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
 
 
 def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
-    """One value of the child, within the policy's bounds."""
+    """One value of the child, within the policy's bounds. `arrays`: arrays and frames stay what they are; otherwise they are plain data.
+    Raises `ProtocolError`.
+    """
     return decode(payload, max_depth=limits.value_depth + 2, arrays=arrays)
 
 
@@ -99,6 +104,7 @@ _kept: list[bytearray] = []
 
 
 def error_info(report: m.Refusal) -> ErrorInfo:
+    """An error as the child tells it, or a refusal that its code has caught, each text cut."""
     diagnostics = report.diagnostics[:NAMES] if isinstance(report, m.ErrorReport) else ()
     return ErrorInfo(
         type=report.type[:200],
@@ -109,7 +115,7 @@ def error_info(report: m.Refusal) -> ErrorInfo:
         end_column=report.end_column,
         source_line=text(report.source_line),
         traceback=text(report.traceback, TRACEBACK_BYTES),
-        rule=None if report.rule is None else report.rule[:RULE],
+        rule=None if report.rule is None else report.rule[:LINE_CHARACTERS],
         hint=None if report.hint is None else text(report.hint),
         diagnostics=tuple(map(error_info, diagnostics)),
         file=report.file[:200],
@@ -117,13 +123,15 @@ def error_info(report: m.Refusal) -> ErrorInfo:
 
 
 class Told(NamedTuple):
-    """What the host itself knows of a step: its bounds and number, seconds, output, tool calls."""
+    """What the host itself knows of a step: its limits and number, what it took, what it printed, its tool calls."""
 
     limits: Limits
     number: int
     wall: float
+    """Seconds, as is `cpu`."""
     cpu: float
     printed: Printed
+    """Its standard output; `warned` is its standard error."""
     warned: Printed
     calls: tuple[ToolCallRecord, ...]
 
@@ -171,7 +179,7 @@ def build_killed(
     file = f"<step {number}>"
     line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
     hint = hints.limits.limit_hint(
-        verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:RULE]
+        verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:LINE_CHARACTERS]
     )
     return Result(
         outcome=verdict.outcome,
@@ -208,7 +216,8 @@ def told_frames(frames: list[m.FrameData]) -> list[Frame]:
     ]
 
 
-def displays(reports: list[m.DisplayData]) -> tuple[Any, ...]:
+def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
+    """The displays of a step, a thousand at most. Their data are as the guest made them: hostile to a browser."""
     return tuple(
         Display(dict(report.data), report.truncated, report.display_id, report.update) for report in reports[:NAMES]
     )

@@ -1,7 +1,7 @@
-"""The one look at all sessions of this process: steps, tools, questions, checkpoints and rest alike.
+"""The one look at all sessions of the host, whatever they do: run a step, call a tool, make a copy, rest.
 
-A thread looks every 50 ms while any session is in use and every 250 ms otherwise, for 1 % of its time at most: with
-more sessions it looks more rarely. `rotation` says who is looked at. Nothing that a guest
+A thread looks every 50 ms while any session is in use and every 250 ms otherwise. It takes 1 % of a core at most: with
+many sessions it looks more rarely. `rotation` says who is looked at, `account` what is too much. Nothing that a guest
 does can hold it up. It reads what the kernel tells and sends signals; what takes longer is done by whoever uses the
 session next.
 """
@@ -35,7 +35,7 @@ SHARE = 100
 NEWBORN_LOOKS = 2
 """Looks after which a process that has not run is as it was: the second one counts its memory."""
 LONGEST_SECONDS = 1.0
-"""No longer than that is nobody looked at."""
+"""The longest pause between two looks."""
 DEEP_SHARE = 100
 """Files and descriptors, which take 0.1 to 0.6 ms per session, have 1 % of a core: one session after the other. What
 they take puts off no look.
@@ -53,7 +53,9 @@ class Subject(Sleeper, Protocol):
 
     account: Account
 
-    def known(self) -> Known: ...
+    def known(self) -> Known:
+        """The processes that the host has asked for."""
+        ...
 
     def period(self) -> Period:
         """What its figures are of at the moment."""

@@ -25,7 +25,9 @@ class Verdict(Struct, frozen=True):
 
 
 def too_much_in_files(message: str) -> Verdict:
-    """The verdict on a workspace that holds too much, or too many files."""
+    """The verdict on a workspace that holds too much, or too many files: `message` names the limit where it is the
+    latter.
+    """
     rule = "limits.workspace_files" if "limits.workspace_files" in message else "limits.workspace_mb"
     return Verdict("violation", message, rule=rule)
 
