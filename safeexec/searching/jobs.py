@@ -1,4 +1,4 @@
-"""What a search has done in sessions, one job each, for both faces.
+"""What a search gives sessions to do: propose, branch, try, score, replay. One job each, for both faces.
 
 A job is a generator that yields calls of a session's methods and is resumed with what they return, awaited where the
 session is that of an event loop.
@@ -19,13 +19,14 @@ from typing import Any
 from safeexec.errors import SessionClosed
 from safeexec.results import Result
 from safeexec.searching.plan import Proposal, TriedProgram
-from safeexec.searching.states import FILE_BYTES, State, key_of, may_fetch, state_of
+from safeexec.searching.states import FILE_BYTES, Fingerprints, fingerprints_of, key_of, may_fetch
 from safeexec.searching.tree import SearchNode, SearchTree
 from safeexec.text import printable
 
 REPEATS = 100
 """Programs in a row that a proposer has given before, after which it is not asked further."""
 SHORTEST_SECONDS = 0.01
+"""What a step gets although the search is out of time: it ends as late, and is not recorded."""
 Job = Generator[Callable[[], Any], Any, Any]
 
 
@@ -107,7 +108,9 @@ def _new(given: Any, known: set[str], room: int) -> Iterator[Proposal]:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How programs are tried and scored."""
+    """How programs are tried and scored; made by `trial`. `timeout`: seconds of a step, None: the policy's. `merge`:
+    whether equal states are found.
+    """
 
     score: Any
     takes_result: bool
@@ -144,33 +147,36 @@ def trial(score: Any, timeout: float | None, deadline: float | None, merge: bool
     return Trial(score, takes_result, timeout, deadline, merge)
 
 
-def fork(session: Any, count: int, checkpoints: str) -> Job:
+def branch(session: Any, count: int, checkpoints: str) -> Job:
     """So many sessions that go on from this one's state."""
     return (yield partial(session.branch, count, checkpoints=checkpoints))
 
 
-def attempt(session: Any, source: str, how: Trial, before: State | None, knows: Callable[[Hashable], bool]) -> Job:
-    """Try a program in a session of its own. A pair of what came of it, None where there was no time left, and of what
-    the state is told by.
+def attempt(
+    session: Any, source: str, how: Trial, before: Fingerprints | None, knows: Callable[[Hashable], bool]
+) -> Job:
+    """Try a program in a session of its own. Returns what came of it (`TriedProgram`), or None where there was no time
+    left; and the fingerprints of the state, or None where they are not asked for. `knows`: whether the search has
+    reached a state with this key before.
     """
     if how.is_late():
         return None, None
     result = yield partial(session.run, source, timeout=how.limit(session))
     if not result.ok:
         return (None if how.is_late() and result.outcome == "timeout" else TriedProgram(result)), None
-    state = None
+    found = None
     if how.merge and before is not None:
-        state = yield from _state_after(session, before, source, result)
-    key = None if state is None else key_of(state)
+        found = yield from _fingerprints_after(session, before, source, result)
+    key = None if found is None else key_of(found)
     if knows(key):
-        return TriedProgram(result, key=key), state
+        return TriedProgram(result, key=key), found
     try:
         value, spoiled = yield from scored(session, result, how)
     except SessionClosed:
         raise
     except Exception as error:
-        return TriedProgram(result, None, key, f"the score raised {told(error)}"), state
-    return TriedProgram(result, value, key, spoiled=spoiled), state
+        return TriedProgram(result, None, key, f"the score raised {told(error)}"), found
+    return TriedProgram(result, value, key, spoiled=spoiled), found
 
 
 def scored(session: Any, result: Result, how: Trial) -> Job:
@@ -194,20 +200,20 @@ def replay(session: Any, sources: list[str], how: Trial) -> Job:
     return ""
 
 
-def first_state(session: Any) -> Job:
-    """What the state is told by in which the search begins."""
+def first_fingerprints(session: Any) -> Job:
+    """The fingerprints of the state in which the search begins."""
     rows = yield session.variables
-    return state_of({}, "", None, rows, (yield from _values(session, rows)), {})
+    return fingerprints_of({}, "", None, rows, (yield from _values(session, rows)), {})
 
 
-def _state_after(session: Any, before: State, source: str, result: Result) -> Job:
+def _fingerprints_after(session: Any, before: Fingerprints, source: str, result: Result) -> Job:
     rows = yield session.variables
     values = yield from _values(session, rows)
     files: dict[str, bytes | None] = {}
     for change in result.files:
         fetched = change.change != "deleted" and change.size <= FILE_BYTES
         files[change.name] = (yield partial(session.read_file, change.name)) if fetched else None
-    return state_of(before, source, result, rows, values, files)
+    return fingerprints_of(before, source, result, rows, values, files)
 
 
 def _values(session: Any, rows: Iterable[Any]) -> Job:

@@ -55,7 +55,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class TriedProgram:
-    """What came of a program. `result` is None where it could not be run. `key`: what its state is told by."""
+    """What came of a program. `result` is None where it could not be run. `key`: of its state, by `states.key_of`."""
 
     result: Result | None
     score: object = None
@@ -94,6 +94,7 @@ class Plan:
         self.seed = seed
         self.goal = goal
         self._states: dict[Hashable, SearchNode] = {}
+        """Key of a state → the node that reached it first."""
 
     # What is left
 

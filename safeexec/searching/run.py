@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
 from safeexec.searching import jobs
 from safeexec.searching.plan import Budget, Method, Plan, TriedProgram
-from safeexec.searching.states import State, key_of
+from safeexec.searching.states import Fingerprints, key_of
 from safeexec.searching.tree import OPEN, SearchNode, SearchTree, Spent
 
 S = TypeVar("S")
@@ -135,7 +135,7 @@ class Search:
         """Branches that may be open."""
         self._live: dict[SearchNode, Any] = {self.tree.root: session}
         self._layers: dict[SearchNode, int] = {self.tree.root: 0}
-        self._states: dict[SearchNode, State] = {}
+        self._fingerprints: dict[SearchNode, Fingerprints] = {}
         self.opened: list[Any] = []
         """Sessions to close, and those that were."""
         self.stopping = False
@@ -177,18 +177,18 @@ class Search:
             yield from self._revive([node])
             self.best = self._live.get(node)
         elif self._room > 1:
-            (fork,) = yield from self._forked([(self.best, 1)], self._live[self.tree.root].policy.checkpoints)
-            if isinstance(fork.error, SessionClosed):
-                raise fork.error
-            if fork.error is None:
-                (self.best,) = fork.value
+            (branching,) = yield from self._branched([(self.best, 1)], self._live[self.tree.root].policy.checkpoints)
+            if isinstance(branching.error, SessionClosed):
+                raise branching.error
+            if branching.error is None:
+                (self.best,) = branching.value
                 yield from self._closed(self.left())
 
     def _search(self) -> Generator[Tasks, None, None]:
         plan = self.plan
         if self._how.merge and plan.over() is None:
-            (task,) = yield from self._done([jobs.first_state(self._live[self.tree.root])])
-            self._states[self.tree.root] = _value(task)
+            (task,) = yield from self._done([jobs.first_fingerprints(self._live[self.tree.root])])
+            self._fingerprints[self.tree.root] = _value(task)
             plan.began(key_of(task.value))
         while (over := plan.over()) is None:
             if untried := plan.untried():
@@ -215,15 +215,15 @@ class Search:
         yield tasks
         return tasks
 
-    def _forked(self, wanted: list[tuple[Any, int]], checkpoints: str) -> Generator[Tasks, None, Tasks]:
+    def _branched(self, wanted: list[tuple[Any, int]], checkpoints: str) -> Generator[Tasks, None, Tasks]:
         """So many branches of each session. Most run one program: ``off``, for nobody goes back in them."""
-        forks = [SearchTask(jobs.fork(session, count, checkpoints)) for session, count in wanted]
+        branching = [SearchTask(jobs.branch(session, count, checkpoints)) for session, count in wanted]
         try:
-            yield forks
+            yield branching
         finally:
-            for task in forks:
+            for task in branching:
                 self.opened += task.value or []
-        return forks
+        return branching
 
     # Proposals
 
@@ -253,20 +253,20 @@ class Search:
             # No room for a branch beside the state: it is the state itself that goes on, and is made again if need be.
             yield from self._run([(group[0], self._live.pop(parent)) for parent, group in groups.items()])
             return
-        forks = yield from self._forked([(self._live[parent], len(group)) for parent, group in groups.items()], "off")
-        if refusals := [task.error for task in forks if isinstance(task.error, CheckpointError)]:
-            yield from self._refused(refusals[0], forks)
+        tasks = yield from self._branched([(self._live[parent], len(group)) for parent, group in groups.items()], "off")
+        if refusals := [task.error for task in tasks if isinstance(task.error, CheckpointError)]:
+            yield from self._refused(refusals[0], tasks)
             return
         pairs = [
             (node, session)
-            for (_, group), task in zip(groups.items(), forks, strict=True)
+            for (_, group), task in zip(groups.items(), tasks, strict=True)
             for node, session in zip(group, _value(task), strict=True)
         ]
         yield from self._run(sorted(pairs, key=lambda pair: pair[0].id))
 
-    def _refused(self, error: Exception, forks: Tasks) -> Generator[Tasks, None, None]:
+    def _refused(self, error: Exception, tasks: Tasks) -> Generator[Tasks, None, None]:
         """Fewer at a time, then: others may have branches of the session, too."""
-        yield from self._closed([session for task in forks for session in task.value or ()])
+        yield from self._closed([session for task in tasks for session in task.value or ()])
         if self._room <= 1:
             raise error
         self._room //= 2
@@ -274,10 +274,10 @@ class Search:
 
     def _run(self, pairs: list[tuple[SearchNode, Any]]) -> Generator[Tasks, None, None]:
         how, plan = self._how, self.plan
-        states = [self._states.get(node.parent) if node.parent is not None else None for node, _ in pairs]
+        before = [self._fingerprints.get(node.parent) if node.parent is not None else None for node, _ in pairs]
         tasks = [
-            SearchTask(jobs.attempt(session, node.source, how, state, plan.knows))
-            for (node, session), state in zip(pairs, states, strict=True)
+            SearchTask(jobs.attempt(session, node.source, how, known, plan.knows))
+            for (node, session), known in zip(pairs, before, strict=True)
         ]
         lost: Exception | None = None
         try:
@@ -296,12 +296,12 @@ class Search:
         if task.error is not None and not isinstance(task.error, SessionClosed):
             self.plan.record(node, TriedProgram(None, problem=jobs.told(task.error)))
         elif task.done and task.value[0] is not None:
-            tried, state = task.value
+            tried, found = task.value
             if self.stopping and tried.result.outcome == "cancelled":
                 return [session]
             self.plan.record(node, tried)
-            if state is not None:
-                self._states[node] = state
+            if found is not None:
+                self._fingerprints[node] = found
             if tried.spoiled:
                 return [session]
         if node.status != OPEN:
@@ -324,12 +324,12 @@ class Search:
             if node in self._live:
                 continue
             mode = root.policy.checkpoints
-            (fork,) = yield from self._forked([(root, 1)], mode)
-            if isinstance(fork.error, CheckpointError) and self._room > 1:
+            (branching,) = yield from self._branched([(root, 1)], mode)
+            if isinstance(branching.error, CheckpointError) and self._room > 1:
                 self._room //= 2
                 yield from self._closed(self._trim(nodes))
-                (fork,) = yield from self._forked([(root, 1)], mode)
-            (session,) = _value(fork)
+                (branching,) = yield from self._branched([(root, 1)], mode)
+            (session,) = _value(branching)
             self.tree.spent.replayed += node.depth
             (task,) = yield from self._done([jobs.replay(session, node.sources, self._how)])
             if problem := task.value or ("" if task.error is None else jobs.told(task.error)):

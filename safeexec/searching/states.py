@@ -18,15 +18,17 @@ PLAIN = frozenset({"int", "float", "complex", "bool", "str", "bytes", "NoneType"
 CONTAINERS = frozenset({"list", "tuple", "dict", "set", "frozenset"})
 EXACT = frozenset({"Decimal", "Fraction", "date", "datetime", "time", "timedelta"})
 PLAIN_BYTES = 64 << 10
-"""Up to which size a value is fetched to be compared, and a file."""
+"""Up to which size a value is fetched to be compared."""
 FILE_BYTES = 1 << 20
+"""Up to which size a file is read to be compared."""
 PARTS = 10_000
 """Values in a value at most."""
 UNCHANGED = "as it was"
+"""The fingerprint of a variable that cannot be compared and was there when the search began."""
 _WORD = re.compile(r"\w+")
 
-State = Mapping[str, Hashable]
-"""What each variable, and each file (its name after a slash), is told by."""
+Fingerprints = Mapping[str, Hashable]
+"""Of one state: name of a variable, or of a file after a slash → what is equal for equal contents alone."""
 
 
 def may_fetch(row: Variable) -> bool:
@@ -34,33 +36,34 @@ def may_fetch(row: Variable) -> bool:
     return row.type in PLAIN | CONTAINERS | EXACT and (row.size is None or row.size <= PLAIN_BYTES)
 
 
-def state_of(
-    before: State,
+def fingerprints_of(
+    before: Fingerprints,
     source: str,
     result: Result | None,
     rows: Iterable[Variable],
     values: Mapping[str, Any],
     files: Mapping[str, bytes | None],
-) -> State:
-    """What a state is told by. `before`: the state in which `source` ran; empty for the first. `values`: the plain
-    variables. `files`: those that the step changed, None for what is gone or too large to compare.
+) -> Fingerprints:
+    """The fingerprints of the state after `source`. `before`: those of the state in which it ran; empty for the first
+    state. `values`: the plain variables. `files`: those that the step changed, None for what is gone or too large to
+    compare.
     """
     mentioned = set(_WORD.findall(source))
     changed = set() if result is None else {*result.changes.created, *result.changes.changed}
-    state: dict[str, Hashable] = {}
+    found: dict[str, Hashable] = {}
     for row in rows:
-        told: Hashable = digest(values[row.name]) if row.name in values else None
-        if told is None:
-            told = _untold(row, before.get(row.name, UNCHANGED), row.name in changed, row.name in mentioned)
-        state[row.name] = told
-    state |= {name: told for name, told in before.items() if name.startswith("/")}
+        own: Hashable = digest(values[row.name]) if row.name in values else None
+        if own is None:
+            own = _of_incomparable(row, before.get(row.name, UNCHANGED), row.name in changed, row.name in mentioned)
+        found[row.name] = own
+    found |= {name: known for name, known in before.items() if name.startswith("/")}
     for name, content in files.items():
-        state[f"/{name}"] = object() if content is None else hashlib.blake2b(content).digest()
-    return state
+        found[f"/{name}"] = object() if content is None else hashlib.blake2b(content).digest()
+    return found
 
 
-def _untold(row: Variable, before: Hashable, changed: bool, mentioned: bool) -> Hashable:
-    """What a variable that cannot be compared is told by."""
+def _of_incomparable(row: Variable, before: Hashable, changed: bool, mentioned: bool) -> Hashable:
+    """The fingerprint of a variable that cannot be compared: one of its own where it may be another now."""
     if row.type == "module":
         return ("module", row.text)
     if row.type in ("function", "type") and not changed:
@@ -68,8 +71,8 @@ def _untold(row: Variable, before: Hashable, changed: bool, mentioned: bool) -> 
     return object() if changed or mentioned else before
 
 
-def key_of(state: State) -> Hashable:
-    """Equal for equal states."""
+def key_of(state: Fingerprints) -> Hashable:
+    """All fingerprints of a state in one: equal for equal states."""
     return frozenset(state.items())
 
 

@@ -10,18 +10,22 @@ from typing import Any
 import pytest
 
 from safeexec import Changes, FileChange, Result, Variable
-from safeexec.searching.states import PARTS, State, digest, key_of, may_fetch, state_of
+from safeexec.searching.states import PARTS, Fingerprints, digest, fingerprints_of, key_of, may_fetch
 
 
 def after(
-    before: State, source: str, values: dict[str, Any], *others: Variable, files: dict[str, bytes | None] | None = None
-) -> State:
+    before: Fingerprints,
+    source: str,
+    values: dict[str, Any],
+    *others: Variable,
+    files: dict[str, bytes | None] | None = None,
+) -> Fingerprints:
     """The state after a program that leaves `values` and `others`."""
     rows = [Variable(name, type(value).__name__) for name, value in values.items()]
     changes = Changes(changed=tuple(row.name for row in others if row.text == "changed"))
     touched = tuple(FileChange(name, "changed") for name in files or ())
     result = Result(outcome="ok", changes=changes, files=touched)
-    return state_of(before, source, result, [*rows, *others], values, files or {})
+    return fingerprints_of(before, source, result, [*rows, *others], values, files or {})
 
 
 SAME = [0, -1, 2.5, True, None, "a", b"a", 1j, [1, [2]], (1, 2), {"a": 1}, {1, 2}, frozenset(["x"])]
