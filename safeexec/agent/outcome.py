@@ -71,6 +71,7 @@ class AgentUsage:
 
     @property
     def tokens(self) -> int:
+        """Of prompts and replies together."""
         return self.prompt_tokens + self.completion_tokens
 
 
@@ -92,6 +93,7 @@ class AgentResult:
 
     @property
     def ok(self) -> bool:
+        """Whether the run ended with an answer."""
         return self.stop in ("answer", "final_answer")
 
     def __bool__(self) -> bool:

@@ -1,8 +1,8 @@
 """Reads recordings and transcripts, which anybody may have written or changed: line by line, each within bounds, one
 pass.
 
-What is neither is a `RecordingError` that names file and line. A last line without its end does not count: the
-host died while it wrote it.
+A line that is of neither kind is a `RecordingError` that names file and line. A last line without its end does not
+count: the host died while it wrote it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,16 @@ from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.lines import Lines
 
 MAX_BYTES = 1 << 30
+"""Of a recording."""
 MAX_RECORDS = 2_000_000
 MAX_SESSIONS = 100_000
 """Branches that a recording may name: whoever reads it keeps something of each."""
 PIECE = 1 << 20
+"""Bytes that are read at a time."""
 MAX_TRANSCRIPT = 64 << 20
 """Bytes of a transcript."""
 MAX_ENTRIES = 200_000
+"""Lines of a transcript."""
 
 
 class Recording:

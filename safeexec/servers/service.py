@@ -51,7 +51,7 @@ Tell = Callable[[str, dict[str, Any]], object]
 """Hears of a step that runs: a name and parameters of `methods.EVENTS`."""
 Answer = dict[str, Any]
 RECORD_MB = 10240
-"""What all recordings of a server may take."""
+"""MiB that all recordings of a server may take."""
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 SMALL = 4096
@@ -256,6 +256,7 @@ async def _plainly(session: AsyncSession, verb: str, given: Mapping[str, Any]) -
 
 
 def _told(result: Result, exact: bool) -> Answer:
+    """A result as JSON; with `exact` its value keeps its types (`safeexec.marked`)."""
     answer = result.to_dict()
     if exact:
         answer["value"] = exactly(result.value, MAX_VALUE)
@@ -353,6 +354,7 @@ async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **giv
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
+    """Options of `run` that tell a client of its step while it runs."""
     session = {"session": at.id}
 
     def heard(stream: str) -> Callable[[str], object]:

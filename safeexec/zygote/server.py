@@ -43,8 +43,7 @@ IDLE_SECONDS = 0.02
 one.
 """
 FIRST_IDLE_SECONDS = 0.2
-"""How long after its start: the steps that a sandbox was opened for come now, and may have one core only."""
-
+"""The same just after its start: the steps that a sandbox was opened for come now, and may have one core only."""
 BUSY = 8
 """After so many children one late import goes before each, quiet or not: where there is never a pause, the programs
 that fail would each make all of them."""

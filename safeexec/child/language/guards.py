@@ -70,6 +70,7 @@ class GuestProgram:
 
 
 _KNOWN_TEMPLATES: Final = 4096
+"""Templates, and characters of one, that are remembered as harmless."""
 _KNOWN_NAMES: Final = 4096
 _KNOWN_TYPES: Final = 512
 _READ_ONLY: Final = (type, *MODULES)

@@ -21,8 +21,11 @@ from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 
 PARKED = b"p"
+"""What the copy tells the runner through a pipe."""
 HANDSHAKE_SECONDS = 5.0
+"""How long the runner waits for that."""
 COMPACT_KB = 16 << 10
+"""Growth, beside half of its size, after which the heap is looked through anew."""
 
 
 class Checkpoints:

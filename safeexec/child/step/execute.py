@@ -37,19 +37,22 @@ if TYPE_CHECKING:
 SMALL_ARRAYS = 128 << 10
 """Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
 WARM_UP = "x = x + 1"
+"""The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
+"""A longer source is not compiled for a warm-up."""
 INLINE_BYTES = 64 << 10
 """Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
 socket).
 """
 TEXT_CHARACTERS = 20_000
+"""Of the repr of a value; of a longer one the beginning and the end are told."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
 
 CO_COROUTINE = 0x80
 """Of `inspect`, which is not imported for it: code that awaits at its top level."""
-_LIBRARIES_LEAVE = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
+_FROM_PYTHON = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
 """Names that Python itself puts into a namespace."""
 
 
@@ -153,7 +156,7 @@ class Guest:
                     self.input.wait_for_threads()
             done = self._done(value)
         except SystemExit as error:
-            done = self._left(error)
+            done = self._exited(error)
         except BaseException as error:
             done = self.failed(error)
         done.changes = self.tracker.after(namespace, before)
@@ -180,7 +183,7 @@ class Guest:
         done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return done
 
-    def _left(self, error: SystemExit) -> m.StepDone:
+    def _exited(self, error: SystemExit) -> m.StepDone:
         """The program has ended itself: with status 0 the step is `ok`, any other is its error."""
         code = _EXIT_CODE(error)
         status = exit_status(code)
@@ -258,7 +261,7 @@ class Guest:
 
     def names(self) -> list[str]:
         """The names that the guest bound, in order, without those that no text can show."""
-        hidden = self.hidden | _LIBRARIES_LEAVE
+        hidden = self.hidden | _FROM_PYTHON
         return [
             name
             for name in self.namespace

@@ -31,6 +31,7 @@ RECOVER_SECONDS = 1.0
 """How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
 the newest copy is the same."""
 NAMES_REMAINING = 200
+"""Variables that a result names after a restore."""
 FREEZING = " while the checkpoint was made"
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 
@@ -60,6 +61,7 @@ class Keeper:
     # Asking the process
 
     def go(self, state: str) -> None:
+        """The session is in the middle of something else now: a constant of `states`, by its table."""
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
 
@@ -275,9 +277,9 @@ class Keeper:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
 
     def compact(self) -> Core[None]:
-        """At rest: make the newest checkpoint anew, so that it and the running process share what both hold.
+        """At rest: make the newest copy anew, so that it and the running process share what both hold.
 
-        An automatic checkpoint is made before the process warms up for its next step; from then on each has a copy of
+        An automatic copy is made before the process warms up for its next step; from then on each has a copy of
         its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
         """
         line, history = self.line, self.line.history
@@ -295,7 +297,7 @@ class Keeper:
         try:
             copy = yield from line.freeze(line.runner, PARK_SECONDS)
         except CheckpointError:
-            self.go(IDLE)  # the checkpoint that is there does
+            self.go(IDLE)  # the copy that is there does
             return
         except (Gone, ProtocolError) as error:
             told, _ = yield from self._died(FREEZING, error)

@@ -148,7 +148,7 @@ class SessionCore:
         self.used = monotonic()
         """When the session was last used."""
         self.compacted = self.used
-        """The use after which its newest checkpoint was last made anew."""
+        """The use after which its newest copy was last made anew, as `used` was then."""
         self.watched = WatchedSession(self)
         self.abandoned = False
         """Whether no caller has it any more."""
@@ -361,7 +361,7 @@ class SessionCore:
         )
 
     def compact(self) -> Core[None]:
-        """At rest: make the newest checkpoint anew, so that it and the running process share what both hold."""
+        """At rest: make the newest copy anew, so that it and the running process share what both hold."""
         self.compacted = self.used
         return self.keeper.compact()
 

@@ -51,6 +51,7 @@ class PendingCall(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
     step: int
     key: str
+    """By which an idempotent tool tells its calls apart."""
 
 
 class Toolbox:
@@ -72,6 +73,7 @@ class Toolbox:
         self._max_depth = policy.limits.value_depth
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
+        """Name and parameters of each tool, for the child."""
         return tuple(tool.described() for tool in self.tools.values())
 
     def close(self) -> None:
@@ -180,6 +182,7 @@ class Toolbox:
         return payload.data
 
     def _approve(self, tool: Tool, bound: inspect.BoundArguments) -> Core[None]:
+        """Ask the host for this call; what it edits is put into `bound`. Raises `RefusedCall`."""
         approval = self.approval
         if approval is None:
             raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
@@ -199,7 +202,7 @@ class RefusedCall(PermissionError):
 
 
 def _place(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The argument that is such an object itself; else it is inside one of them."""
+    """Where an object that cannot cross stands: the argument that is one, or `inside an argument`."""
     for index, value in enumerate(args):
         if type(value) is Opaque:
             return f"argument {tool.parameter(index)}"

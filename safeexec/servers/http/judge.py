@@ -24,6 +24,10 @@ Files = dict[str, str | None]
 
 
 class RunCode(Struct):
+    """What `/run_code` takes. `run_timeout`: seconds. `memory_limit_MB`: below 0 the policy's. `fetch_files`: names of
+    files whose contents the answer has.
+    """
+
     code: str
     language: str = "python"
     stdin: str | None = None
@@ -35,6 +39,8 @@ class RunCode(Struct):
 
 
 class RunJupyter(Struct):
+    """What `/run_jupyter` takes. Both timeouts are seconds; `cell_timeout` 0: the most that the policy gives a step."""
+
     cells: list[str]
     cell_timeout: float = 0
     total_timeout: float = 45
@@ -44,6 +50,8 @@ class RunJupyter(Struct):
 
 
 class Batch(Struct):
+    """What `/execute_batch` takes. `timeout`: seconds for each script. `request_timeout` is the client's own."""
+
     scripts: list[str]
     languages: list[str] = []
     language: str = "python"
@@ -52,6 +60,7 @@ class Batch(Struct):
 
 
 def routes() -> list[BaseRoute]:
+    """The paths that this module answers."""
     return [
         Route("/run_code", takes(RunCode)(run_code), methods=["POST"]),
         Route("/run_jupyter", takes(RunJupyter)(run_jupyter), methods=["POST"]),
@@ -101,6 +110,7 @@ async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> t
 
 
 def _ran(result: Result) -> dict[str, Any]:
+    """A result as `run_result` tells it. `execution_time`: seconds."""
     late = result.outcome in ("timeout", "cpu")
     code = result.exit_status if result.exit_status is not None else int(not result.ok)
     raised = "" if result.ok or result.exit_status is not None else traceback_of(result)
@@ -210,6 +220,7 @@ def _is_python(language: str) -> bool:
 
 
 def _seconds(asked: float, most: float) -> float:
+    """The seconds that a client asks for, `most` at most. Raises `RefusedRequest` for none."""
     if not asked > 0:
         raise RefusedRequest(422, "a timeout is a number of seconds above 0", "InvalidArguments")
     return min(asked, most)
