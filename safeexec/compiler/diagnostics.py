@@ -101,8 +101,8 @@ def _explain(finding: Finding, source: str, text: ASTText, rules: Rules) -> Diag
         message=finding.message or MESSAGES[finding.kind].format(finding.name),
         kind=finding.kind,
         name=finding.name,
-        hint=hint_of("construct", "module-assignment", rules)
-        if finding.message.endswith("modules are read-only")
+        hint=hint_of("construct", finding.construct, rules)
+        if finding.construct
         else hint_of(finding.kind, finding.name, rules),
     )
 

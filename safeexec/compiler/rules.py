@@ -29,6 +29,8 @@ class Finding(NamedTuple):
     node: ast.AST
     message: str = ""
     """What to say where the usual message of the kind would mislead."""
+    construct: str = ""
+    """The construct whose hint is given, where the one for `name` would mislead."""
 
 
 class Rules:

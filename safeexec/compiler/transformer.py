@@ -107,9 +107,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         """What the base class objects to is a finding like ours: with place, rule and hint."""
         self.refuse("construct", type(node).__name__, node, info)
 
-    def refuse(self, kind: str, name: str, node: ast.AST, message: str = "") -> None:
-        """Record one violation."""
-        self.findings.append(Finding(kind, name, node, message))
+    def refuse(self, kind: str, name: str, node: ast.AST, message: str = "", construct: str = "") -> None:
+        """Record one violation; the parameters are the fields of `Finding`."""
+        self.findings.append(Finding(kind, name, node, message, construct))
 
     def gen_tmp_name(self) -> str:
         """No program can spell it: ``_tmp0`` is a name that programs here may use."""
@@ -252,7 +252,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             if module is not None:
                 if module != "sys":  # its facade takes stdout and stderr
                     name = f"{module}.{node.attr}"
-                    self.refuse("attribute", name, node, f"assignment to {name!r} is refused: modules are read-only")
+                    message = f"assignment to {name!r} is refused: modules are read-only"
+                    self.refuse("attribute", name, node, message, construct="module-assignment")
                 continue
             root: ast.expr = node.value
             while type(root) is ast.Attribute:
