@@ -212,7 +212,7 @@ class _Proof:
         self._contradiction = _contradiction(found, answer)
         if (found.verified and not self._contradiction) or self._asked:
             return None
-        objection = self._objection(found, steps)
+        objection = self._objection(steps)
         self._asked = objection is not None
         return objection
 
@@ -223,7 +223,8 @@ class _Proof:
             self._found, self._contradiction = found, ""
         return found.verified
 
-    def _objection(self, found: _Found, steps: tuple[AgentStep, ...]) -> str | None:
+    def _objection(self, steps: tuple[AgentStep, ...]) -> str | None:
+        """What to object to an answer that is contradicted, or that its programs do not prove. None: nothing."""
         sources = [step.source for step in steps]
         if self._contradiction:
             return f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"

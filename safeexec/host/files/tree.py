@@ -20,6 +20,7 @@ WORKSPACE = "w"
 MAX_PATH = 2000
 """Bytes of a path inside a workspace. What lies beyond PATH_MAX (4096) could be neither counted nor copied."""
 MAX_DEPTH = 100
+"""Directories in each other that are counted and copied."""
 LISTABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 ENTERED = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

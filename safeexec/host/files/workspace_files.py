@@ -24,9 +24,13 @@ from safeexec.results import FileChange
 from safeexec.text import printable
 
 MAX_FILES = 10_000
+"""Files that are listed."""
 MAX_DEPTH = 32
+"""Directories in each other, in a name that the host asks for."""
 MAX_BYTES = 64 << 20
+"""Of one file that is read or written, where the caller says no other bound."""
 MAX_NAME = 255
+"""Bytes of one component of a path, as Linux has it."""
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 Marks = dict[str, tuple[int, int, int, int]]
 """The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
