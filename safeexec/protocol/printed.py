@@ -7,15 +7,19 @@ past the end of the first area) goes through the descriptor, whose position, sha
 
 The order of the two is told by marks in the first area: before a line, when there is something new in the second. A
 mark says how much of the second area comes before what follows it. The host puts both together; what a guest makes of
-the marks is the order of its own output.
+the marks is the order of its own output. There are marks in the first `MARKED_BYTES` only, so that a guest that prints
+nothing else costs the host no more than that: a child that would need a later one uses the descriptor from there on.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 PYTHON_BYTES = 8 << 20
 """As much as the profiles let a step print at all: a page of it is memory only once it is written to."""
+MARKED_BYTES = 256 << 10
+"""Where a child makes its last mark in the first area. The host looks a little further: NULs are fenced in by marks."""
 RAW_BYTES = 256 << 10
 """How much of the second area the child watches for new text. It has no end of its own."""
 FILE_BYTES = PYTHON_BYTES + RAW_BYTES
@@ -23,7 +27,9 @@ EMPTY_BYTES = 64
 """So many NULs at its start tell that nothing was printed into the first area."""
 EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)
 """Behind every end: of the two areas of standard output, and of the file of standard error."""
-_MARK = b"\0\x01([0-9a-f]{8})\x02"
+_MARK = re.compile(b"\0\x01([0-9a-f]{8})\x02")
+_LAST_MARK = re.compile(_MARK.pattern + b"$")
+_LOOKED_AT = MARKED_BYTES + EMPTY_BYTES
 
 
 def mark(position: int) -> bytes:
@@ -31,18 +37,22 @@ def mark(position: int) -> bytes:
     return b"\0\x01%08x\x02" % min(position, 0xFFFFFFFF)
 
 
-def extents(python: bytes, raw_size: int) -> list[tuple[int, int]]:
+def extents(python: bytes, raw_size: int, start: int = 0) -> list[tuple[int, int]]:
     """Where the text lies in the file, in its order: (offset, size) of each piece that is not empty.
 
-    `python`: the first area up to its last byte that is not NUL; `raw_size`: how much was written to the second.
+    `python`: the first area from `start` up to its last byte that is not NUL; `raw_size`: how much was written to the
+    second. Offsets in the first area are those in `python`.
     """
     if not raw_size and b"\0" not in python:
         return [(0, len(python))] if python else []
     found: list[tuple[int, int]] = []
-    start = raw = 0
-    for match in re.finditer(_MARK, python):
+    begin = raw = 0
+    looked_at = max(_LOOKED_AT - start, 0)
+    # A mark behind printed NULs is at the end, wherever that is.
+    fence = len(python) - (len(mark(0)) if len(python) > looked_at else 0)
+    for match in chain(_MARK.finditer(python, 0, looked_at), _LAST_MARK.finditer(python, max(fence, 0))):
         told = min(max(int(match[1], 16), raw), raw_size)
-        found += ((start, match.start() - start), (PYTHON_BYTES + raw, told - raw))
-        start, raw = match.end(), told
-    found += ((start, len(python) - start), (PYTHON_BYTES + raw, raw_size - raw))
+        found += ((begin, match.start() - begin), (PYTHON_BYTES + raw, told - raw))
+        begin, raw = match.end(), told
+    found += ((begin, len(python) - begin), (PYTHON_BYTES + raw, raw_size - raw))
     return [(offset, size) for offset, size in found if size > 0]

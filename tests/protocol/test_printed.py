@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.protocol.printed import PYTHON_BYTES, extents, mark
+from safeexec.protocol.printed import EMPTY_BYTES, MARKED_BYTES, PYTHON_BYTES, extents, mark
 
 RAW = PYTHON_BYTES
 
@@ -31,3 +31,17 @@ def test_forged_marks_give_every_byte_of_the_second_area_once(forged: bytes) -> 
     raw = [byte for offset, size in pieces if offset >= RAW for byte in range(offset, offset + size)]
     assert raw == list(range(RAW, RAW + 5))
     assert all(size > 0 and offset + size <= len(forged) + 2 for offset, size in pieces if offset < RAW)
+
+
+def test_marks_cost_no_more_than_those_of_the_first_part() -> None:
+    """A step may print 8 MiB of nothing else, and each is a piece in the host."""
+    forged = mark(0) * (PYTHON_BYTES // len(mark(0)))
+    kept = len(extents(b"x".join([forged[:11]] * 600_000), 5))
+    assert kept <= 2 * MARKED_BYTES // len(mark(0)) and len(extents(forged, 5)) == 2
+
+
+@pytest.mark.parametrize("shift", range(-12, 13))
+def test_a_mark_at_the_end_is_none_of_the_text_wherever_that_is(shift: int) -> None:
+    text = b"x" * (MARKED_BYTES + EMPTY_BYTES + shift)
+    assert extents(text + mark(2), 5) == [(0, len(text)), (RAW, 2), (RAW + 2, 3)]
+    assert extents(text[:-7] + mark(2), 5, 7) == [(0, len(text) - 7), (RAW, 2), (RAW + 2, 3)]

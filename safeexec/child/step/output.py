@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from safeexec.linux.libc import Call, libc, make, prepared
-from safeexec.protocol.printed import EMPTY_BYTES, EVERYWHERE, FILE_BYTES, PYTHON_BYTES, RAW_BYTES, mark
+from safeexec.protocol.printed import EMPTY_BYTES, EVERYWHERE, FILE_BYTES, MARKED_BYTES, PYTHON_BYTES, RAW_BYTES, mark
 
 _MAP_FIXED = 0x10
 _LINE_BUFFERED = 1  # _IOLBF of <stdio.h>
@@ -129,6 +129,9 @@ class Log:
 
     def notice(self) -> None:
         """Something is new in the second area: what is printed next comes after it."""
+        if self._map.tell() >= MARKED_BYTES:
+            self.direct()
+            return
         try:
             self._raw = max(os.lseek(1, 0, os.SEEK_CUR) - PYTHON_BYTES, 0)
             self.put(mark(self._raw))

@@ -226,7 +226,7 @@ class PrintedFile(OutputFile):
         if not python and raw <= self._streamed:
             return b""
         pieces, at, left = [], 0, cap
-        for offset, size in extents(python, raw):
+        for offset, size in extents(python, raw, self._start):
             if offset < PYTHON_BYTES:
                 pieces.append(python[offset : offset + size])
             else:

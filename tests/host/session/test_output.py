@@ -195,6 +195,19 @@ def test_what_c_code_writes_is_output_too(session: Session, source: str) -> None
 
 
 @pytest.mark.profile("confined-python")
+def test_the_order_of_both_areas_is_kept_past_the_last_mark(session: Session) -> None:
+    source = (
+        "import os\nprint('x' * 260_000)\nfor i in range(400):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)\n"
+        "print('x' * 200_000)\nos.write(1, b'raw\\n')\nprint('end\\0', end='')"
+    )
+    streamed: list[str] = []
+    result = session.run(source, on_output=streamed.append).check()
+    told = "".join(f"python {i}\nraw {i}\n" for i in range(400))
+    assert sorted("".join(streamed)) == sorted(result.stdout)
+    assert result.stdout == f"{'x' * 260_000}\n{told}{'x' * 200_000}\nraw\nend\0"
+
+
+@pytest.mark.profile("confined-python")
 @pytest.mark.parametrize("streamed", [False, True])
 def test_python_and_c_code_take_turns_in_order(session: Session, streamed: bool) -> None:
     source = "import os\nfor i in range(500):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)"
