@@ -197,7 +197,8 @@ def test_what_c_code_writes_is_output_too(session: Session, source: str) -> None
 @pytest.mark.profile("confined-python")
 def test_the_order_of_both_areas_is_kept_past_the_last_mark(session: Session) -> None:
     source = (
-        "import os\nprint('x' * 260_000)\nfor i in range(400):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)\n"
+        "import os\nprint('x' * 260_000)\n"
+        "for i in range(400):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)\n"
         "print('x' * 200_000)\nos.write(1, b'raw\\n')\nprint('end\\0', end='')"
     )
     streamed: list[str] = []
