@@ -1,19 +1,22 @@
 """Unpickling that goes on where one object cannot be made, so that a saved state loses that variable and no other.
 
 The unpickler in Python: what it does for each opcode can fail, and what then stands in the object's place is `Inert`.
-The pickles of a state share one memo. What a failed variable has put into it is inert for the others, too: a variable
-that is made of it fails as well.
+The pickles of a state share one memo. What a failed variable has made and put into it is inert for the others, too: a
+variable that is made of it fails as well. Text and what names stand for are kept.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from sys import intern
 from typing import Any, ClassVar, Final
 
 from safeexec.child.process.state_names import Inert
 
 _IN_PYTHON: Final[Any] = vars(pickle)["_Unpickler"]
+_TEXT: Final = (str, bytes)
+"""What is whole however its variable ends: names of attributes and columns, which others share."""
 _RECALLED: Final = (pickle.GET, pickle.BINGET, pickle.LONG_BINGET)
 _MADE: Final = (pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.FROZENSET, pickle.DICT, *_RECALLED)
 """Opcodes that put something onto the stack, after they have taken its parts from there."""
@@ -31,6 +34,8 @@ class Salvager(_IN_PYTHON):  # type: ignore[misc]
     def __init__(self, file: Any, find: Callable[[str, str], Any]) -> None:
         super().__init__(file)
         self._find = find
+        self._found: dict[int, Any] = {}
+        """What names stand for, by identity: whole, whatever is made of it."""
         self.errors: list[Exception] = []
 
     def load(self) -> Any:
@@ -39,25 +44,37 @@ class Salvager(_IN_PYTHON):  # type: ignore[misc]
         before = len(self.memo)
         value = super().load()
         if self.errors:
-            self.memo.update(dict.fromkeys(range(before, len(self.memo)), Inert))
+            for place in range(before, len(self.memo)):
+                kept = self.memo.get(place)
+                if type(kept) not in _TEXT and id(kept) not in self._found:
+                    self.memo[place] = Inert
         return value
 
     def find_class(self, module: str, name: str) -> Any:
         """What the state means by this name."""
         try:
-            return self._find(module, name)
+            found = self._find(module, name)
+            self._found[id(found)] = found
+            return found
         except Exception as error:
             self.errors.append(error)
             return Inert
 
     def load_build(self) -> None:
-        """What a state sets is judged before it is set."""
-        try:
-            Inert.__setstate__(self.stack[-1])
-        except pickle.UnpicklingError:
-            self.stack.pop()
-            raise
-        super().load_build()
+        """What a state sets is judged as it is now, and then set."""
+        state = self.stack.pop()
+        Inert.__setstate__(state)
+        made = self.stack[-1]
+        if (setstate := getattr(made, "__setstate__", None)) is not None:
+            setstate(state)
+            return
+        attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+        if not {type(attributes), type(slots)} <= {dict, type(None)}:
+            raise pickle.UnpicklingError("the saved state sets attributes of an object by something else than a dict")
+        if attributes:
+            vars(made).update({intern(name): value for name, value in attributes.items()})
+        for name, value in (slots or {}).items():
+            setattr(made, name, value)
 
 
 def _going_on(code: bytes) -> Callable[[Salvager], None]:

@@ -21,7 +21,7 @@ import cloudpickle
 import cloudpickle.cloudpickle as engine
 
 from safeexec.child.process.salvage import Salvager
-from safeexec.child.process.state_names import find, judge, variables
+from safeexec.child.process.state_names import Inert, Untouched, find, judge, variables
 from safeexec.facades.build import facade, recorded
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import LanguagePlan
@@ -283,7 +283,7 @@ def _problem_of_names(file: Any, start: int, own: Mapping[tuple[str, str], Any],
     end = file.tell()
     file.seek(start)
     try:
-        judge_names(file, {}, own, plan)
+        judge_names(file, {}, own, plan, Inert)
     except Exception as error:
         return problem(error, _REASON)
     finally:
@@ -291,9 +291,11 @@ def _problem_of_names(file: Any, start: int, own: Mapping[tuple[str, str], Any],
     return ""
 
 
-def judge_names(file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan) -> None:
+def judge_names(
+    file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan, made: type[Inert]
+) -> None:
     """Look at every name in the pickle that begins here, and run nothing of it. Raises UnpicklingError."""
-    judge(file, _StateUnpickler(io.BytesIO(), namespace, own, plan).find_class)
+    judge(file, _StateUnpickler(io.BytesIO(), namespace, own, plan).find_class, made)
 
 
 def problem(error: BaseException, length: int = 500) -> str:
@@ -321,7 +323,7 @@ def undump(
     start = file.tell()
     try:
         if plan.mode == "restricted":
-            judge_names(file, namespace, own, plan)
+            judge_names(file, namespace, own, plan, Untouched)
             file.seek(start)
         unpickler = _StateUnpickler(file, namespace, own, plan)
         return {name: unpickler.load() for name in variables(unpickler)}, {}
@@ -331,7 +333,7 @@ def undump(
 
 
 def _salvaged(file: Any, find_class: Callable[[str, str], Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """As `undump`, by an unpickler that goes on where one variable fails."""
+    """As `undump`, by an unpickler that goes on where one variable fails, and judges what is set of an object."""
     salvager = Salvager(file, find_class)
     restored: dict[str, Any] = {}
     lost: dict[str, Exception] = {}

@@ -192,11 +192,11 @@ class _InertType(type):
     """The type of `Inert`, with what a pickle does to the objects that it makes."""
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
-        return Inert
+        return cls
 
     def __setstate__(cls, state: object) -> None:
         for part in state if type(state) is tuple else (state,):
-            for key in part if type(part) is dict else ():
+            for key in dict.keys(part) if isinstance(part, dict) else ():
                 if key in UNASSIGNABLE or key in ("__class__", "__dict__", "__code__", "__globals__"):
                     raise pickle.UnpicklingError(f"the saved state sets {key!r} of an object, which is refused")
 
@@ -216,25 +216,37 @@ class Inert(metaclass=_InertType):
     """Stands for whatever a state makes, classes too, while only its names are looked at."""
 
     def __new__(cls, *args: object, **kwargs: object) -> Any:
-        return Inert
+        return cls
+
+
+class _UntouchedType(_InertType):
+    def __setstate__(cls, state: object) -> None:
+        raise pickle.UnpicklingError("what the saved state sets of its objects is known only when they are made")
+
+
+class Untouched(Inert, metaclass=_UntouchedType):
+    """The same where nothing of an object may be set: what a program's own functions make of it is not seen here."""
 
 
 class _Names(pickle.Unpickler):
-    def __init__(self, file: Any, judge: Callable[[str, str], object]) -> None:
+    def __init__(self, file: Any, judge: Callable[[str, str], object], made: type[Inert]) -> None:
         super().__init__(file)
         self._judge = judge
+        self._made = made
         self._seen: set[tuple[str, str]] = set()
 
     def find_class(self, module: str, name: str) -> type[Inert]:
         if (module, name) not in self._seen:
             self._judge(module, name)
             self._seen.add((module, name))
-        return Inert
+        return self._made
 
 
-def judge(file: Any, allowed: Callable[[str, str], object]) -> None:
-    """Ask `allowed` for each name that the state in `file` holds, and look at what it sets; nothing of it is run."""
-    unpickler = _Names(file, allowed)
+def judge(file: Any, allowed: Callable[[str, str], object], made: type[Inert]) -> None:
+    """Ask `allowed` for each name that the state in `file` holds, and look at what it sets; nothing of it is run.
+    `made` stands for its objects.
+    """
+    unpickler = _Names(file, allowed, made)
     for _ in variables(unpickler):
         unpickler.load()
 

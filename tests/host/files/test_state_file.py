@@ -276,6 +276,42 @@ def test_a_variable_that_fails_leaves_the_others(sandbox: Sandbox, tmp_path: pat
         assert [session.run(name).error.type for name in ("a", "made_of_it", "unmade")] == ["NameError"] * 3
 
 
+SETTING = """
+class Made:
+    def __init__(self, items): self.items = items
+    def __reduce__(self): return dict, (self.items,)
+class Of:
+    def __init__(self, target, state, make): self.kept = target, state, make
+    def __reduce__(self): return self.kept[2], (self.kept[0], self.kept[1]), (None, self.kept[1])
+class A: pass
+class B: pass
+def first(target, state): return target
+def late(target, state, other=B):
+    state["__class__"] = other
+    return target
+def called(value=1): return value
+made = Of(A(), Made([("__class__", B)]), first)
+changed = Of(A(), {"x": 1}, late)
+default = Of(called, Made([("__defaults__", (2,))]), first)
+plain = Of(A(), {"x": 1}, first)
+"""
+"""Reductions of a program whose state is known when they are called, and no sooner."""
+
+
+@pytest.mark.profile("calculator")
+def test_what_a_state_sets_is_judged_as_it_is_when_it_is_set(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    with sandbox.session() as session:
+        session.run(SETTING).check()
+        assert session.save(tmp_path / "state") == {}
+    with sandbox.restore(tmp_path / "state") as session:
+        result = session.run("called(), plain.x, type(plain) is A").check()
+        assert result.value == (1, 1, True)
+        assert [note.partition(":")[0] for note in result.notes] == [
+            f"{name!r} was not restored" for name in ("made", "changed", "default")
+        ]
+        assert all("which is refused" in note for note in result.notes)
+
+
 @pytest.mark.profile("confined-python")
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_what_goes_off_in_the_child_is_told(sandbox: Sandbox, tmp_path: pathlib.Path, bomb: str) -> None:
