@@ -165,9 +165,12 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.begun, self.status = True, message["status"]
         elif self.status == 413:
-            await self._send({**message, "more_body": True})
+            await self._sent({**message, "more_body": True})
             await self._pass_by()
             message = {"type": "http.response.body"}
+        await self._sent(message)
+
+    async def _sent(self, message: MutableMapping[str, Any]) -> None:
         async with asyncio.timeout(SEND_SECONDS):
             await self._send(message)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
@@ -167,6 +168,28 @@ def test_who_sends_a_giant_body_to_its_end_reads_the_refusal(server: Server) -> 
     body = b" " * (65 << 20)
     head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\n"
     assert b"TooLarge" in raw(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+
+def test_a_refusal_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its pieces, also that before the rest of the body is passed by."""
+    app = pytest.importorskip("safeexec.servers.http.app")
+    monkeypatch.setattr(app, "SEND_SECONDS", 0.05)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def stuck_after_the_start(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def refuse() -> None:
+        answered = app._Answer(receive, stuck_after_the_start)
+        await answered.send({"type": "http.response.start", "status": 413})
+        sending = asyncio.create_task(answered.send({"type": "http.response.body", "body": b"{}"}))
+        await asyncio.wait({sending}, timeout=30)
+        assert sending.done() and isinstance(sending.exception(), TimeoutError)
+
+    asyncio.run(refuse())
 
 
 def test_a_request_whose_head_never_ends_is_given_up(server: Server) -> None:
