@@ -69,7 +69,7 @@ REFUSED_PLAIN_NAMES: Final = frozenset(" ".join((_FRAME, _TRACEBACK, _GENERATORS
 _METHODS = (
     # life of an object and of a class
     "__new__ __init__ __del__ __repr__ __str__ __bytes__ __format__ __hash__ __bool__ __dir__ __sizeof__ "
-    "__init_subclass__ __set_name__ __class_getitem__ __mro_entries__ __prepare__ __instancecheck__ __subclasscheck__ "
+    "__init_subclass__ __set_name__ __class_getitem__ __prepare__ __instancecheck__ __subclasscheck__ "
     "__subclasshook__ __call__ __post_init__ __copy__ __deepcopy__ __replace__ __setstate__ "
     "__getnewargs__ __getnewargs_ex__ "
     # comparison and containers
@@ -106,6 +106,7 @@ PLAIN_DUNDERS: Final = frozenset(f"{_METHODS} {_DATA}".split())
 GUARDED: Final = frozenset(
     {
         "__dict__",  # a class's holds descriptors of refused names, a module's is a copy of nothing good
+        "__mro_entries__",  # says what the classes of others are made of, where it is put into `typing.NamedTuple`
         "__getattribute__",  # getattr by another name; frozen dataclasses and proxies need them
         "__getattr__",
         "__setattr__",
@@ -173,6 +174,11 @@ BY_VALUE: Final = frozenset(
 )
 """Guarded names that are refused only where they give what leads away: `pathlib.PurePath` has the real `os.path`, a
 stream of `tarfile` the real `zlib`, a plot of sympy the real `matplotlib`."""
+
+JUDGED_STORES: Final = frozenset({"__module__", "__mro_entries__", "__dict__"})
+"""Names whose stores are judged by the object, whatever the program calls it: `__module__` tells a class of the program
+from those of libraries, the others may say what the classes of others are made of.
+"""
 
 UNASSIGNABLE: Final = frozenset(
     {"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"}

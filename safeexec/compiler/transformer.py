@@ -259,7 +259,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             while type(root) is ast.Attribute:
                 root = root.value
             imported = type(root) is ast.Name and (root.id in self._imported or self._module_of(root) is not None)
-            if imported or node.attr == "__module__":  # which tells a class of the program from those of libraries
+            if imported or node.attr in names.JUDGED_STORES:
                 self._guard_target(node)
 
     def _guard_target(self, node: ast.Attribute) -> None:

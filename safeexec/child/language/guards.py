@@ -234,6 +234,11 @@ def _write_checks(rules: Rules, own: GuestProgram, refuse: Refuse) -> tuple[Guar
             raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
         if issubclass(_type(target), type) and not _is_own_class(target, own):
             raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
+        if name == "__mro_entries__":
+            if not (_is_own(target, own) or issubclass(_type(target), type)):
+                raise refuse(name)
+        elif name == "__dict__" and makes_bases(_getattr(target, name, None)):
+            raise refuse(name)
         return target
 
     def assignable(target: Any, name: Any) -> None:
@@ -323,7 +328,7 @@ def _judges(
         ),
         **dict.fromkeys(("__self__", "__func__"), own_method),
         **dict.fromkeys(names.OWN_ONLY, lambda value, name, found: _defines(value, name, found, own)),
-        **dict.fromkeys(names.BY_VALUE, lambda value, name, found: True),
+        **dict.fromkeys((*names.BY_VALUE, "__mro_entries__"), lambda value, name, found: True),
     }
     return judged, state
 
@@ -467,10 +472,19 @@ def _readable_dict(value: Any, found: Any, rules: Rules, own: GuestProgram, refu
         return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, item, shown, rules)})
     if _type(found) is not dict:
         return found
+    if makes_bases(found) and not _is_own(found["__mro_entries__"], own):
+        return dict(found)
     hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, found[name], own)}
     if not _CARRIERS.isdisjoint(map(_type, found.values())):
         hidden |= {name for name, item in found.items() if leads_away(item)}
     return {key: item for key, item in found.items() if key not in hidden} if hidden else found
+
+
+def makes_bases(found: Any) -> bool:
+    """Whether this is the `__dict__` of what says itself what a class that names it as a base is made of: that of
+    `typing.NamedTuple`, a function.
+    """
+    return _type(found) is dict and "__mro_entries__" in found
 
 
 def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bool:
@@ -636,4 +650,4 @@ def _is_own(value: Any, own: GuestProgram) -> bool:
     return _type(value) is FunctionType and any(value.__globals__ is space for space in own.spaces)
 
 
-__all__ = ["GuestProgram", "attribute_guards", "exact", "group_guard", "leads_away", "refusal"]
+__all__ = ["GuestProgram", "attribute_guards", "exact", "group_guard", "leads_away", "makes_bases", "refusal"]

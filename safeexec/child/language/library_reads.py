@@ -27,7 +27,7 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.child.language.guards import exact, leads_away, refusal
+from safeexec.child.language.guards import exact, leads_away, makes_bases, refusal
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler import names
@@ -278,7 +278,10 @@ def _library_setattr(module: str, rules: Rules) -> Callable[[Any, Any, Any], Non
 def _is_open(found: Any) -> bool:
     """Whether a ``__dict__`` has nothing that the program may not read."""
     return (
-        _type(found) is dict and names.OWN_ONLY.isdisjoint(found) and not any(map(leads_away, (found, *found.values())))
+        _type(found) is dict
+        and not makes_bases(found)
+        and names.OWN_ONLY.isdisjoint(found)
+        and not any(map(leads_away, (found, *found.values())))
     )
 
 

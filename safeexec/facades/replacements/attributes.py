@@ -170,9 +170,16 @@ def check_states(copy: ModuleType) -> None:
     def _reconstruct(x: Any, memo: Any, func: Any, args: Any, state: Any = None, *rest: Any, **options: Any) -> Any:
         if func is getattr:
             func = checked_getattr
+
+        def make(*arguments: Any) -> Any:
+            made = func(*arguments)
+            if "__mro_entries__" in getattr(made, "__dict__", ()):  # the state would go into it
+                raise TypeError("what makes classes is not made by a copy")
+            return made
+
         if state is not None:
             state = readable_state(x, state)
-        return real(x, memo, func, args, state, *rest, **options)
+        return real(x, memo, make, args, state, *rest, **options)
 
     space["_reconstruct"] = _reconstruct
     for table in ("_copy_dispatch", "_deepcopy_dispatch"):

@@ -479,6 +479,41 @@ WHAT_A_STATE_HOLDS += [
     ),
 ]
 
+_BASES = (
+    "import copy, functools, typing, weakref\nN = typing.NamedTuple\ndef evil(bases): return (int,)\n"
+    "W = weakref.proxy(N)\nname = '__mro_' + 'entries__'\ndef like(): pass\nvars(like)[name] = evil\n"
+    "class R:\n    def __reduce_ex__(self, protocol): return lambda: W, (), {name: evil}\n"
+)
+WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have named tuples, which are made late
+    *(
+        Way(
+            f"what a named tuple is made of: {what}",
+            told,
+            f"{_BASES}{what}\nclass P(N):\n    a: int = 1\nprint('made', issubclass(P, tuple), P().a)",
+        )
+        for what, told in {
+            "for T in [N]: T.__mro_entries__ = evil": "'__mro_entries__' is refused",
+            "for W.__mro_entries__ in [evil]: pass": "'__mro_entries__' is refused",
+            "for T in [N]: del T.__mro_entries__": "'__mro_entries__' is refused",
+            "setattr(N, name, evil)": "'__mro_entries__' is refused",
+            "object.__setattr__(N, name, evil)": "'__mro_entries__' is refused",
+            "functools.update_wrapper(N, like, (name,), ())": "'__mro_entries__' is refused",
+            "for T in [W]: T.__dict__ = {name: evil}": "'__dict__' is refused",
+            "setattr(N, '__dict__', {name: evil})": "'__dict__' is refused",
+            "copy.copy(R())": "not made by a copy",
+            "copy.deepcopy(R())": "not made by a copy",
+            "N.__dict__[name] = evil": "made True 1",
+            "vars(W)[name] = evil": "made True 1",
+            "functools.wraps(like)(N)": "made True 1",
+        }.items()
+    ),
+    Way(
+        "the program's own bases",
+        "made True",
+        "class E:\n    def __mro_entries__(self, bases): return (int,)\nclass F(E()): pass\n"
+        "def h(): pass\nh.__mro_entries__ = lambda bases: (F,)\nclass G(h): pass\nprint('made', issubclass(G, int))",
+    ),
+]
 _RECEIVED = "got = []\ndef evil(*given, **named): got.append(given)\n"
 CLASSES_OF_PYTHON = [
     *(
@@ -1122,6 +1157,7 @@ WAYS = [
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,
     *CLASSES_OF_PYTHON,
+    *WHAT_CLASSES_ARE_MADE_OF,
     *NAMES_OF_A_CALLER,
     *FRAMES_OF_LIBRARIES,
     *REAL_MODULES,
