@@ -46,8 +46,11 @@ _JSON_START = re.compile(
     r"^[ \t]*(?:\[TOOL_CALLS\][ \t]*|<tool_call>[ \t]*)?(?=\{\s*+\"|\[)", re.MULTILINE | re.IGNORECASE
 )
 _DECODER = JSONDecoder(parse_int=str, parse_float=str)  # str: no quadratic conversion of endless digits
-_NAME_KEYS = frozenset({"name", "function", "tool"})
-_ARGUMENT_KEYS = frozenset({"arguments", "parameters", "input"})
+_NAME_KEYS = ("name", "function", "tool", "action")
+_ARGUMENT_KEYS = ("arguments", "parameters", "input", "args", "action_input")
+_ARGUMENTS_MARK = "[ARGS]"
+"""Of Mistral's own notation: ``weather[ARGS]{"city": "Rome"}``."""
+_FENCE = "```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,8 @@ def _is_printed_tool_call(text: str) -> bool:
         body = body[mark.end() :].rstrip()
         if body[-len(_TOOL_MARK_END) :].lower() == _TOOL_MARK_END:
             body = body[: -len(_TOOL_MARK_END)]
+    if _marked_name(body):
+        return True
     if body[:1] in ("{", "[") and _is_json_of_objects(body):
         return True
     if not any(f'"{key}"' in text for key in _NAME_KEYS) or not any(f'"{key}"' in text for key in _ARGUMENT_KEYS):
@@ -207,31 +212,45 @@ def _has_call_at_line_start(text: str) -> bool:
 
 
 def _is_call(value: object) -> bool:
-    return isinstance(value, dict) and not _NAME_KEYS.isdisjoint(value) and not _ARGUMENT_KEYS.isdisjoint(value)
+    if not isinstance(value, dict):
+        return False
+    return any(key in value for key in _NAME_KEYS) and any(key in value for key in _ARGUMENT_KEYS)
 
 
 def printed_call(text: str) -> tuple[str, dict[str, Any]] | None:
     """The name and the arguments of the one call that a reply prints as JSON, None where it prints none or several."""
     body = text.strip()
+    first, _, rest = body.partition("\n")
+    if first.startswith(_FENCE) and rest.endswith(f"\n{_FENCE}"):
+        body = rest.removesuffix(_FENCE).strip()
     if mark := _TOOL_MARK.match(body):
         body = body[mark.end() :].rstrip().removesuffix(_TOOL_MARK_END)
+    named = _marked_name(body)
     try:
-        value = loads(body)
+        value = loads(body.partition(_ARGUMENTS_MARK)[2] if named else body)
     except ValueError:
         return None
+    if named:
+        return (named, value) if isinstance(value, dict) else None
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     inner = value["function"] if isinstance(value, dict) and isinstance(value.get("function"), dict) else value
     if not isinstance(inner, dict) or not _is_call(inner):
         return None
-    name = next((inner[key] for key in ("name", "function", "tool") if isinstance(inner.get(key), str)), None)
-    arguments: Any = next((inner[key] for key in ("arguments", "parameters", "input") if key in inner), {})
+    name = next((inner[key] for key in _NAME_KEYS if isinstance(inner.get(key), str)), None)
+    arguments: Any = next((inner[key] for key in _ARGUMENT_KEYS if key in inner), {})
     if isinstance(arguments, str):
         try:
             arguments = loads(arguments)
         except ValueError:
             return None
     return (name, arguments) if name is not None and isinstance(arguments, dict) else None
+
+
+def _marked_name(body: str) -> str:
+    """The name before ``[ARGS]{``; empty where the text does not begin with it."""
+    name, mark, rest = body.partition(_ARGUMENTS_MARK)
+    return name if mark and name.isidentifier() and rest.lstrip()[:1] == "{" else ""
 
 
 def call_source(name: str, arguments: dict[str, Any]) -> str:

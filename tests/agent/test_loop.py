@@ -702,15 +702,16 @@ def test_pictures_of_native_calls_are_in_the_tool_message(sandbox: Sandbox) -> N
 
 
 def test_a_step_may_be_allowed_changed_or_refused(sandbox: Sandbox) -> None:
-    answers = iter([Deny("it is too long"), Allow(source="x = 2"), True, False, "yes"])
+    answers = iter([Deny("it is too long"), Allow(source="x = 2"), True, False, "yes", Allow(source=7)])  # type: ignore[arg-type]
     seen: list[str] = []
 
     def confirm(source: str) -> Allow | Deny | bool:
         seen.append(source)
         return next(answers)  # type: ignore[return-value]
 
-    model = scripted(*[code(f"x = {n}") for n in (0, 1)], code("x * 21"), code("x = 5"), code("x = 6"), "It is 42.")
-    result = CodeAgent(model, sandbox, confirm=confirm).run("t")
+    sources = ("x = 0", "x = 1", "x * 21", "x = 5", "x = 6", "x = 7")
+    model = scripted(*map(code, sources), "It is 42.")
+    result = CodeAgent(model, sandbox, confirm=confirm, empty_replies=4).run("t")
     assert [step.source for step in result.steps] == ["x = 2", "x * 21"]
     assert result.steps[1].result.value == 42
     assert (result.answer, seen[:2]) == ("It is 42.", ["x = 0", "x = 1"])
@@ -719,6 +720,7 @@ def test_a_step_may_be_allowed_changed_or_refused(sandbox: Sandbox) -> None:
     assert "The user changed the code before it ran. What ran:\nx = 2" in told[2]
     assert "it was not approved" in told[4]
     assert "confirm answered an object of type str" in told[5]
+    assert "with an object of type int: no text" in told[6]
 
 
 def test_a_refused_native_call_is_answered(sandbox: Sandbox) -> None:
@@ -779,6 +781,8 @@ def weather(city: str, days: int = 1) -> str:
 CALLS = [
     '{"name": "weather", "arguments": {"city": "Rome", "days": 2}}',
     '[{"name": "weather", "parameters": {"city": "Rome", "days": 2}}]',
+    '```json\n{"action": "weather", "action_input": {"city": "Rome", "days": 2}}\n```',
+    '[TOOL_CALLS]weather[ARGS]{"city": "Rome", "days": 2}',
     '<tool_call>{"name": "weather", "arguments": "{\\"city\\": \\"Rome\\", \\"days\\": 2}"}</tool_call>',
     '{"type": "function", "function": {"name": "weather", "arguments": {"city": "Rome", "days": 2}}}',
     '{"name": "run_python", "arguments": {"code": "weather(\'Rome\', 2)"}}',
