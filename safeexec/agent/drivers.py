@@ -188,10 +188,9 @@ def _failure(result: Any) -> str:
 
 def _decision(answer: object) -> Allow | Deny:
     """What `confirm` answered. What is no answer is a refusal that says so."""
-    if isinstance(answer, Allow) and not isinstance(answer.source, str | None):
-        return Deny(
-            f"confirm answered Allow(source=...) with an object of type {type(answer.source).__name__}: no text"
-        )
+    source: object = answer.source if isinstance(answer, Allow) else None
+    if not isinstance(source, str | None):
+        return Deny(f"confirm answered Allow(source=...) with an object of type {type(source).__name__}: no text")
     if isinstance(answer, Allow | Deny):
         return answer
     if isinstance(answer, bool):

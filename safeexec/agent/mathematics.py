@@ -200,8 +200,10 @@ class _Proof:
 
     def _unproven(self, run: AgentResult) -> str:
         """Why an answer that nothing contradicts is not verified."""
-        if not run.ok or not run.steps or self._found.verified:
+        if not run.ok or self._found.verified:
             return ""
+        if not any(step.result.ok for step in run.steps):
+            return "not verified: no code computed it"
         if is_stated([step.source for step in run.steps]):
             return "not verified: the value is written in the code, not computed by it"
         return "not verified: the code, run again by itself, did not give this value"

@@ -24,10 +24,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("repository", metavar="REPO", help="the directory to repair")
     parser.add_argument("task", nargs="?", help="what is wrong (default: that the checks fail)")
     parser.add_argument(
-        "--check", action="append", default=[], metavar="COMMAND", help='decides, as "pytest -q" does (the default)'
+        "--check",
+        action="append",
+        default=[],
+        type=_command,
+        metavar="COMMAND",
+        help='decides, as "pytest -q" does (the default)',
     )
     parser.add_argument(
-        "--held-out", action="append", default=[], metavar="COMMAND", help="decides too; the model never sees it"
+        "--held-out",
+        action="append",
+        default=[],
+        type=_command,
+        metavar="COMMAND",
+        help="decides too; the model never sees it",
     )
     parser.add_argument(
         "--editable", action="append", metavar="PATH", help="what may be changed (default: what looks like code)"
@@ -51,6 +61,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
+def _command(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
 def main(options: argparse.Namespace) -> int:
     """Repair, show, ask, write. 0 for a repair that passes, 1 for one that does not."""
     result = _repair(options, MistralModel(options.model, server_url=options.server_url))
@@ -68,8 +85,8 @@ def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
     agent = RepairAgent(
         model,
         options.repository,
-        verify=[shlex.split(command) for command in options.check] or ("pytest", "-q"),
-        held_out=[shlex.split(command) for command in options.held_out],
+        verify=options.check or ("pytest", "-q"),
+        held_out=options.held_out,
         editable=options.editable,
         policy=Policy.load("confined-python").replace(danger_allow_commands=options.program),
         approval=_approve if sys.stdin.isatty() else None,

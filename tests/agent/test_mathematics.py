@@ -309,3 +309,5 @@ def test_the_reason_says_why_an_answer_is_not_verified(sandbox: Sandbox) -> None
     assert answer.ok and "written in the code, not computed by it" in answer.reason
     answer = MathAssistant(ScriptedModel([code("import random\nfinal_answer(random.random())")]), sandbox).ask("?")
     assert answer.ok and "did not give this value" in answer.reason
+    answer = MathAssistant(ScriptedModel(["It is 7919."] * 2), sandbox).ask("?")
+    assert answer.ok and answer.reason.endswith("not verified: no code computed it"), "a sentence is no step"

@@ -220,3 +220,9 @@ def test_the_command_takes_a_clear_yes_alone(monkeypatch: pytest.MonkeyPatch) ->
         assert repair._asked("Write?") is answer
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     assert not repair._asked("Write?"), "no terminal"
+
+
+def test_a_command_with_an_open_quotation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["repair", ".", "--check", "pytest -k 'two"])
+    assert "pytest -k 'two\": No closing quotation" in capsys.readouterr().err
