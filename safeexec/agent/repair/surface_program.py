@@ -35,8 +35,10 @@ MAX_TEXT = 4000
 
 
 def parsed(source: bytes) -> ast.Module | None:
+    """The tree of a source, its literals folded; None for what is no Python, or too deep."""
     try:
-        return ast.parse(source)
+        tree = Folding({}, {}).visit(ast.parse(source))
+        return Folding(*named_literals(tree)).visit(tree)  # type: ignore[no-any-return]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -72,51 +74,43 @@ NUMBERS = (int, float, complex)
 LITERALS = (*NUMBERS, str, bytes, tuple, list, dict, set, frozenset, type(None))
 
 
-def folded(tree: ast.Module) -> ast.Module:
-    """The tree with literals in place of what is computed from literals alone, and of names that stand for one."""
-    fold(tree)
-    named, defaults = named_literals(tree)
-    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} if named else set()
-    for parent in ast.walk(tree) if named or defaults else ():
-        for child, put in children(parent):
-            match child:
-                case ast.Name(id=name, ctx=ast.Load()):
-                    value = named.get(name) or (defaults.get(name) if isinstance(parent, ast.Compare) else None)
-                case ast.Attribute(value=ast.Name(id=owner), attr=name, ctx=ast.Load()) if owner in classes:
-                    value = named.get(name)
-                case _:
-                    continue
-            if value is not None:
-                put(ast.copy_location(ast.Constant(value.value), child))
-    if named or defaults:
-        fold(tree)
-    return tree
+class Folding(ast.NodeTransformer):
+    """Puts literals in place of what is computed from literals alone, and of names that stand for one: variables and
+    attributes of classes, and in comparisons parameters with a default.
+    """
 
+    def __init__(self, named: dict[str, ast.Constant], defaults: dict[str, ast.Constant]) -> None:
+        self._named, self._defaults = named, defaults
+        self._imports: dict[str, str] = {}
+        self._classes: set[str] = set()
 
-def fold(tree: ast.Module) -> None:
-    imports = dict(imports_of(ast.walk(tree)))
-    for parent in reversed(list(ast.walk(tree))):
-        for child, put in children(parent):
-            if isinstance(child, ast.BinOp | ast.Call | ast.Subscript | ast.JoinedStr):
+    def visit_Module(self, tree: ast.Module) -> ast.AST:
+        self._imports = dict(imports_of(ast.walk(tree)))
+        self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        return self.generic_visit(tree)
+
+    def visit(self, node: ast.AST) -> Any:
+        found = super().visit(node)
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) if name in self._named:
+                found = ast.Constant(self._named[name].value)
+            case ast.Attribute(value=ast.Name(id=owner), attr=name, ctx=ast.Load()) if owner in self._classes:
+                found = ast.Constant(self._named[name].value) if name in self._named else node
+            case ast.Compare(left=left, comparators=others):
+                node.left, *node.comparators = map(self._by_default, (left, *others))
+            case ast.BinOp() | ast.Call() | ast.Subscript() | ast.JoinedStr():
                 try:
-                    text = repr(computed(child, imports))
-                    value = ast.parse(text, mode="eval").body if len(text) <= MAX_TEXT else child
+                    text = repr(computed(node, self._imports))
+                    found = ast.parse(text, mode="eval").body if len(text) <= MAX_TEXT else node
                 except NOT_COMPUTED:
-                    continue
-                for node in ast.walk(value):
-                    ast.copy_location(node, child)
-                put(value)
+                    pass
+        for part in ast.walk(found) if found is not node else ():
+            ast.copy_location(part, node)
+        return found
 
-
-def children(parent: ast.AST) -> Iterator[tuple[ast.expr, Callable[[ast.expr], None]]]:
-    """The expressions right below a node, each with what puts another one in its place."""
-    for field, value in ast.iter_fields(parent):
-        if isinstance(value, ast.expr):
-            yield value, lambda new, field=field: setattr(parent, field, new)  # type: ignore[misc]
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                if isinstance(item, ast.expr):
-                    yield item, lambda new, items=value, index=index: items.__setitem__(index, new)  # type: ignore[misc]
+    def _by_default(self, term: ast.expr) -> ast.expr:
+        value = self._defaults.get(term.id) if isinstance(term, ast.Name) else None
+        return term if value is None else ast.copy_location(ast.Constant(value.value), term)
 
 
 def computed(node: ast.AST, imports: dict[str, str]) -> Any:
@@ -310,7 +304,8 @@ class TestValues:
         self._keys: set[Key] = set()
         self._lengths: set[int] = set()
         self._sums: set[float] = set()
-        examples = (text.encode() for source in sources for example in examples_in(parsed(source)) for text in example)
+        shown = (parsed(source) for source in sources if b">>> " in source)
+        examples = (text.encode() for tree in shown for example in examples_in(tree) for text in example)
         for source in (*tests, *examples):
             self._take(parsed(source))
         for file in data:
@@ -323,7 +318,7 @@ class TestValues:
         self._all = "\n".join(texts[:MAX_TEXTS]).casefold()
 
     def _take(self, tree: ast.Module | None) -> None:
-        for node in ast.walk(folded(tree)) if tree is not None else ():
+        for node in ast.walk(tree) if tree is not None else ():
             key = key_of(node)
             if key is not None:
                 self._keys.add(key)
@@ -413,8 +408,8 @@ class Scope:
         return any(isinstance(node, ast.Return) and node.value for node in self.nodes)
 
     @cached_property
-    def comparisons(self) -> list[Comparison]:
-        return [Comparison(*found) for node in self.nodes for found in compared(node, id(node) in self.guards)]
+    def comparisons(self) -> list[LiteralComparison]:
+        return [LiteralComparison(*found) for node in self.nodes for found in compared(node, id(node) in self.guards)]
 
     @cached_property
     def guards(self) -> set[int]:
@@ -474,15 +469,12 @@ class Patch:
 
     def _moved(self) -> Scope:
         """What stands no longer where it was: comparisons, answers and the literals in them."""
-        stayed = (
-            node for name, scope in self.after.scopes.items() if name in self.before.scopes for node in scope.nodes
-        )
+        after = (scope for name, scope in self.after.scopes.items() if name in self.before.scopes)
+        stayed = Counter(ast.dump(node) for scope in after for node in scope.nodes if isinstance(node, MOVED))
         moved = Scope(self.before, "", None)
-        shown = [(node, ast.dump(node)) for node in self.before.nodes if isinstance(node, MOVED)]
-        gone = Counter(text for _, text in shown) - Counter(
-            ast.dump(node) for node in stayed if isinstance(node, MOVED)
-        )
-        moved.nodes = [node for node, text in shown if text in gone]
+        had = [(node, ast.dump(node)) for node in self.before.nodes if isinstance(node, MOVED)]
+        gone = Counter(text for _, text in had) - stayed
+        moved.nodes = [node for node, text in had if text in gone]
         return moved
 
 
@@ -492,7 +484,7 @@ MOVED = (ast.Constant, ast.Compare, ast.Return)
 # Is something compared with a value of the tests?
 
 
-class Comparison:
+class LiteralComparison:
     """A comparison of a subject with literals for being equal, or nearly so."""
 
     def __init__(self, node: Any, subject: ast.AST, keys: Iterable[Key]) -> None:
@@ -618,7 +610,7 @@ def is_enumerated(key: Key, subject: str, before: Scope) -> bool:
     return "text" in kinds if key[0] in ("text", "part") else kinds.count("number") >= 3
 
 
-def is_vocabulary(entry: Comparison, known: TestValues) -> bool:
+def is_vocabulary(entry: LiteralComparison, known: TestValues) -> bool:
     """Whether it lists words of which the tests have few: ``in ("true", "yes", "on")`` for a "yes"."""
     words = [key for key in entry.keys if key[0] == "text" and not is_trivial(key)]
     return len(words) > 2 and 2 * sum(map(known.hold, words)) < len(words)
@@ -1093,7 +1085,7 @@ def of_file(before: bytes, after: bytes, is_test: bool, known: TestValues) -> li
     if new is None:
         return [(1, "unreadable")]
     try:
-        found = set(of_patch(Patch(folded(old or ast.Module([], [])), folded(new)), is_test, known))
+        found = set(of_patch(Patch(old or ast.Module([], []), new), is_test, known))
     except RecursionError:
         return [(1, "unreadable")]
     if old is None:  # nothing to compare with: only lines that are new count
