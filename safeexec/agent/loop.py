@@ -149,19 +149,19 @@ class CodeAgent:
             known = ", ".join([*own, *AgentLimits.__dataclass_fields__])
             raise TypeError(f"an agent has no keyword {unknown[0]!r}; it takes {known}")
         self.limits = AgentLimits(**limits)
-        self._sandbox = sandbox
+        self.sandbox: Any = sandbox
         self._tools = tools
         self._files = files
         self._approval = approval
-        self._native = native
-        self._images = images
+        self.native = native
+        self.images = images
         self._instructions = instructions
         self._on_event = on_event
         self._review = review
         self.conclude = conclude
         self.verdict: Callable[[], str | None] = lambda: None
         """What became of what the last step did outside of its session, in a word or two for the transcript."""
-        self._confirm = confirm
+        self.confirm = confirm
         self._transcript_path = transcript
 
     def reviewed(self, review: Review, conclude: Conclude) -> CodeAgent:
@@ -215,17 +215,13 @@ class CodeAgent:
     # What the drivers need
 
     @property
-    def sandbox(self) -> Any:
-        return self._sandbox
-
-    @property
     def opening(self) -> dict[str, Any]:
         """The arguments for a sandbox of one's own."""
         return {"tools": self._tools, "files": self._files, "approval": self._approval}
 
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:
-        return (prompts.RUN_PYTHON,) if self._native else ()
+        return (prompts.RUN_PYTHON,) if self.native else ()
 
     def model_events(self, seconds: float | None) -> ModelEvents:
         return ModelEvents(
@@ -240,24 +236,12 @@ class CodeAgent:
     def emit(self, event: Event) -> None:
         self._on_event(event)
 
-    @property
-    def native(self) -> bool:
-        return self._native
-
-    @property
-    def images(self) -> bool:
-        return self._images
-
-    @property
-    def instructions(self) -> str:
-        return self._instructions
-
     def system_of(self, card: str) -> str:
         """The system prompt for a session with this card."""
         return prompts.system_prompt(
             card,
-            native=self._native,
-            images=self._images,
+            native=self.native,
+            images=self.images,
             extra=self._instructions,
             files=self.file_names,
         )
@@ -269,10 +253,6 @@ class CodeAgent:
     @property
     def file_names(self) -> tuple[str, ...]:
         return tuple(self._files or ())
-
-    @property
-    def confirm(self) -> Callable[[str], Any] | None:
-        return self._confirm
 
     def objection(self, answer: Any, steps: tuple[AgentStep, ...]) -> Objection:
         return self._review(answer, steps) if self._review is not None else None
