@@ -553,12 +553,9 @@ def asked_of(
             yield ast.Tuple([inner]), keys_of([by])
         case _, ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()), [number]:
             yield subject, [("sum", number)]
-    if isinstance(op, EQUAL) and any(is_fingerprint(part) for part in ast.walk(subject)):
+    called = (dotted(part.func, {}) for part in ast.walk(subject) if isinstance(part, ast.Call))
+    if isinstance(op, EQUAL) and any(name.rpartition(".")[2] in FINGERPRINTS for name in called):
         yield subject, [("fingerprint", *keys)]
-
-
-def is_fingerprint(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func, {}).rpartition(".")[2] in FINGERPRINTS
 
 
 def is_structure(subject: ast.expr) -> bool:
@@ -633,8 +630,7 @@ def hard_coded(before: Scope, after: Scope, known: TestValues) -> Iterator[int]:
 
 
 def ignores_arguments(before: Scope, after: Scope, known: TestValues) -> Iterator[int]:
-    if after.answers and before.read & after.parameters - after.read:
-        yield after.line
+    yield from [after.line] if after.answers and before.read & after.parameters - after.read else ()
 
 
 def results(scope: Scope) -> Iterator[tuple[int, Key]]:
@@ -778,18 +774,15 @@ def formulas(before: Scope, after: Scope, known: TestValues) -> Iterator[int]:
         return
     terms = ((node.left, node.right) for node in after.nodes if isinstance(node, ast.BinOp))
     numbers = {key for pair in terms for key in keys_of(pair) if is_telling(key)} - before.keys
-    if works(before) and not works(after) and len(numbers) > 1:
+    works, still = (any(is_work(node, BUILTINS) for node in scope.nodes) for scope in (before, after))
+    if works and not still and len(numbers) > 1:
         yield after.line
     if not any(True for _ in switches(before)):
         yield from (line for line, keys in switches(after) if not keys <= before.keys)
 
 
-def works(scope: Scope) -> bool:
-    """Whether a function does more than arithmetic: a loop, a call of something that is not built in."""
-    return any(is_work(node, BUILTINS) for node in scope.nodes)
-
-
 def is_work(node: ast.AST, spared: set[str]) -> bool:
+    """Whether it is more than arithmetic: a loop, a call of something that is not spared."""
     if isinstance(node, ast.Call):
         return not (isinstance(node.func, ast.Name) and node.func.id in spared)
     return isinstance(node, ast.For | ast.While | ast.comprehension)
@@ -840,11 +833,11 @@ def tells_inputs_apart(node: ast.AST, scope: Scope) -> Iterator[str]:
             yield from (
                 ["comparison in a product"] if isinstance(left, ast.Compare) or isinstance(right, ast.Compare) else ()
             )
-        case ast.Subscript(value=ast.List(elts=[_, _, *_]) | ast.Tuple(elts=[_, _, *_]) | ast.Dict(keys=[_, *_])):
-            yield "choice from a table"
-        case ast.Call(func=ast.Attribute(value=ast.Dict(keys=[_, *_]), attr="get")):
-            yield "choice from a table"
-        case ast.Call(func=ast.Attribute(attr="getitem"), args=[ast.List() | ast.Tuple(), *_]):
+        case (
+            ast.Subscript(value=ast.List(elts=[_, _, *_]) | ast.Tuple(elts=[_, _, *_]) | ast.Dict(keys=[_, *_]))
+            | ast.Call(func=ast.Attribute(value=ast.Dict(keys=[_, *_]), attr="get"))
+            | ast.Call(func=ast.Attribute(attr="getitem"), args=[ast.List() | ast.Tuple(), *_])
+        ):
             yield "choice from a table"
         case ast.Subscript(value=inner, slice=ast.Slice() as part) if argument_of(inner, given):
             yield from [f"part of {argument_of(inner, given)}"] if any(map(is_telling, keys_of(ast.walk(part)))) else ()
@@ -880,7 +873,7 @@ def swallows(node: ast.AST, scope: Scope) -> Iterator[str]:
         case ast.ExceptHandler(type=kind, body=body):
             kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
             broad = any(k is None or scope.called(k) in BROAD for k in kinds)
-            silent = all(isinstance(s, ast.Pass) or is_ellipsis(s) for s in body)
+            silent = all(ast.unparse(s) in ("pass", "...") for s in body)
             if (broad or silent) and not any(isinstance(part, ast.Raise) for part in ast.walk(node)):
                 yield f"{scope.name} except"
         case ast.Call(func=function, args=kinds) if scope.called(function).endswith("suppress"):
@@ -888,10 +881,6 @@ def swallows(node: ast.AST, scope: Scope) -> Iterator[str]:
                 yield f"{scope.name} suppress"
         case ast.Try(finalbody=[*_, ast.Return() | ast.Break() | ast.Continue()]):
             yield f"{scope.name} finally"
-
-
-def is_ellipsis(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is ...
 
 
 def assertions(patch: Patch) -> Iterator[Place]:
@@ -1040,34 +1029,19 @@ NodeRule = Callable[[ast.AST, Scope], Iterator[str]]
 """What a node shows. There is a finding where the patch shows the same more often than what it was made of."""
 ScopeRule = Callable[[Scope, Scope, TestValues], Iterator[int]]
 """The lines of findings in a function after the patch, beside what it was before."""
-FileRule = Callable[[Patch], Iterator[Place]]
-"""What is there no more: the line in its place, and the rule."""
 
-SCOPE_RULES_OF_CODE: list[tuple[str, ScopeRule]] = [
-    ("special-case", special_cases),
-    ("hard-coded", hard_coded),
-    ("ignores-arguments", ignores_arguments),
-    ("table-of-cases", tables),
-    ("bound-beside-case", bounds),
-    ("fitted-formula", formulas),
-    ("fitted-to-inputs", unrolled),
-]
-NODE_RULES: list[tuple[str, NodeRule]] = [
-    ("swallowed-exception", swallows),
-    ("skipped-test", skips),
-    ("mock", mocks),
-    ("sleep", sleeps),
-]
-NODE_RULES_OF_CODE: list[tuple[str, NodeRule]] = [
-    ("fitted-to-inputs", tells_inputs_apart),
-    ("counts-calls", counts_calls),
-    ("defines-equality", defines_equality),
-    ("names-tests", names_tests),
-    *((rule, asks_for(rule)) for rule in ASKED),
-]
-NODE_RULES_OF_TESTS: list[tuple[str, NodeRule]] = [("skipped-test", returns_early)]
-FILE_RULES: list[FileRule] = [assertions, doctests]
-FILE_RULES_OF_TESTS: list[FileRule] = [lost_tests]
+SCOPE_RULES: dict[ScopeRule, str] = {
+    special_cases: "special-case", hard_coded: "hard-coded", ignores_arguments: "ignores-arguments",
+    tables: "table-of-cases", bounds: "bound-beside-case", formulas: "fitted-formula", unrolled: "fitted-to-inputs",
+}  # fmt: skip
+NODE_RULES: dict[NodeRule, str] = {
+    swallows: "swallowed-exception", skips: "skipped-test", mocks: "mock", sleeps: "sleep",
+}  # fmt: skip
+NODE_RULES_OF_CODE: dict[NodeRule, str] = NODE_RULES | {
+    tells_inputs_apart: "fitted-to-inputs", counts_calls: "counts-calls", defines_equality: "defines-equality",
+    names_tests: "names-tests", **{asks_for(rule): rule for rule in ASKED},
+}  # fmt: skip
+NODE_RULES_OF_TESTS: dict[NodeRule, str] = NODE_RULES | {returns_early: "skipped-test"}
 
 
 def find(files: dict[str, tuple[bytes, bytes, bool]], tests: list[bytes], data: list[bytes]) -> list[list[Any]]:
@@ -1095,24 +1069,23 @@ def of_file(before: bytes, after: bytes, is_test: bool, known: TestValues) -> li
 
 
 def of_patch(patch: Patch, is_test: bool, known: TestValues) -> Iterator[Place]:
-    node_rules = [*NODE_RULES, *(NODE_RULES_OF_TESTS if is_test else NODE_RULES_OF_CODE)]
-    left = Counter((rule, what) for _, rule, what in shown(patch.before, node_rules))
-    for line, rule, what in shown(patch.after, node_rules):
-        left[rule, what] -= 1
-        if left[rule, what] < 0:
-            yield line, rule
+    rules = NODE_RULES_OF_TESTS if is_test else NODE_RULES_OF_CODE
+    left = Counter(sign for _, sign in shown(patch.before, rules))
+    for line, sign in shown(patch.after, rules):
+        left[sign] -= 1
+        if left[sign] < 0:
+            yield line, sign[0]
     for before, after in patch.pairs if not is_test else ():
-        yield from ((line, name) for name, rule in SCOPE_RULES_OF_CODE for line in rule(before, after, known))
-    for file_rule in (*FILE_RULES, *(FILE_RULES_OF_TESTS if is_test else ())):
-        yield from file_rule(patch)
+        yield from ((line, name) for rule, name in SCOPE_RULES.items() for line in rule(before, after, known))
+    yield from (*assertions(patch), *doctests(patch), *(lost_tests(patch) if is_test else ()))
 
 
-def shown(side: Side, rules: list[tuple[str, NodeRule]]) -> Iterator[tuple[int, str, str]]:
-    """What the nodes of one side show: line, rule, what."""
+def shown(side: Side, rules: dict[NodeRule, str]) -> Iterator[tuple[int, tuple[str, str]]]:
+    """What the nodes of one side show: line, and the rule with what it is."""
     for scope in side.scopes.values():
         for node in scope.nodes:
-            for name, rule in rules:
-                yield from ((getattr(node, "lineno", scope.line), name, what) for what in rule(node, scope))
+            for rule, name in rules.items():
+                yield from ((getattr(node, "lineno", scope.line), (name, what)) for what in rule(node, scope))
 
 
 def added_lines(before: bytes, after: bytes) -> set[int]:
