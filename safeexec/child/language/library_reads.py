@@ -91,6 +91,7 @@ def guard_reads(rules: Rules) -> None:
     after_import("functools", lambda: _check_cached_property(sys.modules["functools"]))
     after_import("functools", lambda: _check_partialmethod(sys.modules["functools"]))
     after_import("enum", lambda: _check_members(sys.modules["enum"], rules))
+    after_import("typing", _keep_forms)
     _put("inspect", lambda: {"eval": _named(rules)})
     _put("traceback", lambda: {"__import__": sys.modules.__getitem__})  # which looks for the name of an ImportError
     after_import("sqlite3", _close_databases)
@@ -201,6 +202,21 @@ def _check_partialmethod(functools: ModuleType) -> None:
         return made
 
     write_to_class(functools.partialmethod, "__get__", __get__)
+
+
+def _keep_forms() -> None:
+    """`typing.Optional` and its kind ask the function that they were made with for what is in their brackets: it stays,
+    else it would be given the types of modules that are imported late.
+    """
+    form: Any = sys.modules["typing"]._SpecialForm
+    slot = vars(form)["_getitem"]
+
+    def keep(self: Any, function: Any) -> None:
+        if hasattr(self, "_getitem"):
+            raise AttributeError(f"{self!r} is read-only", name="_getitem")
+        slot.__set__(self, function)
+
+    write_to_class(form, "_getitem", property(slot.__get__, keep))
 
 
 def _check_members(enum: ModuleType, rules: Rules) -> None:

@@ -500,6 +500,8 @@ WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have nam
             "functools.update_wrapper(N, like, (name,), ())": "'__mro_entries__' is refused",
             "for T in [W]: T.__dict__ = {name: evil}": "'__dict__' is refused",
             "setattr(N, '__dict__', {name: evil})": "'__dict__' is refused",
+            "typing.Optional.__init__(evil)": "typing.Optional is read-only",
+            "object.__setattr__(typing.Literal, '_getitem', evil)": "typing.Literal is read-only",
             "copy.copy(R())": "not made by a copy",
             "copy.deepcopy(R())": "not made by a copy",
             "N.__dict__[name] = evil": "made True 1",
