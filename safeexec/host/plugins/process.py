@@ -69,10 +69,18 @@ class Loaded:
         """Whether there is a process for the next call. In a fresh plugin a copy that was asked for before; another one
         is asked for now, and made while the call runs, on another core.
         """
-        if self.core.runner_pid() is not None or not self._fresh:
-            # It is kept; or the last call was stopped, and the session has been restored to the plugin as it was
-            # loaded.
+        if not self._fresh:
             return True
+        assert self._origin is not None
+        if self.started_over:
+            return False
+        if self.core.runner_pid() is not None:
+            # The last call was stopped, and the session has been restored to the plugin as it was loaded.
+            return True
+        if not self._origin.alive:
+            # The processes thawed from it are orphans, which the end of the last call took for strays and ended: one
+            # that has said that it is there may not have died yet.
+            return False
         if not self._next:
             yield from self._ask()
         if not self._next:
@@ -81,7 +89,6 @@ class Loaded:
         if (yield from copy.ready()) is None:
             copy.close()
             return False
-        assert self._origin is not None
         self.core.adopt(copy.channel, self._origin, (copy.out, copy.err))
         yield from self._ask()
         return True

@@ -24,6 +24,10 @@ from typing import NamedTuple
 from safeexec.host.waiting import Core, Wait
 from safeexec.linux import notify, processes
 
+AGAIN = 2
+"""How often a fork may start over after the host has stopped its process: one that waits to be let go on then, and once
+more for the signal that came while it waited.
+"""
 END_SECONDS = 1.0
 """How long to wait for the thread; it ends within 0.1 ms."""
 
@@ -48,7 +52,9 @@ class ForkGate:
         self._ended = _thread.allocate_lock()
         self._announced: dict[int, int] = {}
         self._made: set[int] = set()
-        """Processes whose last announced fork was let go on."""
+        """Processes of which an announced fork was let go on."""
+        self._again: dict[int, int] = {}
+        """How often a process may ask once more for a fork that was announced."""
         self._stopped: list[int] = []
         self._refused: set[int] = set()
         self._allowances: dict[int, Callable[[], bool]] = {}
@@ -72,7 +78,9 @@ class ForkGate:
         if process is None or self._listener < 0:
             return
         with self._lock:
-            self._made.discard(process)
+            if alone:
+                self._made.discard(process)
+                self._again.pop(process, None)
             self._announced[process] = 1 if alone else self._announced.get(process, 0) + 1
             waiting = self._of(process) if self._waiting else None
         if waiting is not None:
@@ -83,6 +91,7 @@ class ForkGate:
         if process is not None and self._listener >= 0:
             self._announced.pop(process, None)
             self._made.discard(process)
+            self._again.pop(process, None)
 
     @contextlib.contextmanager
     def stopping(self, lineage: int) -> Iterator[None]:
@@ -94,13 +103,27 @@ class ForkGate:
             self._stopped.remove(lineage)
 
     def interrupted(self, lineage: int) -> None:
-        """The host has stopped and continued a kernel session: a fork that was let go on then is asked for once more.
+        """The host has stopped and continued a kernel session: a fork that was let go on then is asked for once more,
+        however late that comes and whatever is announced until then.
 
         fork(2) starts over when a signal is pending. All others than these two the child blocks (`linux.fork`).
         """
-        for process in list(self._made):
-            if processes.session_of(process) == lineage:
-                self.announce(process)
+        if self._listener < 0:
+            return
+        with self._lock:
+            # What is announced and not let go on yet may have been asked for before the stop.
+            sessions = {
+                pid: processes.session_of(pid) for pid in self._made | self._announced.keys() | self._again.keys()
+            }
+            gone = {pid for pid, session in sessions.items() if session is None}
+            again = {pid for pid, session in sessions.items() if session == lineage}
+            self._made -= gone
+            for pid in gone:
+                self._again.pop(pid, None)
+            self._again.update(dict.fromkeys(again, AGAIN))
+            waiting = [fork for fork in self._waiting.values() if fork.thread in again]
+        for fork in waiting:
+            self._judge(fork)
 
     @contextlib.contextmanager
     def refusing(self, process: int | None) -> Iterator[None]:
@@ -221,8 +244,13 @@ class ForkGate:
             self._announced[process] = left - 1
         elif left:
             self._announced.pop(process, None)  # withdrawn meanwhile, at times
-            self._made.add(process)
-        return left > 0
+        elif again := self._again.pop(process, 0):
+            if again > 1:
+                self._again[process] = again - 1
+        else:
+            return False
+        self._made.add(process)
+        return True
 
     def _of(self, process: int | None) -> Fork | None:
         """The fork with which the main thread of a process waits. The lock is held."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from safeexec import AsyncSandbox, Handle, Opaque, PluginError, PolicyError, Sandbox, replay
+from safeexec import AsyncSandbox, Handle, Opaque, PluginError, Policy, PolicyError, Sandbox, replay
 from safeexec.host.plugins.source import define, read_manifest
 from safeexec.host.tools.ready_made import limited
 
@@ -827,3 +828,23 @@ def test_an_error_names_the_file_of_the_host(sandbox: Sandbox, tmp_path: Path) -
     with sandbox.plugin(tmp_path / "alone.py") as plugin:
         error = plugin.invoke("f").error
         assert error is not None and (error.file, error.line) == (str(tmp_path / "alone.py"), 2)
+
+
+def test_a_fresh_call_never_begins_in_a_process_that_is_being_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the copy that the next calls' processes come from is gone, they are ended as strays: on a busy machine one
+    of them may have said that it is there, and not have died yet.
+    """
+    monkeypatch.setattr("safeexec.host.session.channel.Channel.is_over", lambda channel: False)
+    policy = Policy.load("standard").replace(filesystem={"workspace": "read-write"})
+    source = "def double(x):\n    return x + x"
+    with Sandbox(policy, spare=0) as sandbox, sandbox.plugin(source, state="fresh") as plugin:
+        for number in range(3):
+            assert plugin.double(number) == 2 * number
+            loaded = plugin._core._loaded
+            assert loaded is not None and loaded._origin is not None
+            for copy in loaded._next:
+                assert select.select([copy.channel.socket], [], [], 30)[0]
+                copy.channel.read_if_ready()
+            loaded._origin.kill()
+            for _ in range(3):
+                assert plugin.invoke("double", [number]).value == 2 * number

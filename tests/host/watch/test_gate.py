@@ -13,6 +13,8 @@ import pytest
 
 from safeexec import Policy, Sandbox, SandboxError, Session
 from safeexec.host.session.runner import ANSWER_SECONDS
+from safeexec.host.waiting import drive
+from safeexec.host.watch.gate import NO_GATE
 from safeexec.linux import processes
 from safeexec.linux.probe import Probe, ProbeAnswer
 from tests.footprint import pause
@@ -199,6 +201,47 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
     while session._core.keeper.overused is None and monotonic() < deadline:
         pause()
     assert "started a process" in session.run("x").notes[0]
+
+
+def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Session) -> None:
+    """The host lets a copy fork, stops the session before it has, and asks for one more: both are made, and the copy
+    lives, although it runs only when the host is through with all that.
+    """
+    session.run("x = 1").check()
+    session.checkpoint("named")
+    line, gate = session._core.line, session._core.sandbox.gate
+    _, copy = line.history.named["named"]
+    leader, pid = line.lineage.leader, copy.pid()
+    assert copy.channel is not None and pid is not None
+
+    def until(over: Callable[[], object]) -> None:
+        deadline = monotonic() + SOON
+        while not over():
+            assert monotonic() < deadline
+            pause()
+
+    def waits() -> bool:
+        return any(fork.thread == pid for fork in list(gate._waiting.values()))
+
+    stopped = copy.channel.pidfd
+    with contextlib.ExitStack() as asked:
+        with gate.stopping(leader):
+            try:
+                for how in (NO_GATE, gate):
+                    channel = drive(copy.thaw(monotonic() + SOON, how))
+                    assert channel is not None
+                    asked.callback(channel.close)
+                    if how is NO_GATE:
+                        until(waits)
+                        processes.send_signal(stopped, signal.SIGSTOP)
+                        gate.announce(pid)  # it is let go on, and stops first
+                        until(lambda: (stat := processes.process_stat(pid)) is not None and stat.state == "T")
+                gate.interrupted(leader)
+            finally:
+                processes.send_signal(stopped, signal.SIGCONT)
+        until(lambda: not copy.alive or len(processes.children_of(pid) or ()) == 2 or waits())
+        assert copy.alive and not waits()
+    assert session.run("x").value == 1
 
 
 def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
