@@ -11,7 +11,7 @@ from safeexec import SandboxError
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
 from safeexec.servers.service import BadCall, Service, Tell, encoded, problem_of
 from safeexec.text import one_line
-from safeexec.untrusted.json_text import shaped
+from safeexec.untrusted.json_shapes import shaped
 
 MAX_BATCH = 1000
 

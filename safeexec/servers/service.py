@@ -44,7 +44,8 @@ from safeexec.servers.methods import (
     Bytes,
     Method,
 )
-from safeexec.untrusted.json_text import loads, shaped
+from safeexec.untrusted.json_shapes import shaped
+from safeexec.untrusted.json_text import loads
 
 T = TypeVar("T")
 Tell = Callable[[str, dict[str, Any]], object]

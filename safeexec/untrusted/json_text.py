@@ -1,14 +1,10 @@
-"""Reads JSON of strangers: transcripts, recorded runs, calls and their arguments."""
+"""Reads JSON of strangers: transcripts, recorded runs, arguments of calls."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any, TypeVar
-
-import msgspec
-
-T = TypeVar("T")
+from typing import Any
 
 _MAX_DIGITS = 20
 _MAX_FLOAT = 400
@@ -48,22 +44,5 @@ def loads(text: str, *, strict: bool = True) -> Any:
         raise ValueError(f"it has more than {_MAX_PARTS} parts")
     try:
         return (_STRICT if strict else _LENIENT).decode(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def shaped(data: bytes | msgspec.Raw, kind: type[T]) -> T:
-    """The value of a JSON text, which is a `kind`: nothing is built that the shape does not name, and no long number is
-    read. ValueError for whatever does not fit. The caller bounds the length.
-    """
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8") from None
-    except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from None
-    except msgspec.DecodeError as error:
-        half = " (half of a character, as \\ud800, is no text)" if b"\\ud" in bytes(data).lower() else ""
-        raise ValueError(f"{error}{half}") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None

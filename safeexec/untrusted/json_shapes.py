@@ -1,0 +1,26 @@
+"""Reads JSON of strangers that has a known shape: calls of clients."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+def shaped(data: bytes | msgspec.Raw, kind: type[T]) -> T:
+    """The value of a JSON text, which is a `kind`: nothing is built that the shape does not name, and no long number is
+    read. ValueError for whatever does not fit. The caller bounds the length.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+    except msgspec.DecodeError as error:
+        half = " (half of a character, as \\ud800, is no text)" if b"\\ud" in bytes(data).lower() else ""
+        raise ValueError(f"{error}{half}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
