@@ -38,7 +38,7 @@ _FILES = {
     "asyncio": "loops",
     "numpy": "arrays",
     "pandas": "queries",
-    "os": "environment",
+    "os": "system",
     "shutil": "removal",
     "tqdm": "progress",
     "yaml": "markup",

@@ -260,6 +260,8 @@ TextIOBase.register(_Input)
 _STAND_INS: dict[str, Any] = {"stdout": _Output("stdout"), "stderr": _Output("stderr"), "stdin": _Input()}
 INPUT_BYTES = _Input.buffer
 """Descriptor 0 as guest code may read it."""
+OUTPUT_BYTES = {1: _STAND_INS["stdout"].buffer, 2: _STAND_INS["stderr"].buffer}
+"""Descriptors 1 and 2 as guest code may write them."""
 
 
 def current_stream(name: str) -> Any:
@@ -277,6 +279,11 @@ def current_input() -> Any:
 
 _has_input = False
 """Whether the step that runs has a standard input."""
+
+
+def has_input() -> bool:
+    """Whether the step that runs has a standard input."""
+    return _has_input
 
 
 def set_has_input(given: bool) -> None:

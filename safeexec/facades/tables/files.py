@@ -8,15 +8,14 @@ from safeexec.facades.tables.reasons import FILES, INTERPRETER, MACHINE, PROCESS
 TABLES = {
     "os": Table(
         """
-            altsep cpu_count curdir devnull DirEntry error extsep F_OK fsdecode fsencode fspath get_terminal_size
-            linesep name pardir PathLike pathsep process_cpu_count R_OK SEEK_CUR SEEK_END SEEK_SET sep stat_result
-            strerror terminal_size urandom W_OK X_OK
+            altsep cpu_count curdir devnull error extsep F_OK fsdecode fsencode fspath linesep name pardir PathLike
+            pathsep process_cpu_count R_OK SEEK_CUR SEEK_END SEEK_SET sep stat_result strerror urandom W_OK X_OK
         """,
         files="""
-            access getcwd listdir lstat makedirs mkdir remove removedirs rename renames replace rmdir scandir stat
-            truncate unlink utime walk
+            access DirEntry get_terminal_size getcwd listdir lstat makedirs mkdir remove removedirs rename renames
+            replace rmdir scandir stat terminal_size truncate unlink utime walk
         """,
-        replaced="environ getenv",
+        replaced="environ fstat getenv read write",
         refuse={
             "chmod chown fchmod fchown fwalk getcwdb getxattr lchown link listxattr mkfifo mknod pathconf "
             "pathconf_names readlink removexattr setxattr statvfs statvfs_result symlink sync": FILES,
@@ -32,7 +31,7 @@ TABLES = {
             "eventfd_read eventfd_write EX_CANTCREAT EX_CONFIG EX_DATAERR EX_IOERR EX_NOHOST EX_NOINPUT "
             "EX_NOPERM EX_NOUSER EX_OK EX_OSERR EX_OSFILE EX_PROTOCOL EX_SOFTWARE EX_TEMPFAIL EX_UNAVAILABLE "
             "EX_USAGE execl execle execlp execlpe execv execve execvp execvpe F_LOCK F_TEST F_TLOCK F_ULOCK "
-            "fdatasync fdopen fork forkpty fpathconf fstat fstatvfs fsync ftruncate get_blocking "
+            "fdatasync fdopen fork forkpty fpathconf fstatvfs fsync ftruncate get_blocking "
             "get_inheritable getrandom grantpt GRND_NONBLOCK GRND_RANDOM initgroups isatty kill killpg lockf "
             "login_tty lseek major makedev memfd_create MFD_ALLOW_SEALING MFD_CLOEXEC MFD_HUGE_16GB "
             "MFD_HUGE_16MB MFD_HUGE_1GB MFD_HUGE_1MB MFD_HUGE_256MB MFD_HUGE_2GB MFD_HUGE_2MB MFD_HUGE_32MB "
@@ -44,7 +43,7 @@ TABLES = {
             "POSIX_FADV_NORMAL POSIX_FADV_RANDOM POSIX_FADV_SEQUENTIAL POSIX_FADV_WILLNEED posix_fadvise "
             "posix_fallocate posix_openpt posix_spawn POSIX_SPAWN_CLOSE POSIX_SPAWN_CLOSEFROM POSIX_SPAWN_DUP2 "
             "POSIX_SPAWN_OPEN posix_spawnp pread preadv PRIO_PGRP PRIO_PROCESS PRIO_USER ptsname pwrite pwritev "
-            "read readv register_at_fork RTLD_DEEPBIND RTLD_GLOBAL RTLD_LAZY RTLD_LOCAL RTLD_NODELETE "
+            "readv register_at_fork RTLD_DEEPBIND RTLD_GLOBAL RTLD_LAZY RTLD_LOCAL RTLD_NODELETE "
             "RTLD_NOLOAD RTLD_NOW RWF_APPEND RWF_DSYNC RWF_HIPRI RWF_NOWAIT RWF_SYNC SCHED_BATCH SCHED_FIFO "
             "sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getparam sched_getscheduler "
             "SCHED_IDLE SCHED_OTHER sched_param SCHED_RESET_ON_FORK SCHED_RR sched_rr_get_interval "
@@ -57,22 +56,22 @@ TABLES = {
             "TFD_TIMER_CANCEL_ON_SET timerfd_create timerfd_gettime timerfd_gettime_ns timerfd_settime "
             "timerfd_settime_ns TMP_MAX unlockpt unshare wait wait3 wait4 waitid waitid_result waitpid "
             "waitstatus_to_exitcode WCONTINUED WCOREDUMP WEXITED WEXITSTATUS WIFCONTINUED WIFEXITED WIFSIGNALED "
-            "WIFSTOPPED WNOHANG WNOWAIT write writev WSTOPPED WSTOPSIG WTERMSIG WUNTRACED XATTR_CREATE "
+            "WIFSTOPPED WNOHANG WNOWAIT writev WSTOPPED WSTOPSIG WTERMSIG WUNTRACED XATTR_CREATE "
             "XATTR_REPLACE XATTR_SIZE_MAX": PROCESS,
         },
         note=(
-            "everything on descriptors, processes, users and scheduling is refused. environ is a mapping of the "
-            "guest's own, empty at first."
+            "everything on processes, users and scheduling is refused. environ is a mapping of the guest's own, empty "
+            "at first. read, write and fstat know the step's descriptors 0, 1 and 2 and no other."
         ),
     ),
     "os.path": Table(
         """
-            abspath altsep basename commonpath commonprefix curdir defpath devnull dirname extsep isabs join normcase
-            normpath pardir pathsep relpath sep split splitdrive splitext splitroot supports_unicode_filenames
+            altsep basename commonpath commonprefix curdir defpath devnull dirname extsep isabs join normcase normpath
+            pardir pathsep sep split splitdrive splitext splitroot supports_unicode_filenames
         """,
         files="""
-            exists expanduser getatime getctime getmtime getsize isdevdrive isdir isfile isjunction islink ismount
-            lexists realpath samefile
+            abspath exists expanduser getatime getctime getmtime getsize isdevdrive isdir isfile isjunction islink
+            ismount lexists realpath relpath samefile
         """,
         refuse={"expandvars sameopenfile samestat": MACHINE},
     ),

@@ -544,19 +544,38 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             },
         },
         "os": {
-            "getcwd": "Names of files are relative to the workspace; no directory is needed.",
+            "getcwd": {
+                "workspace": "Names of files are relative to the workspace; no directory is needed.",
+                "": "There are no files here, so no directory is needed.",
+            },
             "listdir": {
                 "import:pathlib.Path workspace": "Use `[p.name for p in pathlib.Path('.').iterdir()]`.",
                 "": "There are no directories to list here.",
             },
             "system popen": "Guest code cannot run shell commands; do the work in Python.",
-            "chdir": "The workspace is the current directory: name files relative to it, `'folder/name.txt'`.",
+            "chdir": {
+                "workspace": "The workspace is the current directory: name files relative to it, `'folder/name.txt'`.",
+                "": "There are no files here, so no directory is needed.",
+            },
+            "access lstat makedirs mkdir open remove removedirs rename renames replace rmdir scandir stat truncate "
+            "unlink utime walk": {
+                "workspace builtin:open": "Use `open('name.txt')` for files of the workspace, with relative names.",
+                "": "There are no files here: keep the data in variables and print the result.",
+            },
             "getpid": "Processes are out of reach; for a unique name use `uuid.uuid4()`.",
         },
         "os.path": {
             "join": {
                 "import:pathlib": "Use `str(pathlib.PurePosixPath(folder) / name)`, or join strings: `folder + '/' + name`.",
                 "": "Join strings: `folder + '/' + name`.",
+            },
+            "abspath realpath relpath expanduser": {
+                "import:os.path": "A path is only text here: use `os.path.normpath(...)` or `os.path.join(...)`.",
+                "": "Join strings: `folder + '/' + name`.",
+            },
+            "exists getatime getctime getmtime getsize isdir isfile islink ismount lexists samefile": {
+                "workspace builtin:open": "Try `open('name.txt')` and catch `FileNotFoundError`.",
+                "": "There are no files here: keep the data in variables.",
             },
         },
         "sys": {

@@ -259,6 +259,49 @@ def test_the_binary_sides_of_the_streams_lead_to_no_file(open_session: Open) -> 
     assert refused.error.type == "ValueError"
 
 
+READ_BY_OS = """
+import io, os, sys
+first = sys.stdin.readline()
+found = io.BytesIO()
+while chunk := os.read(0, max(os.fstat(0).st_size, 8192)):
+    found.write(chunk)
+len(first), found.tell(), os.fstat(0).st_size
+"""
+
+
+@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
+def test_descriptors_are_the_steps_own(profile: str, open_session: Open) -> None:
+    session = open_session(profile)
+    text = "1 2 3\n" * 50_000
+    for given, size in ((text, len(text)), (io.BytesIO(text.encode()), 0)):
+        first, rest, told = session.run(READ_BY_OS, stdin=given).check().value
+        # As in CPython, sys.stdin has read ahead, which os.read does not give again.
+        assert (first, told) == (6, size) and 0 < rest < len(text) - first
+    whole = session.run("import os\nos.read(0, 1 << 60), os.read(0, 1)", stdin=text).check().value
+    assert whole == (text.encode(), b"")
+    heard: list[tuple[str, str]] = []
+    written = session.run(
+        "import os\nprint('a')\nos.write(1, b'b\\n')\nprint('c')\nos.write(2, memoryview(b'd\\n'))",
+        on_stdout=lambda text: heard.append(("out", text)),
+        on_stderr=lambda text: heard.append(("err", text)),
+    )
+    assert (written.stdout, written.stderr, written.value) == ("a\nb\nc\n", "d\n", 2)
+    assert "".join(text for stream, text in heard if stream == "out") == written.stdout
+    flood = session.run("while True:\n    os.write(1, bytes(1 << 16))")
+    assert (flood.outcome, session.run("import os\nos.fstat(1).st_size").value) == ("output", 0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["os.read(0, 1)", "os.fstat(0)", "os.read(True, 1)", "os.read(3, 1)", "os.write(0, b'x')", "os.write(5, b'x')"],
+)
+def test_other_descriptors_are_closed(call: str, open_session: Open) -> None:
+    told = open_session("standard").run(
+        f"import os, errno\ntry: {call}\nexcept OSError as e: print(e.errno == errno.EBADF)"
+    )
+    assert told.stdout == "True\n"
+
+
 def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
     assert session.run("kept = input()", stdin="1").ok
     assert (
