@@ -227,7 +227,7 @@ def test_samples_are_python_and_cover_every_construct():
         ("standard", "math.sqrt", True, "calculator.yaml", ""),
         ("standard", "math.squrt", False, "calculator.yaml", "math.sqrt"),
         ("standard", "np.load", False, "standard.yaml", ""),
-        ("standard", "os.path.join", False, "standard.yaml", "pathlib"),
+        ("standard", "os.listdir", False, "standard.yaml", "directories"),
         ("standard", "requests", False, "standard.yaml", "network"),
         ("calculator", "eval", False, "calculator.yaml", "json"),
         ("standard", "pathlib.Path", False, "standard.yaml", "PurePosixPath"),
