@@ -52,7 +52,7 @@ WAYS = {
         "from unittest.mock import create_autospec\ndef f(): pass\nprint(create_autospec(f).__globals__)"
     ),
     "tests found in files": "import unittest\nprint(unittest.TestLoader().discover('/etc'))",
-    "a suite of another module": "import unittest\nunittest.main(module='os', argv=['x'])",
+    "a suite of another module": "import unittest\nunittest.main(module='subprocess', argv=['x'])",
 }
 REASONS = {
     "a finder's own look at the methods of type": "[]",
@@ -65,7 +65,7 @@ REASONS = {
     "a patch of a module": "modules are read-only",
     "a mock with the spec of a function": "attribute '__globals__' is refused",
     "tests found in files": "is refused",
-    "a suite of another module": "import of os is refused",
+    "a suite of another module": "import of subprocess is refused",
 }
 
 
