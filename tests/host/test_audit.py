@@ -22,7 +22,7 @@ def test_the_audit_log_has_a_line_per_step(tmp_path: Path) -> None:
     with Sandbox("standard", audit=path, tools=tools) as sandbox, sandbox.session(label="user 7") as session:
         session.run(f"x = {SECRET!r}\nadd(1, 2)").check()
         session.run("1 / 0")
-        session.run("import os")
+        session.run("import subprocess")
         digest = sandbox.policy.digest
     rule = "def f(): return 1"
     with Sandbox("standard", audit=path) as sandbox, sandbox.plugin(rule, exports=["f"], name="rule") as plugin:
