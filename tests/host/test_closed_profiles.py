@@ -27,7 +27,7 @@ opened
 PROFILES = ("calculator", "standard", "plugin")
 FIRST = [
     ("1 / 0", "The divisor is 0"),
-    ("import os\nos.getcwd()", "rejected"),
+    ("import subprocess\nsubprocess.run('ls')", "rejected"),
     ("import numpy", "numpy"),
     ("from zoneinfo import ZoneInfo\nfrom datetime import datetime\n"
      "datetime(2024, 7, 1, tzinfo=ZoneInfo('Europe/Paris')).isoformat()", "2024-07-01T00:00:00+02:00"),

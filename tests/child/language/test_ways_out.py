@@ -239,7 +239,7 @@ TEXT_BECOMES_A_NAME += [
     Way(
         "the text of a signature names what a module has",
         "builtin has invalid signature",
-        "import inspect\nclass D:\n    __text_signature__ = '(x=os.sep)'\n    __name__ = 'f'\n"
+        "import inspect\nclass D:\n    __text_signature__ = '(x=os.environ)'\n    __name__ = 'f'\n"
         "    def __get__(self, a, b=None): return self\n    def __call__(self): pass\nprint(inspect.signature(D()))",
     ),
     Way(

@@ -127,10 +127,11 @@ def test_a_plugin_that_cannot_be_loaded(sandbox: Sandbox, source: str, message: 
 
 def test_a_plugin_that_is_refused_is_told_by_which_rules_and_what_to_do_instead(sandbox: Sandbox) -> None:
     with pytest.raises(PluginError) as caught:
-        sandbox.plugin("import os\nimport socket\ndef f(): pass")
+        sandbox.plugin("import subprocess\nimport socket\ndef f(): pass")
     first, hint, other = str(caught.value).split("\n")
-    assert first.startswith("the plugin could not be loaded: PolicyViolation: import of 'os' is refused (line 1, ")
-    assert ".yaml:" in first and hint.startswith("hint: There are no files")
+    refused = "the plugin could not be loaded: PolicyViolation: import of 'subprocess' is refused (line 1, "
+    assert first.startswith(refused)
+    assert ".yaml:" in first and hint.startswith("hint: ")
     assert other.startswith("also: PolicyViolation: import of 'socket' is refused (line 2, ")
 
 
@@ -203,7 +204,7 @@ def test_modules_import_one_another(sandbox: Sandbox) -> None:
         ({"main": "import other", "other": "x = 1\n1 / 0"}, "ZeroDivisionError"),
         ({"main": "import other", "other": "def f(): pass\nf.__globals__"}, "module other"),
         ({"main": "", "json": "dumps = 1"}, "a library has that name"),
-        ({"main": "import os"}, "os"),
+        ({"main": "import subprocess"}, "subprocess"),
     ],
 )
 def test_modules_that_cannot_be_imported(sandbox: Sandbox, modules: dict[str, str], message: str) -> None:
