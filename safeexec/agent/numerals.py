@@ -14,7 +14,7 @@ from fractions import Fraction
 from unicodedata import numeric
 
 from safeexec.agent import closed_forms
-from safeexec.agent.statements import Lead, Sentences
+from safeexec.agent.statements import UNITS, Lead, Sentences
 
 MAX_TEXT = 20_000
 MAX_NUMBERS = 400
@@ -96,7 +96,7 @@ _MONEY_SCALE = re.compile(r"(k|K|M|B|bn|m)\b")
 _PERCENT = re.compile(r"\s{0,2}(?:\\?%|(?:per|pour) ?cent\b|prozent\b|pct\b)", re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\s?(?:\.\.\.|…|\\[lc]?dots)")
 _ATTACHED = re.compile(
-    r"(?:st|nd|rd|th|°[CF]?|m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|in|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|C|F|rad|px|USD|EUR)"
+    rf"(?:st|nd|rd|th|°[CF]?|{UNITS}|in|C|F)"
     r"(?:[²³]|\^[23]|/[a-z]{1,3})?(?![A-Za-z0-9_])|-"
 )
 

@@ -77,8 +77,10 @@ _CLOSING = re.compile(r"(?:[)\]}*`$]|\\\}|[ \t]+(?=[)\]}*$]))*+")
 _QUOTES = frozenset({"''", '""', "‘’", "“”"})
 _END = re.compile(r"[ \t]*(?:\Z|\n|[.,;—](?=[\s)*$]|\Z)|\s\(|=(?!=)|[≈≃≅]|\\(?:approx|simeq|\\|end)|&)")
 _SHOUT = re.compile(r"!+(?=\s*\Z|\s+[A-Z])")
+UNITS = r"m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|rad|px|USD|EUR"
+"""Alternatives of a pattern."""
 _UNIT = re.compile(
-    r"\s?(?:°[CF]?|[€£¥₹]|m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|rad|px|USD|EUR|CHF|GBP)"
+    rf"\s?(?:°[CF]?|[€£¥₹]|{UNITS}|CHF|GBP)"
     r"(?:[²³]|\^[23]|/[a-z]{1,3}[²³]?)?(?![\w'²³^°/]|\s?\d)"
 )
 _IS = re.compile(r"\s(?:(is|are|was)|were|isn|has|have|does|do|did|can|will|must)\b", re.IGNORECASE)

@@ -14,6 +14,7 @@ from safeexec.text import one_line
 from safeexec.untrusted.json_shapes import shaped
 
 MAX_BATCH = 1000
+NO_PARAMS, NULL = msgspec.Raw(b"{}"), msgspec.Raw(b"null")
 
 
 class RpcCall(msgspec.Struct):
@@ -21,7 +22,7 @@ class RpcCall(msgspec.Struct):
 
     jsonrpc: Literal["2.0"]
     method: str
-    params: msgspec.Raw = msgspec.Raw(b"{}")
+    params: msgspec.Raw = NO_PARAMS
     id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
 
 
@@ -54,7 +55,7 @@ def _message(line: bytes | None) -> msgspec.Raw | list[msgspec.Raw]:
         raise BadCall(REQUEST, f"a message has at most {MAX_MESSAGE} bytes")
     try:
         message = shaped(line, msgspec.Raw)
-        if not bytes(message).startswith(b"["):
+        if bytes(memoryview(message)[:1]) != b"[":
             return message
         batch = shaped(message, list[msgspec.Raw])
     except ValueError as error:
@@ -71,7 +72,7 @@ async def _answer(service: Service, message: msgspec.Raw, tell: Tell, room: int 
     except ValueError as error:
         return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
     try:
-        params = b"{}" if bytes(call.params) == b"null" else call.params
+        params = NO_PARAMS if call.params == NULL else call.params
         result = await service.call(call.method, params, tell)
         answer = encoded({"jsonrpc": "2.0", "id": _id(call), "result": result})
         if len(answer) > room:
