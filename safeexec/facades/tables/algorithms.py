@@ -22,12 +22,12 @@ TABLES = {
     "operator": Table(
         """
             abs add and_ call concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv
-            ilshift imatmul imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv
-            ixor le length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor
-            __abs__ __add__ __and__ __contains__ __delitem__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __iadd__
-            __iand__ __ifloordiv__ __ilshift__ __imatmul__ __imod__ __imul__ __index__ __invert__ __ior__ __ipow__
-            __irshift__ __isub__ __itruediv__ __ixor__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__
-            __neg__ __or__ __pos__ __pow__ __rshift__ __setitem__ __sub__ __truediv__ __xor__
+            ilshift imatmul imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor
+            le length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor __abs__
+            __add__ __and__ __contains__ __delitem__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __iadd__ __iand__
+            __ifloordiv__ __ilshift__ __imatmul__ __imod__ __imul__ __index__ __invert__ __ior__ __ipow__ __irshift__
+            __isub__ __itruediv__ __ixor__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__
+            __pos__ __pow__ __rshift__ __setitem__ __sub__ __truediv__ __xor__
         """,
         replaced="attrgetter methodcaller",
         note="attrgetter and methodcaller read attributes by names that the compiler does not see.",
@@ -42,8 +42,8 @@ TABLES = {
     ),
     "heapq": Table(
         """
-            heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest
-            _heapify_max _heappop_max _heapreplace_max
+            heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest _heapify_max _heappop_max
+            _heapreplace_max
         """,
         note="the heaps of largest items have no public names before 3.14; programs use the private ones.",
     ),

@@ -9,11 +9,11 @@ TABLES = {
     "asyncio": Table(
         """
             AbstractEventLoop ALL_COMPLETED all_tasks as_completed Barrier BoundedSemaphore BrokenBarrierError
-            CancelledError Condition create_eager_task_factory create_task current_task eager_task_factory
-            ensure_future Event FIRST_COMPLETED FIRST_EXCEPTION Future gather get_event_loop get_running_loop Handle
-            InvalidStateError iscoroutine iscoroutinefunction isfuture LifoQueue Lock PriorityQueue Queue QueueEmpty
-            QueueFull QueueShutDown run_coroutine_threadsafe Semaphore set_event_loop shield sleep Task TaskGroup
-            Timeout timeout timeout_at TimeoutError TimerHandle to_thread wait wait_for wrap_future
+            CancelledError Condition create_eager_task_factory create_task current_task eager_task_factory ensure_future
+            Event FIRST_COMPLETED FIRST_EXCEPTION Future gather get_event_loop get_running_loop Handle InvalidStateError
+            iscoroutine iscoroutinefunction isfuture LifoQueue Lock PriorityQueue Queue QueueEmpty QueueFull
+            QueueShutDown run_coroutine_threadsafe Semaphore set_event_loop shield sleep Task TaskGroup Timeout timeout
+            timeout_at TimeoutError TimerHandle to_thread wait wait_for wrap_future
         """,
         replaced="new_event_loop run Runner",
         refuse={
@@ -31,8 +31,8 @@ TABLES = {
     ),
     "threading": Table(
         """
-            active_count Barrier BoundedSemaphore BrokenBarrierError Condition current_thread enumerate Event
-            get_ident get_native_id local Lock main_thread RLock Semaphore Thread ThreadError TIMEOUT_MAX Timer
+            active_count Barrier BoundedSemaphore BrokenBarrierError Condition current_thread enumerate Event get_ident
+            get_native_id local Lock main_thread RLock Semaphore Thread ThreadError TIMEOUT_MAX Timer
         """,
         replaced="stack_size",
         refuse={

@@ -8,13 +8,9 @@ from safeexec.facades.tables.reasons import FILES, INTERNAL, MACHINE, PICKLE
 TABLES = {
     "json": Table("dump dumps JSONDecodeError JSONDecoder JSONEncoder load loads"),
     "json.decoder": Table("JSONDecodeError JSONDecoder scanstring"),
-    "json.encoder": Table(
-        "JSONEncoder", internal="ESCAPE_DCT INFINITY py_encode_basestring py_encode_basestring_ascii"
-    ),
+    "json.encoder": Table("JSONEncoder", internal="py_encode_basestring py_encode_basestring_ascii"),
     "pickle": Table(
-        """
-            DEFAULT_PROTOCOL dump dumps HIGHEST_PROTOCOL load loads PickleError PicklingError UnpicklingError
-        """,
+        "DEFAULT_PROTOCOL dump dumps HIGHEST_PROTOCOL load loads PickleError PicklingError UnpicklingError",
         refuse={"PickleBuffer": INTERNAL, "Pickler Unpickler": PICKLE},
         internal="""
             ADDITEMS APPEND APPENDS BINBYTES BINBYTES8 BINFLOAT BINGET BININT BININT1 BININT2 BINPERSID BINPUT BINSTRING
@@ -68,8 +64,8 @@ TABLES = {
         """
             adler32 compress compressobj crc32 decompress decompressobj DEF_BUF_SIZE DEF_MEM_LEVEL DEFLATED error
             MAX_WBITS Z_BEST_COMPRESSION Z_BEST_SPEED Z_BLOCK Z_DEFAULT_COMPRESSION Z_DEFAULT_STRATEGY Z_FILTERED
-            Z_FINISH Z_FIXED Z_FULL_FLUSH Z_HUFFMAN_ONLY Z_NO_COMPRESSION Z_NO_FLUSH Z_PARTIAL_FLUSH Z_RLE
-            Z_SYNC_FLUSH Z_TREES ZLIB_RUNTIME_VERSION ZLIB_VERSION
+            Z_FINISH Z_FIXED Z_FULL_FLUSH Z_HUFFMAN_ONLY Z_NO_COMPRESSION Z_NO_FLUSH Z_PARTIAL_FLUSH Z_RLE Z_SYNC_FLUSH
+            Z_TREES ZLIB_RUNTIME_VERSION ZLIB_VERSION
         """
     ),
     "struct": Table("calcsize error iter_unpack pack pack_into Struct unpack unpack_from"),

@@ -100,8 +100,8 @@ TABLES = {
         """
             AbsoluteLinkError AbsolutePathError AREGTYPE BLKTYPE CHRTYPE CompressionError CONTTYPE data_filter
             DEFAULT_FORMAT DIRTYPE ENCODING ExtractError FIFOTYPE FilterError fully_trusted_filter GNU_FORMAT
-            GNUTYPE_SPARSE HeaderError LinkOutsideDestinationError LNKTYPE OutsideDestinationError PAX_FORMAT
-            ReadError REGTYPE SpecialFileError StreamError SYMTYPE tar_filter TarError TarInfo USTAR_FORMAT
+            GNUTYPE_SPARSE HeaderError LinkOutsideDestinationError LNKTYPE OutsideDestinationError PAX_FORMAT ReadError
+            REGTYPE SpecialFileError StreamError SYMTYPE tar_filter TarError TarInfo USTAR_FORMAT
         """,
         files="open is_tarfile TarFile",
         note="opens the files of the workspace; links and devices are the kernel's to refuse.",

@@ -14,8 +14,8 @@ TABLES = {
     ),
     "dateutil.tz": Table(
         """
-            available_iana_timezones datetime_ambiguous datetime_exists DeprecatedTzFormatWarning
-            DeprecatedTzKeyWarning enfold gettz resolve_imaginary tzlocal tzoffset tzrange tzstr tzutc UTC
+            available_iana_timezones datetime_ambiguous datetime_exists DeprecatedTzFormatWarning DeprecatedTzKeyWarning
+            enfold gettz resolve_imaginary tzlocal tzoffset tzrange tzstr tzutc UTC
         """,
         files="tzfile tzical",
         refuse={"reset_tzpath TZPATH": FILES, "tzwin tzwinlocal": MACHINE},

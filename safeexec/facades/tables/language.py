@@ -38,8 +38,8 @@ TABLES = {
             AsyncIterator Awaitable BinaryIO ByteString Callable cast ChainMap ClassVar clear_overloads Collection
             Concatenate Container ContextManager Coroutine Counter dataclass_transform DefaultDict Deque Dict Final
             final FrozenSet Generator Generic get_args get_origin get_overloads get_protocol_members Hashable IO
-            is_protocol is_typeddict ItemsView Iterable Iterator KeysView List Literal LiteralString Mapping
-            MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType no_type_check
+            is_protocol is_typeddict ItemsView Iterable Iterator KeysView List Literal LiteralString Mapping MappingView
+            Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType no_type_check
             no_type_check_decorator NoDefault NoReturn NotRequired Optional OrderedDict overload override ParamSpec
             ParamSpecArgs ParamSpecKwargs Pattern Protocol ReadOnly Required reveal_type Reversible runtime_checkable
             Self Sequence Set Sized SupportsAbs SupportsBytes SupportsComplex SupportsFloat SupportsIndex SupportsInt
@@ -53,10 +53,10 @@ TABLES = {
         """
             AbstractSet Annotated Any AnyStr assert_never assert_type AsyncContextManager AsyncGenerator AsyncIterable
             AsyncIterator Awaitable BinaryIO Buffer Callable CapsuleType cast ChainMap ClassVar clear_overloads
-            Collection Concatenate Container ContextManager Coroutine Counter dataclass_transform DefaultDict
-            deprecated Deque Dict disjoint_base Doc Final final Format FrozenSet Generator Generic get_args get_origin
-            get_original_bases get_overloads get_protocol_members Hashable IntVar IO is_protocol is_typeddict
-            ItemsView Iterable Iterator KeysView List Literal LiteralString Mapping MappingView Match MutableMapping
+            Collection Concatenate Container ContextManager Coroutine Counter dataclass_transform DefaultDict deprecated
+            Deque Dict disjoint_base Doc Final final Format FrozenSet Generator Generic get_args get_origin
+            get_original_bases get_overloads get_protocol_members Hashable IntVar IO is_protocol is_typeddict ItemsView
+            Iterable Iterator KeysView List Literal LiteralString Mapping MappingView Match MutableMapping
             MutableSequence MutableSet NamedTuple Never NewType no_type_check no_type_check_decorator NoDefault
             NoExtraItems NoReturn NotRequired Optional OrderedDict overload override ParamSpec ParamSpecArgs
             ParamSpecKwargs Pattern Protocol Reader ReadOnly Required reveal_type Reversible runtime runtime_checkable
@@ -69,11 +69,11 @@ TABLES = {
     ),
     "types": Table(
         """
-            AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CapsuleType ClassMethodDescriptorType
-            CoroutineType DynamicClassAttribute EllipsisType FunctionType GeneratorType GenericAlias
-            get_original_bases GetSetDescriptorType LambdaType MappingProxyType MemberDescriptorType
-            MethodDescriptorType MethodType MethodWrapperType new_class NoneType NotImplementedType prepare_class
-            resolve_bases SimpleNamespace TracebackType UnionType WrapperDescriptorType
+            AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CapsuleType ClassMethodDescriptorType CoroutineType
+            DynamicClassAttribute EllipsisType FunctionType GeneratorType GenericAlias get_original_bases
+            GetSetDescriptorType LambdaType MappingProxyType MemberDescriptorType MethodDescriptorType MethodType
+            MethodWrapperType new_class NoneType NotImplementedType prepare_class resolve_bases SimpleNamespace
+            TracebackType UnionType WrapperDescriptorType
         """,
         replaced="coroutine ModuleType",
         refuse={"CellType CodeType FrameType": FRAMES},
@@ -100,14 +100,14 @@ TABLES = {
     ),
     "inspect": Table(
         """
-            AGEN_CLOSED AGEN_CREATED AGEN_RUNNING AGEN_SUSPENDED BoundArguments BufferFlags cleandoc
-            CO_ASYNC_GENERATOR CO_COROUTINE CO_GENERATOR CO_ITERABLE_COROUTINE CO_NESTED CO_NEWLOCALS CO_NOFREE
-            CO_OPTIMIZED CO_VARARGS CO_VARKEYWORDS CORO_CLOSED CORO_CREATED CORO_RUNNING CORO_SUSPENDED
-            formatannotation FullArgSpec GEN_CLOSED GEN_CREATED GEN_RUNNING GEN_SUSPENDED getasyncgenstate getcallargs
-            getclasstree getcoroutinestate getdoc getfullargspec getgeneratorstate getmro isabstract isasyncgen
-            isasyncgenfunction isawaitable isbuiltin isclass iscoroutine iscoroutinefunction isdatadescriptor
-            isfunction isgenerator isgeneratorfunction isgetsetdescriptor ismemberdescriptor ismethod
-            ismethoddescriptor ismethodwrapper isroutine markcoroutinefunction Parameter Signature
+            AGEN_CLOSED AGEN_CREATED AGEN_RUNNING AGEN_SUSPENDED BoundArguments BufferFlags cleandoc CO_ASYNC_GENERATOR
+            CO_COROUTINE CO_GENERATOR CO_ITERABLE_COROUTINE CO_NESTED CO_NEWLOCALS CO_NOFREE CO_OPTIMIZED CO_VARARGS
+            CO_VARKEYWORDS CORO_CLOSED CORO_CREATED CORO_RUNNING CORO_SUSPENDED formatannotation FullArgSpec GEN_CLOSED
+            GEN_CREATED GEN_RUNNING GEN_SUSPENDED getasyncgenstate getcallargs getclasstree getcoroutinestate getdoc
+            getfullargspec getgeneratorstate getmro isabstract isasyncgen isasyncgenfunction isawaitable isbuiltin
+            isclass iscoroutine iscoroutinefunction isdatadescriptor isfunction isgenerator isgeneratorfunction
+            isgetsetdescriptor ismemberdescriptor ismethod ismethoddescriptor ismethodwrapper isroutine
+            markcoroutinefunction Parameter Signature
         """,
         replaced="get_annotations getmembers ismodule signature unwrap",
         refuse={
@@ -127,15 +127,15 @@ TABLES = {
             AugAssign AugLoad AugStore Await BinOp BitAnd BitOr BitXor BoolOp boolop Break Bytes Call ClassDef cmpop
             Compare comprehension Constant Continue copy_location Del Delete Dict DictComp Div dump Ellipsis Eq
             ExceptHandler excepthandler Expr expr expr_context Expression ExtSlice fix_missing_locations FloorDiv For
-            FormattedValue FunctionDef FunctionType GeneratorExp get_docstring get_source_segment Global Gt GtE If
-            IfExp Import ImportFrom In increment_lineno Index Interactive Invert Is IsNot iter_child_nodes JoinedStr
-            keyword Lambda List ListComp literal_eval Load LShift Lt LtE Match match_case MatchAs MatchClass
-            MatchMapping MatchOr MatchSequence MatchSingleton MatchStar MatchValue MatMult Mod mod Module Mult Name
-            NameConstant NamedExpr NodeTransformer NodeVisitor Nonlocal Not NotEq NotIn Num operator Or Param
-            ParamSpec parse Pass pattern Pow PyCF_ALLOW_TOP_LEVEL_AWAIT PyCF_ONLY_AST PyCF_OPTIMIZED_AST
-            PyCF_TYPE_COMMENTS Raise Return RShift Set SetComp Slice slice Starred stmt Store Str Sub Subscript Suite
-            Try TryStar Tuple type_ignore type_param TypeAlias TypeIgnore TypeVar TypeVarTuple UAdd UnaryOp unaryop
-            unparse USub walk While With withitem Yield YieldFrom
+            FormattedValue FunctionDef FunctionType GeneratorExp get_docstring get_source_segment Global Gt GtE If IfExp
+            Import ImportFrom In increment_lineno Index Interactive Invert Is IsNot iter_child_nodes JoinedStr keyword
+            Lambda List ListComp literal_eval Load LShift Lt LtE Match match_case MatchAs MatchClass MatchMapping
+            MatchOr MatchSequence MatchSingleton MatchStar MatchValue MatMult Mod mod Module Mult Name NameConstant
+            NamedExpr NodeTransformer NodeVisitor Nonlocal Not NotEq NotIn Num operator Or Param ParamSpec parse Pass
+            pattern Pow PyCF_ALLOW_TOP_LEVEL_AWAIT PyCF_ONLY_AST PyCF_OPTIMIZED_AST PyCF_TYPE_COMMENTS Raise Return
+            RShift Set SetComp Slice slice Starred stmt Store Str Sub Subscript Suite Try TryStar Tuple type_ignore
+            type_param TypeAlias TypeIgnore TypeVar TypeVarTuple UAdd UnaryOp unaryop unparse USub walk While With
+            withitem Yield YieldFrom
         """,
         replaced="iter_fields",
         refuse={"main": INTERNAL},

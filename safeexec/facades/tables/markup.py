@@ -10,8 +10,8 @@ TABLES = {
     "lxml.etree": Table(
         """
             AncestorsIterator AttributeBasedElementClassLookup C14NError C14NWriterTarget canonicalize CDATA
-            cleanup_namespaces clear_error_log Comment CommentBase CustomElementClassLookup DocumentInvalid DTD
-            DTDError DTDParseError DTDValidateError dump Element ElementBase ElementChildIterator ElementClassLookup
+            cleanup_namespaces clear_error_log Comment CommentBase CustomElementClassLookup DocumentInvalid DTD DTDError
+            DTDParseError DTDValidateError dump Element ElementBase ElementChildIterator ElementClassLookup
             ElementDefaultClassLookup ElementDepthFirstIterator ElementNamespaceClassLookup ElementTextIterator
             ElementTree Entity EntityBase Error Error ErrorDomains ErrorLevels ErrorTypes ETCompatXMLParser ETXPath
             FallbackElementClassLookup fromstring fromstringlist FunctionNamespace get_default_parser HTML htmlfile
@@ -20,13 +20,13 @@ TABLES = {
             LxmlRegistryError LxmlSyntaxError NamespaceRegistryError ParseError parseid ParserBasedElementClassLookup
             ParserError PI PIBase ProcessingInstruction PythonElementClassLookup QName register_namespace RelaxNG
             RelaxNGError RelaxNGErrorTypes RelaxNGParseError RelaxNGValidateError Resolver Schematron SchematronError
-            SchematronParseError SchematronValidateError SerialisationError set_default_parser
-            set_element_class_lookup SiblingsIterator strip_attributes strip_elements strip_tags SubElement tostring
-            tostringlist tounicode TreeBuilder XInclude XIncludeError XML XMLDTDID xmlfile XMLID XMLParser
-            XMLPullParser XMLSchema XMLSchemaError XMLSchemaParseError XMLSchemaValidateError XMLSyntaxError
-            XMLTreeBuilder XPath XPathDocumentEvaluator XPathError XPathEvalError XPathEvaluator XPathFunctionError
-            XPathResultError XPathSyntaxError XSLT XSLTAccessControl XSLTApplyError XSLTError XSLTExtension
-            XSLTExtensionError XSLTParseError XSLTSaveError
+            SchematronParseError SchematronValidateError SerialisationError set_default_parser set_element_class_lookup
+            SiblingsIterator strip_attributes strip_elements strip_tags SubElement tostring tostringlist tounicode
+            TreeBuilder XInclude XIncludeError XML XMLDTDID xmlfile XMLID XMLParser XMLPullParser XMLSchema
+            XMLSchemaError XMLSchemaParseError XMLSchemaValidateError XMLSyntaxError XMLTreeBuilder XPath
+            XPathDocumentEvaluator XPathError XPathEvalError XPathEvaluator XPathFunctionError XPathResultError
+            XPathSyntaxError XSLT XSLTAccessControl XSLTApplyError XSLTError XSLTExtension XSLTExtensionError
+            XSLTParseError XSLTSaveError
         """,
         files="iterparse parse",
         replaced="Extension",
@@ -39,8 +39,8 @@ TABLES = {
             CheckboxGroup CheckboxValues Classes document_fromstring Element FieldsDict find_class find_rel_links
             FormElement fragment_fromstring fragments_fromstring fromstring HtmlComment HtmlElement
             HtmlElementClassLookup HtmlEntity HtmlMixin HtmlProcessingInstruction InputElement InputGetter InputMixin
-            iterlinks LabelElement make_links_absolute MultipleSelectOptions RadioGroup resolve_base_href
-            rewrite_links SelectElement TextareaElement tostring tostring XHTML_NAMESPACE
+            iterlinks LabelElement make_links_absolute MultipleSelectOptions RadioGroup resolve_base_href rewrite_links
+            SelectElement TextareaElement tostring tostring XHTML_NAMESPACE
         """,
         files="parse",
         refuse={"open_http_urllib submit_form": NETWORK, "open_in_browser": PROCESS},
@@ -48,12 +48,12 @@ TABLES = {
     "lxml.html.builder": Table(
         """
             A ABBR ACRONYM ADDRESS APPLET AREA ARTICLE ASIDE ATTR AUDIO B BASE BASEFONT BDI BDO BIG BLOCKQUOTE BODY BR
-            BUTTON CANVAS CAPTION CENTER CITE CLASS CODE COL COLGROUP DATA DATALIST DD DEL DETAILS DFN DIALOG DIR DIV
-            DL DT E EM EMBED FIELDSET FIGCAPTION FIGURE FONT FOOTER FOR FORM FRAME FRAMESET H1 H2 H3 H4 H5 H6 HEAD
-            HEADER HGROUP HR HTML I IFRAME IMG INPUT INS ISINDEX KBD LABEL LEGEND LI LINK MAIN MAP MARK MARQUEE MENU
-            META METER NAV NOBR NOFRAMES NOSCRIPT OBJECT OL OPTGROUP OPTION OUTPUT P PARAM PICTURE PORTAL PRE PROGRESS
-            Q RB RP RT RTC RUBY S SAMP SCRIPT SEARCH SECTION SELECT SLOT SMALL SOURCE SPAN STRIKE STRONG STYLE SUB
-            SUMMARY SUP TABLE TBODY TD TEMPLATE TEXTAREA TFOOT TH THEAD TIME TITLE TR TRACK TT U UL VAR VIDEO WBR
+            BUTTON CANVAS CAPTION CENTER CITE CLASS CODE COL COLGROUP DATA DATALIST DD DEL DETAILS DFN DIALOG DIR DIV DL
+            DT E EM EMBED FIELDSET FIGCAPTION FIGURE FONT FOOTER FOR FORM FRAME FRAMESET H1 H2 H3 H4 H5 H6 HEAD HEADER
+            HGROUP HR HTML I IFRAME IMG INPUT INS ISINDEX KBD LABEL LEGEND LI LINK MAIN MAP MARK MARQUEE MENU META METER
+            NAV NOBR NOFRAMES NOSCRIPT OBJECT OL OPTGROUP OPTION OUTPUT P PARAM PICTURE PORTAL PRE PROGRESS Q RB RP RT
+            RTC RUBY S SAMP SCRIPT SEARCH SECTION SELECT SLOT SMALL SOURCE SPAN STRIKE STRONG STYLE SUB SUMMARY SUP
+            TABLE TBODY TD TEMPLATE TEXTAREA TFOOT TH THEAD TIME TITLE TR TRACK TT U UL VAR VIDEO WBR
         """
     ),
     "lxml.html.defs": Table(
@@ -111,13 +111,11 @@ TABLES = {
             ProcessingInstruction ResultSet RubyParenthesisString RubyTextString Script SoupStrainer Stylesheet Tag
             TemplateString XMLAttributeDict XMLProcessingInstruction
         """,
-        internal="""
-            AttributeValueWithCharsetSubstitution DEFAULT_OUTPUT_ENCODING PYTHON_SPECIFIC_ENCODINGS TYPE_CHECKING
-        """,
+        internal="AttributeValueWithCharsetSubstitution",
     ),
     "bs4.exceptions": Table("FeatureNotFound ParserRejectedMarkup StopParsing"),
     "bs4.filter": Table(
         "AttributeValueMatchRule ElementFilter MatchRule SoupStrainer StringMatchRule TagNameMatchRule"
     ),
-    "bs4.formatter": Table("Formatter HTMLFormatter XMLFormatter", internal="TYPE_CHECKING"),
+    "bs4.formatter": Table("Formatter HTMLFormatter XMLFormatter"),
 }

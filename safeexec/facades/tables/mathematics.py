@@ -23,9 +23,9 @@ TABLES = {
         """
             BasicContext Clamped Context ConversionSyntax Decimal DecimalException DecimalTuple DefaultContext
             DivisionByZero DivisionImpossible DivisionUndefined ExtendedContext FloatOperation getcontext
-            HAVE_CONTEXTVAR HAVE_THREADS Inexact InvalidContext InvalidOperation localcontext MAX_EMAX MAX_PREC
-            MIN_EMIN MIN_ETINY Overflow ROUND_05UP ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN
-            ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded setcontext Subnormal Underflow
+            HAVE_CONTEXTVAR HAVE_THREADS Inexact InvalidContext InvalidOperation localcontext MAX_EMAX MAX_PREC MIN_EMIN
+            MIN_ETINY Overflow ROUND_05UP ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN
+            ROUND_HALF_UP ROUND_UP Rounded setcontext Subnormal Underflow
         """
     ),
     "fractions": Table("Fraction"),

@@ -15,7 +15,8 @@ class Table:
     evaluates   allowed names that run text as code; the language layer does not see that code, the kernel holds it
     replaced    allowed names whose object comes from `safeexec.facades.replacements`
     refuse      names that guest code may not use, with the reason; a key may hold several names
-    internal    names that look documented (listed in ``__all__``, or defined in the module) and are not: refused
+    internal    names that look documented (listed in ``__all__``, or defined in the module) and are not: refused.
+                A constant in capitals needs no entry unless ``__all__`` lists it: it is refused without one
     aliases     attributes that are reviewed modules of another name: ``pandas.offsets`` is ``pandas.tseries.offsets``
     note        what a reviewer should know
     """

@@ -14,49 +14,53 @@ from safeexec.facades.tables.reasons import (
     PROCESS,
 )
 
+_ALSO_MASKED = """
+    abs absolute add all allclose amax amin angle any append apply_along_axis apply_over_axes arange arccos arccosh
+    arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort around array asanyarray asarray atleast_1d atleast_2d
+    atleast_3d average bitwise_and bitwise_or bitwise_xor bool_ ceil choose clip column_stack compress concatenate
+    conjugate convolve copy corrcoef correlate cos cosh cov cumprod cumsum diag diagflat diagonal diff divide dot dstack
+    ediff1d empty empty_like equal exp expand_dims fabs floor floor_divide fmod frombuffer fromfunction greater
+    greater_equal hsplit hstack hypot identity indices inner intersect1d isin left_shift less less_equal log log10 log2
+    logical_and logical_not logical_or logical_xor max maximum mean median min minimum mod multiply ndenumerate ndim
+    negative nonzero not_equal ones ones_like outer polyfit power prod ptp put putmask ravel remainder repeat reshape
+    resize right_shift round row_stack setdiff1d setxor1d shape sin sinh size sort sqrt squeeze stack std subtract sum
+    swapaxes take tan tanh trace transpose true_divide union1d unique vander var vstack where zeros zeros_like
+"""
+"""Names of `numpy` that `numpy.ma` has, too."""
+
 TABLES = {
     "numpy": Table(
-        """
-            abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes
-            arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere
-            around array array2string array_equal array_equiv array_repr array_split array_str asanyarray asarray
-            asarray_chkfinite ascontiguousarray asfortranarray asin asinh asmatrix astype atan atan2 atanh atleast_1d
-            atleast_2d atleast_3d average bartlett base_repr binary_repr bincount bitwise_and bitwise_count
-            bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman block
-            bmat bool bool_ broadcast broadcast_arrays broadcast_shapes broadcast_to busday_count busday_offset
-            busdaycalendar byte bytes_ c_ can_cast cbrt cdouble ceil character choose clip clongdouble column_stack
-            common_type complex128 complex256 complex64 complexfloating compress concat concatenate conj conjugate
-            convolve copy copysign copyto corrcoef correlate cos cosh count_nonzero cov cross csingle cumprod cumsum
-            cumulative_prod cumulative_sum datetime64 datetime_as_string datetime_data deg2rad degrees delete diag
-            diag_indices diag_indices_from diagflat diagonal diff digitize divide divmod dot double dsplit dstack
-            dtype e ediff1d einsum einsum_path empty empty_like equal errstate euler_gamma exp exp2 expand_dims expm1
-            extract eye fabs False_ fill_diagonal finfo fix flatiter flatnonzero flexible flip fliplr flipud float128
-            float16 float32 float64 float_power floating floor floor_divide fmax fmin fmod format_float_positional
-            format_float_scientific frexp from_dlpack frombuffer fromfunction fromiter frompyfunc fromstring full
-            full_like gcd generic geomspace get_printoptions getbufsize geterr geterrcall gradient greater
-            greater_equal half hamming hanning heaviside histogram histogram2d histogram_bin_edges histogramdd hsplit
-            hstack hypot i0 identity iinfo imag index_exp indices inexact inf inner insert int16 int32 int64 int8 int_
-            intc integer interp intersect1d intp invert is_busday isclose iscomplex iscomplexobj isdtype isfinite
-            isfortran isin isinf isnan isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_
-            kaiser kron lcm ldexp left_shift less less_equal lexsort linspace little_endian log log10 log1p log2
-            logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logspace long longdouble longlong
-            mask_indices matmul matrix matrix_transpose matvec max maximum may_share_memory mean median meshgrid mgrid
-            min min_scalar_type minimum mintypecode mod modf moveaxis multiply nan nan_to_num nanargmax nanargmin
-            nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum
-            nanvar ndarray ndenumerate ndim ndindex nditer negative nested_iters newaxis nextafter nonzero not_equal
-            number object_ ogrid ones ones_like outer packbits pad partition percentile permute_dims pi piecewise
-            place poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval positive pow power
-            printoptions prod promote_types ptp put put_along_axis putmask quantile r_ rad2deg radians ravel
-            ravel_multi_index real real_if_close recarray reciprocal record remainder repeat require reshape resize
-            result_type right_shift rint roll rollaxis roots rot90 round row_stack s_ ScalarType sctypeDict
-            searchsorted select set_printoptions setbufsize setdiff1d seterr seterrcall setxor1d shape shares_memory
-            short sign signbit signedinteger sin sinc single sinh size sort sort_complex spacing split sqrt square
-            squeeze stack std str_ subtract sum swapaxes take take_along_axis tan tanh tensordot tile timedelta64
-            trace transpose trapezoid tri tril tril_indices tril_indices_from trim_zeros triu triu_indices
-            triu_indices_from True_ true_divide trunc typecodes typename ubyte ufunc uint uint16 uint32 uint64 uint8
-            uintc uintp ulong ulonglong union1d unique unique_all unique_counts unique_inverse unique_values
-            unpackbits unravel_index unsignedinteger unstack unwrap ushort vander var vdot vecdot vecmat vectorize
-            void vsplit vstack where zeros zeros_like
+        _ALSO_MASKED
+        + """
+            acos acosh argpartition argwhere array2string array_equal array_equiv array_repr array_split array_str
+            asarray_chkfinite ascontiguousarray asfortranarray asin asinh asmatrix astype atan atan2 atanh bartlett
+            base_repr binary_repr bincount bitwise_count bitwise_invert bitwise_left_shift bitwise_not
+            bitwise_right_shift blackman block bmat bool broadcast broadcast_arrays broadcast_shapes broadcast_to
+            busday_count busday_offset busdaycalendar byte bytes_ c_ can_cast cbrt cdouble character clongdouble
+            common_type complex128 complex256 complex64 complexfloating concat conj copysign copyto count_nonzero cross
+            csingle cumulative_prod cumulative_sum datetime64 datetime_as_string datetime_data deg2rad degrees delete
+            diag_indices diag_indices_from digitize divmod double dsplit dtype e einsum einsum_path errstate euler_gamma
+            exp2 expm1 extract eye False_ fill_diagonal finfo fix flatiter flatnonzero flexible flip fliplr flipud
+            float128 float16 float32 float64 float_power floating fmax fmin format_float_positional
+            format_float_scientific frexp from_dlpack fromiter frompyfunc fromstring full full_like gcd generic
+            geomspace get_printoptions getbufsize geterr geterrcall gradient half hamming hanning heaviside histogram
+            histogram2d histogram_bin_edges histogramdd i0 iinfo imag index_exp inexact inf insert int16 int32 int64
+            int8 int_ intc integer interp intp invert is_busday isclose iscomplex iscomplexobj isdtype isfinite
+            isfortran isinf isnan isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_ kaiser kron
+            lcm ldexp lexsort linspace little_endian log1p logaddexp logaddexp2 logspace long longdouble longlong
+            mask_indices matmul matrix matrix_transpose matvec may_share_memory meshgrid mgrid min_scalar_type
+            mintypecode modf moveaxis nan nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian
+            nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndarray ndindex nditer nested_iters newaxis
+            nextafter number object_ ogrid packbits pad partition percentile permute_dims pi piecewise place poly poly1d
+            polyadd polyder polydiv polyint polymul polysub polyval positive pow printoptions promote_types
+            put_along_axis quantile r_ rad2deg radians ravel_multi_index real real_if_close recarray reciprocal record
+            require result_type rint roll rollaxis roots rot90 s_ ScalarType sctypeDict searchsorted select
+            set_printoptions setbufsize seterr seterrcall shares_memory short sign signbit signedinteger sinc single
+            sort_complex spacing split square str_ take_along_axis tensordot tile timedelta64 trapezoid tri tril
+            tril_indices tril_indices_from trim_zeros triu triu_indices triu_indices_from True_ trunc typecodes typename
+            ubyte ufunc uint uint16 uint32 uint64 uint8 uintc uintp ulong ulonglong unique_all unique_counts
+            unique_inverse unique_values unpackbits unravel_index unsignedinteger unstack unwrap ushort vdot vecdot
+            vecmat vectorize void vsplit
         """,
         files="fromfile fromregex genfromtxt load loadtxt memmap save savetxt savez savez_compressed",
         replaced="load",
@@ -84,34 +88,24 @@ TABLES = {
     ),
     "numpy.fft": Table(
         """
-            fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2
-            rfftfreq rfftn
+            fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftfreq
+            rfftn
         """,
         refuse={"test": LIBRARY_TESTS},
     ),
     "numpy.ma": Table(
-        """
-            abs absolute add all allclose allequal alltrue amax amin angle anom anomalies any append apply_along_axis
-            apply_over_axes arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort around
-            array asanyarray asarray atleast_1d atleast_2d atleast_3d average bitwise_and bitwise_or bitwise_xor bool_
-            ceil choose clip clump_masked clump_unmasked column_stack common_fill_value compress compress_cols
-            compress_nd compress_rowcols compress_rows compressed concatenate conjugate convolve copy corrcoef
-            correlate cos cosh count count_masked cov cumprod cumsum default_fill_value diag diagflat diagonal diff
-            divide dot dstack ediff1d empty empty_like equal exp expand_dims fabs filled fix_invalid
-            flatnotmasked_contiguous flatnotmasked_edges flatten_mask flatten_structured_array floor floor_divide fmod
-            frombuffer fromflex fromfunction getdata getmask getmaskarray greater greater_equal harden_mask hsplit
-            hstack hypot identity ids in1d indices inner innerproduct intersect1d is_mask is_masked isarray isin isMA
-            isMaskedArray left_shift less less_equal log log10 log2 logical_and logical_not logical_or logical_xor
-            MAError make_mask make_mask_descr make_mask_none mask_cols mask_or mask_rowcols mask_rows masked
-            masked_all masked_all_like masked_array masked_equal masked_greater masked_greater_equal masked_inside
-            masked_invalid masked_less masked_less_equal masked_not_equal masked_object masked_outside
-            masked_print_option masked_singleton masked_values masked_where MaskedArray MaskError MaskType max maximum
-            maximum_fill_value mean median min minimum minimum_fill_value mod mr_ multiply mvoid ndenumerate ndim
-            negative nomask nonzero not_equal notmasked_contiguous notmasked_edges ones ones_like outer outerproduct
-            polyfit power prod product ptp put putmask ravel remainder repeat reshape resize right_shift round round_
-            row_stack set_fill_value setdiff1d setxor1d shape sin sinh size soften_mask sometrue sort sqrt squeeze
-            stack std subtract sum swapaxes take tan tanh trace transpose true_divide union1d unique vander var vstack
-            where zeros zeros_like
+        _ALSO_MASKED
+        + """
+            allequal alltrue anom anomalies clump_masked clump_unmasked common_fill_value compress_cols compress_nd
+            compress_rowcols compress_rows compressed count count_masked default_fill_value filled fix_invalid
+            flatnotmasked_contiguous flatnotmasked_edges flatten_mask flatten_structured_array fromflex getdata getmask
+            getmaskarray harden_mask ids in1d innerproduct is_mask is_masked isarray isMA isMaskedArray MAError
+            make_mask make_mask_descr make_mask_none mask_cols mask_or mask_rowcols mask_rows masked masked_all
+            masked_all_like masked_array masked_equal masked_greater masked_greater_equal masked_inside masked_invalid
+            masked_less masked_less_equal masked_not_equal masked_object masked_outside masked_print_option
+            masked_singleton masked_values masked_where MaskedArray MaskError MaskType maximum_fill_value
+            minimum_fill_value mr_ mvoid nomask notmasked_contiguous notmasked_edges outerproduct product round_
+            set_fill_value soften_mask sometrue
         """,
         refuse={"test": LIBRARY_TESTS},
     ),
@@ -121,16 +115,16 @@ TABLES = {
     "numpy.polynomial.polynomial": Table(
         """
             polyadd polycompanion polyder polydiv polydomain polyfit polyfromroots polygrid2d polygrid3d polyint
-            polyline polymul polymulx Polynomial polyone polypow polyroots polysub polytrim polyval polyval2d
-            polyval3d polyvalfromroots polyvalnd polyvander polyvander2d polyvander3d polyx polyzero
+            polyline polymul polymulx Polynomial polyone polypow polyroots polysub polytrim polyval polyval2d polyval3d
+            polyvalfromroots polyvalnd polyvander polyvander2d polyvander3d polyx polyzero
         """
     ),
     "numpy.polynomial.chebyshev": Table(
         """
             cheb2poly chebadd chebcompanion chebder chebdiv chebdomain chebfit chebfromroots chebgauss chebgrid2d
             chebgrid3d chebint chebinterpolate chebline chebmul chebmulx chebone chebpow chebpts1 chebpts2 chebroots
-            chebsub chebtrim chebval chebval2d chebval3d chebvalnd chebvander chebvander2d chebvander3d chebweight
-            chebx Chebyshev chebzero poly2cheb
+            chebsub chebtrim chebval chebval2d chebval3d chebvalnd chebvander chebvander2d chebvander3d chebweight chebx
+            Chebyshev chebzero poly2cheb
         """
     ),
     "numpy.polynomial.legendre": Table(
@@ -157,9 +151,9 @@ TABLES = {
     ),
     "numpy.polynomial.laguerre": Table(
         """
-            lag2poly lagadd lagcompanion lagder lagdiv lagdomain lagfit lagfromroots laggauss laggrid2d laggrid3d
-            lagint lagline lagmul lagmulx lagone lagpow lagroots lagsub lagtrim Laguerre lagval lagval2d lagval3d
-            lagvalnd lagvander lagvander2d lagvander3d lagweight lagx lagzero poly2lag
+            lag2poly lagadd lagcompanion lagder lagdiv lagdomain lagfit lagfromroots laggauss laggrid2d laggrid3d lagint
+            lagline lagmul lagmulx lagone lagpow lagroots lagsub lagtrim Laguerre lagval lagval2d lagval3d lagvalnd
+            lagvander lagvander2d lagvander3d lagweight lagx lagzero poly2lag
         """
     ),
     "numpy.char": Table(
@@ -173,10 +167,10 @@ TABLES = {
     ),
     "numpy.strings": Table(
         """
-            add capitalize center count decode encode endswith equal expandtabs find greater greater_equal index
-            isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle isupper less less_equal ljust lower
-            lstrip mod multiply not_equal partition replace rfind rindex rjust rpartition rstrip slice startswith
-            str_len strip swapcase title translate upper zfill
+            add capitalize center count decode encode endswith equal expandtabs find greater greater_equal index isalnum
+            isalpha isdecimal isdigit islower isnumeric isspace istitle isupper less less_equal ljust lower lstrip mod
+            multiply not_equal partition replace rfind rindex rjust rpartition rstrip slice startswith str_len strip
+            swapcase title translate upper zfill
         """
     ),
     "numpy.rec": Table(
@@ -190,10 +184,10 @@ TABLES = {
     ),
     "numpy.dtypes": Table(
         """
-            BoolDType ByteDType BytesDType CLongDoubleDType Complex128DType Complex64DType DateTime64DType
-            Float16DType Float32DType Float64DType Int16DType Int32DType Int64DType Int8DType IntDType LongDoubleDType
-            LongDType LongLongDType ObjectDType ShortDType StrDType StringDType TimeDelta64DType UByteDType
-            UInt16DType UInt32DType UInt64DType UInt8DType UIntDType ULongDType ULongLongDType UShortDType VoidDType
+            BoolDType ByteDType BytesDType CLongDoubleDType Complex128DType Complex64DType DateTime64DType Float16DType
+            Float32DType Float64DType Int16DType Int32DType Int64DType Int8DType IntDType LongDoubleDType LongDType
+            LongLongDType ObjectDType ShortDType StrDType StringDType TimeDelta64DType UByteDType UInt16DType
+            UInt32DType UInt64DType UInt8DType UIntDType ULongDType ULongLongDType UShortDType VoidDType
         """,
         refuse={"register_dlpack_dtype": INTERPRETER},
     ),

@@ -8,15 +8,15 @@ from safeexec.facades.tables.reasons import LIBRARY_TESTS, MACHINE, NETWORK, PIC
 TABLES = {
     "pandas": Table(
         """
-            array ArrowDtype bdate_range BooleanDtype Categorical CategoricalDtype CategoricalIndex col concat
-            crosstab cut DataFrame date_range DateOffset DatetimeIndex DatetimeTZDtype describe_option factorize Flags
-            Float32Dtype Float64Dtype from_dummies get_dummies get_option Grouper Index IndexSlice infer_freq
-            Int16Dtype Int32Dtype Int64Dtype Int8Dtype Interval interval_range IntervalDtype IntervalIndex isna isnull
+            array ArrowDtype bdate_range BooleanDtype Categorical CategoricalDtype CategoricalIndex col concat crosstab
+            cut DataFrame date_range DateOffset DatetimeIndex DatetimeTZDtype describe_option factorize Flags
+            Float32Dtype Float64Dtype from_dummies get_dummies get_option Grouper Index IndexSlice infer_freq Int16Dtype
+            Int32Dtype Int64Dtype Int8Dtype Interval interval_range IntervalDtype IntervalIndex isna isnull
             json_normalize lreshape melt merge merge_asof merge_ordered MultiIndex NA NamedAgg NamedFunc NaT notna
-            notnull option_context options Period period_range PeriodDtype PeriodIndex pivot pivot_table qcut
-            RangeIndex reset_option Series set_eng_float_format set_option SparseDtype StringDtype Timedelta
-            timedelta_range TimedeltaIndex Timestamp to_datetime to_numeric to_timedelta UInt16Dtype UInt32Dtype
-            UInt64Dtype UInt8Dtype unique wide_to_long
+            notnull option_context options Period period_range PeriodDtype PeriodIndex pivot pivot_table qcut RangeIndex
+            reset_option Series set_eng_float_format set_option SparseDtype StringDtype Timedelta timedelta_range
+            TimedeltaIndex Timestamp to_datetime to_numeric to_timedelta UInt16Dtype UInt32Dtype UInt64Dtype UInt8Dtype
+            unique wide_to_long
         """,
         files="""
             ExcelFile ExcelWriter read_csv read_excel read_feather read_fwf read_html read_json read_orc read_parquet
@@ -64,9 +64,8 @@ TABLES = {
             NullFrequencyError NumbaUtilError NumExprClobberingError OptionError OutOfBoundsDatetime
             OutOfBoundsTimedelta Pandas4Warning Pandas5Warning PandasChangeWarning PandasDeprecationWarning
             PandasFutureWarning PandasPendingDeprecationWarning ParserError ParserWarning PerformanceWarning
-            PossibleDataLossError PossiblePrecisionLoss PyperclipException PyperclipWindowsException
-            SpecificationError UndefinedVariableError UnsortedIndexError UnsupportedFunctionCall
-            ValueLabelTypeMismatch
+            PossibleDataLossError PossiblePrecisionLoss PyperclipException PyperclipWindowsException SpecificationError
+            UndefinedVariableError UnsortedIndexError UnsupportedFunctionCall ValueLabelTypeMismatch
         """
     ),
     "pandas.arrays": Table(
@@ -96,10 +95,10 @@ TABLES = {
     "pandas.tseries.holiday": Table(
         """
             AbstractHolidayCalendar after_nearest_workday before_nearest_workday DateOffset Day Easter EasterMonday FR
-            get_calendar GoodFriday Holiday HolidayCalendarFactory MO nearest_workday next_monday
-            next_monday_or_tuesday next_workday previous_friday previous_workday register SA SU sunday_to_monday TH TU
-            USColumbusDay USFederalHolidayCalendar USLaborDay USMartinLutherKingJr USMemorialDay USPresidentsDay
-            USThanksgivingDay WE weekend_to_monday
+            get_calendar GoodFriday Holiday HolidayCalendarFactory MO nearest_workday next_monday next_monday_or_tuesday
+            next_workday previous_friday previous_workday register SA SU sunday_to_monday TH TU USColumbusDay
+            USFederalHolidayCalendar USLaborDay USMartinLutherKingJr USMemorialDay USPresidentsDay USThanksgivingDay WE
+            weekend_to_monday
         """
     ),
     "pandas.testing": Table("assert_extension_array_equal assert_frame_equal assert_index_equal assert_series_equal"),

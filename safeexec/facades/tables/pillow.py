@@ -13,10 +13,10 @@ TABLES = {
             DecompressionBombWarning DEFAULT_STRATEGY Dither effect_mandelbrot effect_noise enum eval Exif EXTENT
             FASTOCTREE FILTERED FIXED FLIP_LEFT_RIGHT FLIP_TOP_BOTTOM FLOYDSTEINBERG fromarray fromarrow frombuffer
             frombytes getmodebandnames getmodebands getmodebase getmodetype HAMMING HUFFMAN_ONLY Image
-            ImagePointTransform LANCZOS LIBIMAGEQUANT linear_gradient MAX_IMAGE_PIXELS MAXCOVERAGE MEDIANCUT merge
-            MESH MKS2013 MKS2021 MODES NEAREST new NONE ORDERED Palette PERSPECTIVE QUAD Quantize radial_gradient
-            RASTERIZE registered_extensions Resampling RLE ROTATE_180 ROTATE_270 ROTATE_90 Transform TRANSPOSE
-            Transpose TRANSVERSE UnidentifiedImageError WEB
+            ImagePointTransform LANCZOS LIBIMAGEQUANT linear_gradient MAX_IMAGE_PIXELS MAXCOVERAGE MEDIANCUT merge MESH
+            MKS2013 MKS2021 MODES NEAREST new NONE ORDERED Palette PERSPECTIVE QUAD Quantize radial_gradient RASTERIZE
+            registered_extensions Resampling RLE ROTATE_180 ROTATE_270 ROTATE_90 Transform TRANSPOSE Transpose
+            TRANSVERSE UnidentifiedImageError WEB
         """,
         files="open",
         refuse={
@@ -27,7 +27,7 @@ TABLES = {
         },
         internal="""
             ImagePointHandler ImageTransformHandler item SupportsArrayInterface SupportsArrowArrayInterface
-            SupportsGetData TYPE_CHECKING
+            SupportsGetData
         """,
     ),
     "PIL.ImageChops": Table(
@@ -37,7 +37,7 @@ TABLES = {
         """
     ),
     "PIL.ImageColor": Table("colormap getcolor getrgb"),
-    "PIL.ImageDraw": Table("Draw floodfill ImageDraw Outline", refuse={"getdraw": MODULE}, internal="TYPE_CHECKING"),
+    "PIL.ImageDraw": Table("Draw floodfill ImageDraw Outline", refuse={"getdraw": MODULE}),
     "PIL.ImageEnhance": Table("Brightness Color Contrast Sharpness"),
     "PIL.ImageFile": Table(
         "ERRORS ImageFile LOAD_TRUNCATED_IMAGES MAXBLOCK Parser SAFEBLOCK",
@@ -45,11 +45,10 @@ TABLES = {
     ),
     "PIL.ImageFilter": Table(
         """
-            BLUR BoxBlur BuiltinFilter Color3DLUT CONTOUR DETAIL EDGE_ENHANCE EDGE_ENHANCE_MORE EMBOSS Filter
-            FIND_EDGES GaussianBlur Kernel MaxFilter MedianFilter MinFilter ModeFilter MultibandFilter RankFilter
-            SHARPEN SMOOTH SMOOTH_MORE UnsharpMask
-        """,
-        internal="TYPE_CHECKING",
+            BLUR BoxBlur BuiltinFilter Color3DLUT CONTOUR DETAIL EDGE_ENHANCE EDGE_ENHANCE_MORE EMBOSS Filter FIND_EDGES
+            GaussianBlur Kernel MaxFilter MedianFilter MinFilter ModeFilter MultibandFilter RankFilter SHARPEN SMOOTH
+            SMOOTH_MORE UnsharpMask
+        """
     ),
     "PIL.ImageFont": Table(
         """
@@ -57,14 +56,13 @@ TABLES = {
             TransposedFont
         """,
         files="load load_path truetype",
-        internal="TYPE_CHECKING",
     ),
     "PIL.ImageMath": Table(
         "lambda_eval",
         refuse={"unsafe_eval": EVALUATES},
         internal="""
             imagemath_convert imagemath_equal imagemath_float imagemath_int imagemath_max imagemath_min
-            imagemath_notequal ops TYPE_CHECKING
+            imagemath_notequal ops
         """,
     ),
     "PIL.ImageMorph": Table("LUT_SIZE LutBuilder MIRROR_MATRIX MorphOp ROTATION_MATRIX"),
@@ -72,28 +70,23 @@ TABLES = {
         """
             autocontrast colorize contain cover crop deform equalize exif_transpose expand fit flip grayscale invert
             mirror pad posterize scale solarize SupportsGetMesh
-        """,
-        internal="TYPE_CHECKING",
+        """
     ),
     "PIL.ImagePalette": Table(
-        "ImagePalette make_gamma_lut make_linear_lut negative random raw sepia wedge",
-        files="load",
-        internal="TYPE_CHECKING",
+        "ImagePalette make_gamma_lut make_linear_lut negative random raw sepia wedge", files="load"
     ),
     "PIL.ImagePath": Table("Path"),
-    "PIL.ImageSequence": Table("all_frames", internal="Iterator TYPE_CHECKING"),
+    "PIL.ImageSequence": Table("all_frames", internal="Iterator"),
     "PIL.ImageStat": Table("Global Stat"),
     "PIL.ImageTransform": Table(
-        "AffineTransform ExtentTransform MeshTransform PerspectiveTransform QuadTransform Transform",
-        internal="TYPE_CHECKING",
+        "AffineTransform ExtentTransform MeshTransform PerspectiveTransform QuadTransform Transform"
     ),
     "PIL.ExifTags": Table("Base GPS GPSTAGS IFD Interop LightSource TAGS"),
     "PIL.TiffTags": Table(
         """
             ASCII BYTE DOUBLE FLOAT IFD LIBTIFF_CORE LONG LONG8 lookup RATIONAL SHORT SIGNED_BYTE SIGNED_LONG
             SIGNED_RATIONAL SIGNED_SHORT TagInfo TAGS TAGS_V2 TAGS_V2_GROUPS TYPES UNDEFINED
-        """,
-        internal="TYPE_CHECKING",
+        """
     ),
     "PIL.PngImagePlugin": Table(
         "iTXt MAX_TEXT_CHUNK MAX_TEXT_MEMORY PngInfo",

@@ -62,8 +62,7 @@ TABLES = {
             exception FATAL fatal FileHandler Filter Formatter getHandlerByName getHandlerNames getLevelName
             getLevelNamesMapping getLogger getLoggerClass getLogRecordFactory Handler INFO info lastResort log Logger
             LoggerAdapter LogRecord makeLogRecord NOTSET NullHandler root setLoggerClass setLogRecordFactory shutdown
-            StreamHandler
-            WARN warn WARNING warning
+            StreamHandler WARN warn WARNING warning
         """,
         files="FileHandler",
         refuse={"captureWarnings raiseExceptions": INTERPRETER},

@@ -9,19 +9,18 @@ TABLES = {
     "sklearn": Table("clone config_context get_config set_config", refuse={"show_versions": MACHINE}),
     "sklearn.base": Table(
         """
-            BaseEstimator BiclusterMixin ClassifierMixin ClassNamePrefixFeaturesOutMixin clone ClusterMixin
-            DensityMixin InconsistentVersionWarning is_classifier is_clusterer is_outlier_detector is_regressor
-            MetaEstimatorMixin MultiOutputMixin OneToOneFeatureMixin OutlierMixin RegressorMixin TransformerMixin
+            BaseEstimator BiclusterMixin ClassifierMixin ClassNamePrefixFeaturesOutMixin clone ClusterMixin DensityMixin
+            InconsistentVersionWarning is_classifier is_clusterer is_outlier_detector is_regressor MetaEstimatorMixin
+            MultiOutputMixin OneToOneFeatureMixin OutlierMixin RegressorMixin TransformerMixin
         """
     ),
     "sklearn.calibration": Table("CalibratedClassifierCV calibration_curve CalibrationDisplay", internal="expit"),
     "sklearn.cluster": Table(
         """
-            affinity_propagation AffinityPropagation AgglomerativeClustering Birch BisectingKMeans
-            cluster_optics_dbscan cluster_optics_xi compute_optics_graph DBSCAN dbscan estimate_bandwidth
-            FeatureAgglomeration get_bin_seeds HDBSCAN k_means KMeans kmeans_plusplus linkage_tree mean_shift
-            MeanShift MiniBatchKMeans OPTICS spectral_clustering SpectralBiclustering SpectralClustering
-            SpectralCoclustering ward_tree
+            affinity_propagation AffinityPropagation AgglomerativeClustering Birch BisectingKMeans cluster_optics_dbscan
+            cluster_optics_xi compute_optics_graph DBSCAN dbscan estimate_bandwidth FeatureAgglomeration get_bin_seeds
+            HDBSCAN k_means KMeans kmeans_plusplus linkage_tree mean_shift MeanShift MiniBatchKMeans OPTICS
+            spectral_clustering SpectralBiclustering SpectralClustering SpectralCoclustering ward_tree
         """
     ),
     "sklearn.compose": Table(
@@ -40,8 +39,8 @@ TABLES = {
             load_breast_cancer load_diabetes load_digits load_iris load_linnerud load_sample_image load_sample_images
             load_wine make_biclusters make_blobs make_checkerboard make_circles make_classification make_friedman1
             make_friedman2 make_friedman3 make_gaussian_quantiles make_hastie_10_2 make_low_rank_matrix make_moons
-            make_multilabel_classification make_regression make_s_curve make_sparse_coded_signal
-            make_sparse_spd_matrix make_sparse_uncorrelated make_spd_matrix make_swiss_roll
+            make_multilabel_classification make_regression make_s_curve make_sparse_coded_signal make_sparse_spd_matrix
+            make_sparse_uncorrelated make_spd_matrix make_swiss_roll
         """,
         files="dump_svmlight_file load_files load_svmlight_file load_svmlight_files",
         refuse={
@@ -110,10 +109,9 @@ TABLES = {
     ),
     "sklearn.isotonic": Table("check_increasing isotonic_regression IsotonicRegression"),
     "sklearn.kernel_approximation": Table(
-        "AdditiveChi2Sampler Nystroem PolynomialCountSketch RBFSampler SkewedChi2Sampler",
-        internal="KERNEL_PARAMS PAIRWISE_KERNEL_FUNCTIONS",
+        "AdditiveChi2Sampler Nystroem PolynomialCountSketch RBFSampler SkewedChi2Sampler"
     ),
-    "sklearn.kernel_ridge": Table("KernelRidge", internal="PAIRWISE_KERNEL_FUNCTIONS"),
+    "sklearn.kernel_ridge": Table("KernelRidge"),
     "sklearn.linear_model": Table(
         """
             ARDRegression BayesianRidge ElasticNet ElasticNetCV enet_path GammaRegressor HuberRegressor Lars lars_path
@@ -137,20 +135,19 @@ TABLES = {
             balanced_accuracy_score brier_score_loss calinski_harabasz_score check_scoring class_likelihood_ratios
             classification_report cohen_kappa_score completeness_score confusion_matrix confusion_matrix_at_thresholds
             ConfusionMatrixDisplay consensus_score coverage_error d2_absolute_error_score d2_brier_score
-            d2_log_loss_score d2_pinball_score d2_tweedie_score davies_bouldin_score dcg_score det_curve
-            DetCurveDisplay DistanceMetric euclidean_distances explained_variance_score f1_score fbeta_score
-            fowlkes_mallows_score get_scorer get_scorer_names hamming_loss hinge_loss
-            homogeneity_completeness_v_measure homogeneity_score jaccard_score label_ranking_average_precision_score
-            label_ranking_loss log_loss make_scorer matthews_corrcoef max_error mean_absolute_error
-            mean_absolute_percentage_error mean_gamma_deviance mean_pinball_loss mean_poisson_deviance
-            mean_squared_error mean_squared_log_error mean_tweedie_deviance median_absolute_error metric_at_thresholds
-            multilabel_confusion_matrix mutual_info_score nan_euclidean_distances ndcg_score
-            normalized_mutual_info_score pair_confusion_matrix pairwise_distances pairwise_distances_argmin
-            pairwise_distances_argmin_min pairwise_distances_chunked pairwise_kernels precision_recall_curve
-            precision_recall_fscore_support precision_score PrecisionRecallDisplay PredictionErrorDisplay r2_score
-            rand_score recall_score roc_auc_score roc_curve RocCurveDisplay root_mean_squared_error
-            root_mean_squared_log_error silhouette_samples silhouette_score top_k_accuracy_score v_measure_score
-            zero_one_loss
+            d2_log_loss_score d2_pinball_score d2_tweedie_score davies_bouldin_score dcg_score det_curve DetCurveDisplay
+            DistanceMetric euclidean_distances explained_variance_score f1_score fbeta_score fowlkes_mallows_score
+            get_scorer get_scorer_names hamming_loss hinge_loss homogeneity_completeness_v_measure homogeneity_score
+            jaccard_score label_ranking_average_precision_score label_ranking_loss log_loss make_scorer
+            matthews_corrcoef max_error mean_absolute_error mean_absolute_percentage_error mean_gamma_deviance
+            mean_pinball_loss mean_poisson_deviance mean_squared_error mean_squared_log_error mean_tweedie_deviance
+            median_absolute_error metric_at_thresholds multilabel_confusion_matrix mutual_info_score
+            nan_euclidean_distances ndcg_score normalized_mutual_info_score pair_confusion_matrix pairwise_distances
+            pairwise_distances_argmin pairwise_distances_argmin_min pairwise_distances_chunked pairwise_kernels
+            precision_recall_curve precision_recall_fscore_support precision_score PrecisionRecallDisplay
+            PredictionErrorDisplay r2_score rand_score recall_score roc_auc_score roc_curve RocCurveDisplay
+            root_mean_squared_error root_mean_squared_log_error silhouette_samples silhouette_score top_k_accuracy_score
+            v_measure_score zero_one_loss
         """
     ),
     "sklearn.metrics.pairwise": Table(
@@ -161,8 +158,7 @@ TABLES = {
             paired_distances paired_euclidean_distances paired_manhattan_distances PAIRWISE_DISTANCE_FUNCTIONS
             pairwise_distances pairwise_distances_argmin pairwise_distances_argmin_min pairwise_distances_chunked
             PAIRWISE_KERNEL_FUNCTIONS pairwise_kernels polynomial_kernel rbf_kernel sigmoid_kernel
-        """,
-        internal="KERNEL_PARAMS PAIRWISE_BOOLEAN_FUNCTIONS",
+        """
     ),
     "sklearn.metrics.cluster": Table(
         """
@@ -176,12 +172,11 @@ TABLES = {
     "sklearn.model_selection": Table(
         """
             BaseCrossValidator BaseShuffleSplit check_cv cross_val_predict cross_val_score cross_validate
-            FixedThresholdClassifier GridSearchCV GroupKFold GroupShuffleSplit HalvingGridSearchCV
-            HalvingRandomSearchCV KFold learning_curve LearningCurveDisplay LeaveOneGroupOut LeaveOneOut
-            LeavePGroupsOut LeavePOut ParameterGrid ParameterSampler permutation_test_score PredefinedSplit
-            RandomizedSearchCV RepeatedKFold RepeatedStratifiedKFold ShuffleSplit StratifiedGroupKFold StratifiedKFold
-            StratifiedShuffleSplit TimeSeriesSplit train_test_split TunedThresholdClassifierCV validation_curve
-            ValidationCurveDisplay
+            FixedThresholdClassifier GridSearchCV GroupKFold GroupShuffleSplit HalvingGridSearchCV HalvingRandomSearchCV
+            KFold learning_curve LearningCurveDisplay LeaveOneGroupOut LeaveOneOut LeavePGroupsOut LeavePOut
+            ParameterGrid ParameterSampler permutation_test_score PredefinedSplit RandomizedSearchCV RepeatedKFold
+            RepeatedStratifiedKFold ShuffleSplit StratifiedGroupKFold StratifiedKFold StratifiedShuffleSplit
+            TimeSeriesSplit train_test_split TunedThresholdClassifierCV validation_curve ValidationCurveDisplay
         """
     ),
     "sklearn.multiclass": Table("OneVsOneClassifier OneVsRestClassifier OutputCodeClassifier"),
@@ -219,8 +214,7 @@ TABLES = {
         """
             as_float_array assert_all_finite Bunch check_array check_consistent_length check_random_state check_scalar
             check_symmetric check_X_y column_or_1d compute_class_weight compute_sample_weight deprecated
-            estimator_html_repr gen_batches gen_even_slices indexable murmurhash3_32 resample safe_mask safe_sqr
-            shuffle
+            estimator_html_repr gen_batches gen_even_slices indexable murmurhash3_32 resample safe_mask safe_sqr shuffle
         """,
         internal="""
             all_estimators ClassifierTags DataConversionWarning get_tags InputTags RegressorTags Tags TargetTags
@@ -237,7 +231,7 @@ TABLES = {
             check_random_state check_scalar check_symmetric check_X_y column_or_1d has_fit_parameter indexable
             validate_data
         """,
-        internal="check_memory FLOAT_DTYPES",
+        internal="check_memory",
     ),
     "sklearn.utils.extmath": Table(
         """

@@ -5,105 +5,123 @@ from __future__ import annotations
 from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import DISPLAY, INTERNAL, INTERPRETER, LIBRARY_TESTS, PROCESS
 
+_SHARED = {
+    "sympy.core": """
+        Add AlgebraicNumber arity Atom AtomicExpr Basic bottom_up cacheit Catalan check_assumptions comp count_ops
+        default_sort_key Derivative Dict diff Dummy E Eq Equality EulerGamma evaluate expand expand_complex expand_func
+        expand_log expand_mul expand_multinomial expand_power_base expand_power_exp expand_trig Expr factor_nc
+        factor_terms failing_assumptions Float Function FunctionClass gcd_terms Ge GoldenRatio GreaterThan Gt I igcd
+        ilcm Integer integer_log integer_nthroot Lambda Le LessThan Lt Mod mod_inverse Mul N nan Ne nfloat num_digits
+        Number NumberSymbol oo ordered pi PoleError postorder_traversal Pow PrecisionExhausted preorder_traversal prod
+        Rational RealNumber Rel seterr StrictGreaterThan StrictLessThan Subs Symbol symbols SympifyError trailing
+        TribonacciConstant Tuple Unequality UnevaluatedExpr use var vectorize Wild WildFunction zoo
+    """,
+    "sympy.functions": """
+        Abs acos acosh acot acoth acsc acsch adjoint airyai airyaiprime airybi airybiprime andre appellf1 arg asec asech
+        asin asinh assoc_laguerre assoc_legendre atan atan2 atanh bell bernoulli besseli besselj besselk bessely beta
+        betainc betainc_regularized binomial bspline_basis bspline_basis_set carmichael catalan cbrt ceiling chebyshevt
+        chebyshevt_root chebyshevu chebyshevu_root Chi Ci conjugate cos cosh cot coth csc csch digamma DiracDelta
+        dirichlet_eta divisor_sigma E1 Ei Eijk elliptic_e elliptic_f elliptic_k elliptic_pi erf erf2 erf2inv erfc
+        erfcinv erfi erfinv euler exp exp_polar expint factorial factorial2 FallingFactorial ff fibonacci floor frac
+        fresnelc fresnels gamma gegenbauer genocchi hankel1 hankel2 harmonic Heaviside hermite hermite_prob hn1 hn2
+        hyper Id im interpolating_spline jacobi jacobi_normalized jacobi_symbol jn jn_zeros kronecker_symbol
+        KroneckerDelta laguerre LambertW legendre legendre_symbol lerchphi LeviCivita Li li ln log loggamma lowergamma
+        lucas marcumq mathieuc mathieucprime mathieus mathieusprime Max meijerg Min mobius motzkin multigamma partition
+        periodic_argument Piecewise piecewise_exclusive piecewise_fold polar_lift polarify polygamma polylog primenu
+        primeomega primepi principal_branch re real_root reduced_totient Rem rf riemann_xi RisingFactorial root sec sech
+        Shi Si sign sin sinc SingularityFunction sinh sqrt stieltjes subfactorial tan tanh totient transpose tribonacci
+        trigamma unbranched_argument unpolarify uppergamma yn Ynm Ynm_c zeta Znm
+    """,
+    "sympy.integrals": """
+        cosine_transform CosineTransform fourier_transform FourierTransform hankel_transform HankelTransform Integral
+        integrate inverse_cosine_transform inverse_fourier_transform inverse_hankel_transform inverse_laplace_transform
+        inverse_mellin_transform inverse_sine_transform InverseCosineTransform InverseFourierTransform
+        InverseHankelTransform InverseLaplaceTransform InverseMellinTransform InverseSineTransform
+        laplace_correspondence laplace_initial_conds laplace_transform LaplaceTransform line_integrate mellin_transform
+        MellinTransform sine_transform SineTransform singularityintegrate
+    """,
+    "sympy.matrices": """
+        Adjoint banded block_collapse blockcut BlockDiagMatrix BlockMatrix casoratian DeferredVector det Determinant
+        diag DiagMatrix diagonalize_vector DiagonalMatrix DiagonalOf DotProduct eye FunctionMatrix GramSchmidt
+        hadamard_product HadamardPower HadamardProduct hessian Identity ImmutableDenseMatrix ImmutableMatrix
+        ImmutableSparseMatrix Inverse jordan_cell kronecker_product KroneckerProduct list2numpy MatAdd MatMul MatPow
+        Matrix matrix2numpy matrix_multiply_elementwise matrix_symbols MatrixBase MatrixExpr MatrixPermute MatrixSlice
+        MatrixSymbol MutableDenseMatrix MutableMatrix MutableSparseMatrix NonSquareMatrixError OneMatrix ones per
+        Permanent PermutationMatrix randMatrix rot_axis1 rot_axis2 rot_axis3 rot_ccw_axis1 rot_ccw_axis2 rot_ccw_axis3
+        rot_givens ShapeError SparseMatrix symarray Trace trace Transpose wronskian ZeroMatrix zeros
+    """,
+    "sympy.ntheory": """
+        abundance binomial_coefficients binomial_coefficients_list composite compositepi continued_fraction
+        continued_fraction_convergents continued_fraction_iterator continued_fraction_periodic continued_fraction_reduce
+        cycle_length discrete_log divisor_count divisor_sigma divisors egyptian_fraction factor_cache factorint
+        factorrat is_abundant is_amicable is_carmichael is_deficient is_mersenne_prime is_nthpow_residue is_perfect
+        is_primitive_root is_quad_residue isprime jacobi_symbol legendre_symbol mersenne_prime_exponent mobius
+        multinomial_coefficients multiplicity n_order nextprime npartitions nthroot_mod perfect_power pollard_pm1
+        pollard_rho prevprime prime primefactors primenu primeomega primepi primerange primitive_root primorial
+        proper_divisor_count proper_divisors quadratic_congruence quadratic_residues randprime reduced_totient Sieve
+        sieve sqrt_mod sqrt_mod_iter totient
+    """,
+    "sympy.polys": """
+        AlgebraicField all_roots apart apart_list assemble_partfrac_list BasePolynomialError cancel CC chebyshevt_poly
+        chebyshevu_poly CoercionFailed cofactors ComplexField ComplexRootOf compose ComputationFailed construct_domain
+        content count_roots CRootOf cyclotomic_poly decompose degree degree_list discriminant div Domain DomainError
+        EvaluationFailed EX ExactQuotientFailed ExpressionDomain exquo EXRAW ExtraneousFactors factor factor_list FF
+        FF_gmpy FF_python field field_isomorphism FiniteField FlagError FractionField galois_group gcd gcd_list gcdex
+        GeneratorsError GeneratorsNeeded GF gff gff_list GMPYFiniteField GMPYIntegerRing GMPYRationalField grevlex grlex
+        groebner GroebnerBasis ground_roots half_gcdex hermite_poly hermite_prob_poly HeuristicGCDFailed
+        HomomorphismFailed horner igrevlex igrlex ilex IntegerRing interpolate interpolating_poly intervals invert
+        is_zero_dimensional isolate IsomorphismFailed itermonomials jacobi_poly laguerre_poly LC lcm lcm_list
+        legendre_poly lex LM LT minimal_polynomial minpoly monic Monomial MultivariatePolynomialError NotAlgebraic
+        NotInvertible NotReversible nroots nth_power_roots_poly OperationNotSupported OptionError Options
+        parallel_poly_from_expr pdiv pexquo PolificationFailed Poly poly poly_from_expr PolynomialDivisionFailed
+        PolynomialError PolynomialRing pquo prem prime_decomp prime_valuation primitive primitive_element PurePoly
+        PythonFiniteField PythonIntegerRing PythonRational QQ QQ_gmpy QQ_I QQ_python quo random_poly
+        rational_interpolate RationalField real_roots RealField reduced refine_root RefinementFailed rem resultant ring
+        RootOf rootof roots RootSum round_two RR sfield sqf sqf_list sqf_norm sqf_part sring sturm subresultants
+        swinnerton_dyer_poly symmetric_poly symmetrize terms_gcd to_number_field together total_degree trunc
+        UnificationFailed UnivariatePolynomialError vfield viete vring xfield xring ZZ ZZ_gmpy ZZ_I ZZ_python
+    """,
+    "sympy.solvers": """
+        check_assumptions checkodesol checkpdesol checksol classify_ode classify_pde Complexes decompogen det_quick
+        diophantine dsolve factor_system failing_assumptions homogeneous_order inv_quick linear_eq_to_matrix linsolve
+        nonlinsolve nsolve ode_order pde_separate pde_separate_add pde_separate_mul pdsolve reduce_abs_inequalities
+        reduce_abs_inequality reduce_inequalities rsolve rsolve_hyper rsolve_poly rsolve_ratio solve solve_linear
+        solve_linear_system solve_linear_system_LU solve_poly_inequality solve_poly_system solve_rational_inequalities
+        solve_triangulated solve_undetermined_coeffs solve_univariate_inequality solveset substitution
+    """,
+}
+"""By package the names that `sympy` has, too."""
+
 TABLES = {
     "sympy": Table(
-        """
-            Abs abundance AccumBounds acos acosh acot acoth acsc acsch Add Adjoint adjoint airyai airyaiprime airybi
-            airybiprime AlgebraicField AlgebraicNumber all_roots And andre apart apart_list appellf1 AppliedPredicate
-            apply_finite_diff approximants are_similar arg arity Array asec asech asin asinh ask
-            assemble_partfrac_list assoc_laguerre assoc_legendre assuming AssumptionsContext atan atan2 atanh Atom
-            AtomicExpr banded BasePolynomialError Basic bell bernoulli besseli besselj besselk besselsimp bessely beta
-            betainc betainc_regularized binomial binomial_coefficients binomial_coefficients_list block_collapse
-            blockcut BlockDiagMatrix BlockMatrix bool_map bottom_up bspline_basis bspline_basis_set cacheit cancel
-            capture carmichael cartes casoratian Catalan catalan cbrt CC ccode ceiling centroid chebyshevt
-            chebyshevt_poly chebyshevt_root chebyshevu chebyshevu_poly chebyshevu_root check_assumptions checkodesol
-            checkpdesol checksol Chi Ci Circle classify_ode classify_pde closest_points CoercionFailed cofactors
-            collect collect_const combsimp comp Complement Complexes ComplexField ComplexRegion ComplexRootOf compose
-            composite compositepi ComputationFailed ConditionSet conjugate construct_domain Contains content
-            continued_fraction continued_fraction_convergents continued_fraction_iterator continued_fraction_periodic
-            continued_fraction_reduce convex_hull convolution cos cosh cosine_transform CosineTransform cot coth
-            count_ops count_roots covering_product CRootOf csc csch cse Curve cxxcode cycle_length cyclotomic_poly
-            decompogen decompose default_sort_key DeferredVector deg degree degree_list denom DenseNDimArray
-            Derivative derive_by_array det det_quick Determinant diag DiagMatrix diagonalize_vector DiagonalMatrix
-            DiagonalOf Dict dict_merge diff difference_delta differentiate_finite digamma diophantine DiracDelta
-            dirichlet_eta discrete_log discriminant DisjointUnion div divisor_count divisor_sigma divisors Domain
-            DomainError dotprint DotProduct dsolve Dummy E E1 egyptian_fraction Ei Eijk Ellipse elliptic_e elliptic_f
-            elliptic_k elliptic_pi EmptySequence EmptySet EPath epath Eq Equality Equivalent erf erf2 erf2inv erfc
-            erfcinv erfi erfinv euler euler_equations EulerGamma evaluate EvaluationFailed EX ExactQuotientFailed exp
-            exp_polar expand expand_complex expand_func expand_log expand_mul expand_multinomial expand_power_base
-            expand_power_exp expand_trig expint Expr ExpressionDomain exptrigsimp exquo EXRAW ExtraneousFactors eye
-            factor factor_cache factor_list factor_nc factor_system factor_terms factorial factorial2 factorint
-            factorrat failing_assumptions FallingFactorial false farthest_points fcode FF ff FF_gmpy FF_python fft
-            fibonacci field field_isomorphism filldedent finite_diff_weights FiniteField FiniteSet FlagError flatten
-            Float floor fourier_series fourier_transform FourierTransform fps frac fraction FractionField fresnelc
-            fresnels FU fu Function FunctionClass FunctionMatrix fwht galois_group gamma gammasimp gcd gcd_list
-            gcd_terms gcdex Ge gegenbauer GeneratorsError GeneratorsNeeded genocchi GeometryError
-            get_contraction_structure get_indices GF gff gff_list glsl_code GMPYFiniteField GMPYIntegerRing
-            GMPYRationalField GoldenRatio GramSchmidt GreaterThan grevlex grlex groebner GroebnerBasis ground_roots
-            group gruntz Gt hadamard_product HadamardPower HadamardProduct half_gcdex hankel1 hankel2 hankel_transform
-            HankelTransform harmonic has_dups has_variety Heaviside hermite hermite_poly hermite_prob
-            hermite_prob_poly hessian HeuristicGCDFailed hn1 hn2 homogeneous_order HomomorphismFailed horner hyper
-            hyperexpand hypersimilar hypersimp I Id Identity idiff Idx ifft ifwht igcd igrevlex igrlex ilcm ilex im
-            ImageSet imageset ImmutableDenseMatrix ImmutableDenseNDimArray ImmutableMatrix ImmutableSparseMatrix
-            ImmutableSparseNDimArray Implies Indexed IndexedBase init_printing Integer integer_log integer_nthroot
-            IntegerRing Integers Integral integrate interpolate interpolating_poly interpolating_spline
-            intersecting_product Intersection intersection Interval intervals intt inv_quick Inverse
-            inverse_cosine_transform inverse_fourier_transform inverse_hankel_transform inverse_laplace_transform
-            inverse_mellin_transform inverse_mobius_transform inverse_sine_transform InverseCosineTransform
-            InverseFourierTransform InverseHankelTransform InverseLaplaceTransform InverseMellinTransform
-            InverseSineTransform invert is_abundant is_amicable is_carmichael is_convex is_decreasing is_deficient
-            is_increasing is_mersenne_prime is_monotonic is_nthpow_residue is_perfect is_primitive_root
-            is_quad_residue is_strictly_decreasing is_strictly_increasing is_zero_dimensional isolate
-            IsomorphismFailed isprime ITE itermonomials jacobi jacobi_normalized jacobi_poly jacobi_symbol jn jn_zeros
-            jordan_cell jscode julia_code kronecker_product kronecker_symbol KroneckerDelta KroneckerProduct
-            kroneckersimp laguerre laguerre_poly Lambda LambertW laplace_correspondence laplace_initial_conds
-            laplace_transform LaplaceTransform latex LC lcm lcm_list Le legendre legendre_poly legendre_symbol
-            lerchphi LessThan LeviCivita lex Li li Limit limit limit_seq Line Line2D Line3D line_integrate
-            linear_eq_to_matrix linsolve list2numpy LM ln log logcombine loggamma lowergamma LT Lt lucas maple_code
-            marcumq MatAdd mathematica_code mathieuc mathieucprime mathieus mathieusprime mathml MatMul MatPow Matrix
-            matrix2numpy matrix_multiply_elementwise matrix_symbols MatrixBase MatrixExpr MatrixPermute MatrixSlice
-            MatrixSymbol Max maximum meijerg mellin_transform MellinTransform memoize_property mersenne_prime_exponent
-            Min minimal_polynomial minimum minpoly mobius mobius_transform Mod mod_inverse monic Monomial motzkin Mul
-            multigamma multiline_latex multinomial_coefficients multiplicity MultivariatePolynomialError
-            MutableDenseMatrix MutableDenseNDimArray MutableMatrix MutableSparseMatrix MutableSparseNDimArray N
-            n_order nan Nand Naturals Naturals0 NDimArray Ne nextprime nfloat nonlinsolve NonSquareMatrixError Nor Not
-            not_empty_in NotAlgebraic NotInvertible NotReversible npartitions nroots nsolve nth_power_roots_poly
-            nthroot_mod ntt num_digits Number numbered_symbols NumberSymbol numer O octave_code ode_order OmegaPower
-            OneMatrix ones oo OperationNotSupported OptionError Options Or ord0 Order ordered Ordinal Parabola
-            parallel_poly_from_expr partition pde_separate pde_separate_add pde_separate_mul pdiv pdsolve per
-            perfect_power periodic_argument periodicity Permanent PermutationMatrix permutedims pexquo pi Piecewise
-            piecewise_exclusive piecewise_fold Plane plot plot_backends plot_implicit plot_parametric Point Point2D
-            Point3D polar_lift polarify PoleError PolificationFailed pollard_pm1 pollard_rho Poly poly poly_from_expr
-            polygamma Polygon polylog PolynomialDivisionFailed PolynomialError PolynomialRing POSform posify postfixes
-            postorder_traversal Pow powdenest PowerSet powsimp pprint pprint_try_use_unicode pprint_use_unicode pquo
-            PrecisionExhausted Predicate prefixes prem preorder_traversal pretty pretty_print prevprime prime
-            prime_decomp prime_valuation primefactors primenu primeomega primepi primerange primitive
-            primitive_element primitive_root primorial principal_branch print_ccode print_fcode print_glsl
-            print_jscode print_latex print_maple_code print_mathml print_python print_rcode print_tree prod Product
-            product ProductSet proper_divisor_count proper_divisors PurePoly pycode python PythonFiniteField
-            PythonIntegerRing PythonRational Q QQ QQ_gmpy QQ_I QQ_python quadratic_congruence quadratic_residues
-            Quaternion quo rad radsimp randMatrix random_poly randprime Range Rational rational_interpolate
-            RationalField Rationals ratsimp ratsimpmodprime Ray Ray2D Ray3D rcode rcollect re real_root real_roots
-            RealField RealNumber Reals reduce_abs_inequalities reduce_abs_inequality reduce_inequalities reduced
-            reduced_totient refine refine_root RefinementFailed register_handler RegularPolygon Rel Rem rem
-            remove_handler reshape residue resultant rf riemann_xi ring RisingFactorial root RootOf rootof roots
-            RootSum rot_axis1 rot_axis2 rot_axis3 rot_ccw_axis1 rot_ccw_axis2 rot_ccw_axis3 rot_givens rotations
-            round_two RR rsolve rsolve_hyper rsolve_poly rsolve_ratio rust_code satisfiable sec sech Segment Segment2D
-            Segment3D separatevars SeqAdd SeqFormula SeqMul SeqPer sequence series Set seterr sfield shape ShapeError
-            Shi Si Sieve sieve sift sign signsimp simplify simplify_logic sin sinc sine_transform SineTransform
-            singularities SingularityFunction singularityintegrate sinh smtlib_code solve solve_linear
-            solve_linear_system solve_linear_system_LU solve_poly_inequality solve_poly_system
-            solve_rational_inequalities solve_triangulated solve_undetermined_coeffs solve_univariate_inequality
-            solveset SOPform SparseMatrix SparseNDimArray sqf sqf_list sqf_norm sqf_part sqrt sqrt_mod sqrt_mod_iter
-            sqrtdenest srepr sring sstr sstrrepr stationary_points stieltjes StrictGreaterThan StrictLessThan
-            StrPrinter sturm subfactorial subresultants Subs subsets substitution Sum summation swinnerton_dyer_poly
-            symarray Symbol symbols symmetric_poly SymmetricDifference symmetrize SympifyError TableForm take tan tanh
-            tensorcontraction tensordiagonal tensorproduct terms_gcd textplot threaded timed to_cnf to_dnf to_nnf
-            to_number_field together topological_sort total_degree totient Trace trace trailing Transpose transpose
-            Triangle tribonacci TribonacciConstant trigamma trigsimp true trunc Tuple unbranched_argument Unequality
-            UnevaluatedExpr unflatten UnificationFailed Union UnivariatePolynomialError UniversalSet unpolarify
-            uppergamma use var variations vectorize vfield viete vring Wild WildFunction wronskian xfield Xor xring
-            xthreaded yn Ynm Ynm_c ZeroMatrix zeros zeta Znm zoo ZZ ZZ_gmpy ZZ_I ZZ_python
+        " ".join(_SHARED.values())
+        + """
+            AccumBounds And AppliedPredicate apply_finite_diff approximants are_similar Array ask assuming
+            AssumptionsContext besselsimp bool_map capture cartes ccode centroid Circle closest_points collect
+            collect_const combsimp Complement ComplexRegion ConditionSet Contains convex_hull convolution
+            covering_product cse Curve cxxcode deg denom DenseNDimArray derive_by_array dict_merge difference_delta
+            differentiate_finite DisjointUnion dotprint Ellipse EmptySequence EmptySet EPath epath Equivalent
+            euler_equations exptrigsimp false farthest_points fcode fft filldedent finite_diff_weights FiniteSet flatten
+            fourier_series fps fraction FU fu fwht gammasimp GeometryError get_contraction_structure get_indices
+            glsl_code group gruntz has_dups has_variety hyperexpand hypersimilar hypersimp idiff Idx ifft ifwht ImageSet
+            imageset ImmutableDenseNDimArray ImmutableSparseNDimArray Implies Indexed IndexedBase init_printing Integers
+            intersecting_product Intersection intersection Interval intt inverse_mobius_transform is_convex
+            is_decreasing is_increasing is_monotonic is_strictly_decreasing is_strictly_increasing ITE jscode julia_code
+            kroneckersimp latex Limit limit limit_seq Line Line2D Line3D logcombine maple_code mathematica_code mathml
+            maximum memoize_property minimum mobius_transform multiline_latex MutableDenseNDimArray
+            MutableSparseNDimArray Nand Naturals Naturals0 NDimArray Nor Not not_empty_in ntt numbered_symbols numer O
+            octave_code OmegaPower Or ord0 Order Ordinal Parabola periodicity permutedims Plane plot plot_backends
+            plot_implicit plot_parametric Point Point2D Point3D Polygon POSform posify postfixes powdenest PowerSet
+            powsimp pprint pprint_try_use_unicode pprint_use_unicode Predicate prefixes pretty pretty_print print_ccode
+            print_fcode print_glsl print_jscode print_latex print_maple_code print_mathml print_python print_rcode
+            print_tree Product product ProductSet pycode python Q Quaternion rad radsimp Range Rationals ratsimp
+            ratsimpmodprime Ray Ray2D Ray3D rcode rcollect Reals refine register_handler RegularPolygon remove_handler
+            reshape residue rotations rust_code satisfiable Segment Segment2D Segment3D separatevars SeqAdd SeqFormula
+            SeqMul SeqPer sequence series Set shape sift signsimp simplify simplify_logic singularities smtlib_code
+            SOPform SparseNDimArray sqrtdenest srepr sstr sstrrepr stationary_points StrPrinter subsets Sum summation
+            SymmetricDifference TableForm take tensorcontraction tensordiagonal tensorproduct textplot threaded timed
+            to_cnf to_dnf to_nnf topological_sort Triangle trigsimp true unflatten Union UniversalSet variations Xor
+            xthreaded
         """,
         evaluates="lambdify nsimplify parse_expr S sympify",
         refuse={
@@ -116,8 +134,8 @@ TABLES = {
     "sympy.abc": Table(
         """
             A a alpha B b beta C c chi D d delta E e epsilon eta F f G g gamma greeks H h I i iota J j K k kappa L l
-            lamda M m mu N n ns nu O o omega omicron P p phi pi psi Q q R r rho s sigma T t tau theta U u upsilon V v
-            W w X x xi Y y Z z zeta
+            lamda M m mu N n ns nu O o omega omicron P p phi pi psi Q q R r rho s sigma T t tau theta U u upsilon V v W
+            w X x xi Y y Z z zeta
         """,
         evaluates="S",
     ),
@@ -136,9 +154,7 @@ TABLES = {
         """
     ),
     "sympy.calculus.util": Table(
-        """
-            continuous_domain function_range is_convex lcim maximum minimum not_empty_in periodicity stationary_points
-        """
+        "continuous_domain function_range is_convex lcim maximum minimum not_empty_in periodicity stationary_points"
     ),
     "sympy.combinatorics": Table(
         """
@@ -150,30 +166,20 @@ TABLES = {
     ),
     "sympy.concrete": Table("Product product Sum summation"),
     "sympy.core": Table(
-        """
-            Add AlgebraicNumber arity assumptions Atom AtomicExpr Basic BooleanKind bottom_up cacheit Catalan
-            check_assumptions common_assumptions comp count_ops default_sort_key Derivative Dict diff Dummy E Eq
-            Equality EulerGamma evaluate expand expand_complex expand_func expand_log expand_mul expand_multinomial
-            expand_power_base expand_power_exp expand_trig Expr factor_nc factor_terms failing_assumptions Float
-            Function FunctionClass gcd_terms Ge GoldenRatio GreaterThan Gt I igcd ilcm Integer integer_log
-            integer_nthroot Lambda Le LessThan Lt Mod mod_inverse Mul N nan Ne nfloat num_digits Number NumberKind
-            NumberSymbol oo ordered pi PoleError postorder_traversal Pow PrecisionExhausted preorder_traversal prod
-            Rational RealNumber Rel seterr StrictGreaterThan StrictLessThan Subs Symbol symbols SympifyError trailing
-            TribonacciConstant Tuple UndefinedKind Unequality UnevaluatedExpr use var vectorize Wild WildFunction zoo
-        """,
+        _SHARED["sympy.core"] + " assumptions BooleanKind common_assumptions NumberKind UndefinedKind",
         evaluates="S sympify",
     ),
     "sympy.crypto": Table(
         """
             bg_private_key bg_public_key bifid10 bifid5 bifid5_square bifid6 bifid6_square bifid_square check_and_join
             cycle_list decipher_atbash decipher_bg decipher_bifid decipher_bifid5 decipher_bifid6 decipher_elgamal
-            decipher_gm decipher_hill decipher_kid_rsa decipher_railfence decipher_rot13 decipher_rsa
-            decipher_vigenere decode_morse dh_private_key dh_public_key dh_shared_key elgamal_private_key
-            elgamal_public_key encipher_affine encipher_atbash encipher_bg encipher_bifid encipher_bifid5
-            encipher_bifid6 encipher_elgamal encipher_gm encipher_hill encipher_kid_rsa encipher_railfence
-            encipher_rot13 encipher_rsa encipher_shift encipher_substitution encipher_vigenere encode_morse
-            gm_private_key gm_public_key kid_rsa_private_key kid_rsa_public_key lfsr_autocorrelation
-            lfsr_connection_polynomial lfsr_sequence padded_key rsa_private_key rsa_public_key
+            decipher_gm decipher_hill decipher_kid_rsa decipher_railfence decipher_rot13 decipher_rsa decipher_vigenere
+            decode_morse dh_private_key dh_public_key dh_shared_key elgamal_private_key elgamal_public_key
+            encipher_affine encipher_atbash encipher_bg encipher_bifid encipher_bifid5 encipher_bifid6 encipher_elgamal
+            encipher_gm encipher_hill encipher_kid_rsa encipher_railfence encipher_rot13 encipher_rsa encipher_shift
+            encipher_substitution encipher_vigenere encode_morse gm_private_key gm_public_key kid_rsa_private_key
+            kid_rsa_public_key lfsr_autocorrelation lfsr_connection_polynomial lfsr_sequence padded_key rsa_private_key
+            rsa_public_key
         """
     ),
     "sympy.diffgeom": Table(
@@ -190,45 +196,18 @@ TABLES = {
             mobius_transform ntt
         """
     ),
-    "sympy.functions": Table(
-        """
-            Abs acos acosh acot acoth acsc acsch adjoint airyai airyaiprime airybi airybiprime andre appellf1 arg asec
-            asech asin asinh assoc_laguerre assoc_legendre atan atan2 atanh bell bernoulli besseli besselj besselk
-            bessely beta betainc betainc_regularized binomial bspline_basis bspline_basis_set carmichael catalan cbrt
-            ceiling chebyshevt chebyshevt_root chebyshevu chebyshevu_root Chi Ci conjugate cos cosh cot coth csc csch
-            digamma DiracDelta dirichlet_eta divisor_sigma E1 Ei Eijk elliptic_e elliptic_f elliptic_k elliptic_pi erf
-            erf2 erf2inv erfc erfcinv erfi erfinv euler exp exp_polar expint factorial factorial2 FallingFactorial ff
-            fibonacci floor frac fresnelc fresnels gamma gegenbauer genocchi hankel1 hankel2 harmonic Heaviside
-            hermite hermite_prob hn1 hn2 hyper Id im interpolating_spline jacobi jacobi_normalized jacobi_symbol jn
-            jn_zeros kronecker_symbol KroneckerDelta laguerre LambertW legendre legendre_symbol lerchphi LeviCivita Li
-            li ln log loggamma lowergamma lucas marcumq mathieuc mathieucprime mathieus mathieusprime Max meijerg Min
-            mobius motzkin multigamma partition periodic_argument Piecewise piecewise_exclusive piecewise_fold
-            polar_lift polarify polygamma polylog primenu primeomega primepi principal_branch re real_root
-            reduced_totient Rem rf riemann_xi RisingFactorial root sec sech Shi Si sign sin sinc SingularityFunction
-            sinh sqrt stieltjes subfactorial tan tanh totient transpose tribonacci trigamma udivisor_sigma
-            unbranched_argument unpolarify uppergamma yn Ynm Ynm_c zeta Znm
-        """
-    ),
+    "sympy.functions": Table(_SHARED["sympy.functions"] + " udivisor_sigma"),
     "sympy.functions.combinatorial": Table(),
     "sympy.functions.elementary": Table(),
     "sympy.functions.special": Table(),
     "sympy.geometry": Table(
         """
-            are_similar centroid Circle closest_points convex_hull Curve deg Ellipse farthest_points GeometryError
-            idiff intersection Line Line2D Line3D Parabola Plane Point Point2D Point3D Polygon rad Ray Ray2D Ray3D
+            are_similar centroid Circle closest_points convex_hull Curve deg Ellipse farthest_points GeometryError idiff
+            intersection Line Line2D Line3D Parabola Plane Point Point2D Point3D Polygon rad Ray Ray2D Ray3D
             RegularPolygon Segment Segment2D Segment3D Triangle
         """
     ),
-    "sympy.integrals": Table(
-        """
-            cosine_transform CosineTransform fourier_transform FourierTransform hankel_transform HankelTransform
-            Integral integrate inverse_cosine_transform inverse_fourier_transform inverse_hankel_transform
-            inverse_laplace_transform inverse_mellin_transform inverse_sine_transform InverseCosineTransform
-            InverseFourierTransform InverseHankelTransform InverseLaplaceTransform InverseMellinTransform
-            InverseSineTransform laplace_correspondence laplace_initial_conds laplace_transform LaplaceTransform
-            line_integrate mellin_transform MellinTransform sine_transform SineTransform singularityintegrate
-        """
-    ),
+    "sympy.integrals": Table(_SHARED["sympy.integrals"]),
     "sympy.integrals.transforms": Table(
         """
             cosine_transform CosineTransform fourier_transform FourierTransform FourierTypeTransform hankel_transform
@@ -241,8 +220,8 @@ TABLES = {
     ),
     "sympy.logic": Table(
         """
-            And bool_map Equivalent false gateinputcount Implies ITE Nand Nor Not Or POSform satisfiable
-            simplify_logic SOPform to_cnf to_dnf to_nnf true Xor
+            And bool_map Equivalent false gateinputcount Implies ITE Nand Nor Not Or POSform satisfiable simplify_logic
+            SOPform to_cnf to_dnf to_nnf true Xor
         """
     ),
     "sympy.logic.boolalg": Table(
@@ -255,32 +234,12 @@ TABLES = {
         """,
         refuse={"BooleanGates TYPE_CHECKING": INTERNAL},
     ),
-    "sympy.matrices": Table(
-        """
-            Adjoint banded block_collapse blockcut BlockDiagMatrix BlockMatrix casoratian DeferredVector det
-            Determinant diag DiagMatrix diagonalize_vector DiagonalMatrix DiagonalOf dotprodsimp DotProduct eye
-            FunctionMatrix GramSchmidt hadamard_product HadamardPower HadamardProduct hessian Identity
-            ImmutableDenseMatrix ImmutableMatrix ImmutableSparseMatrix Inverse jordan_cell kronecker_product
-            KroneckerProduct list2numpy MatAdd MatMul MatPow Matrix matrix2numpy matrix_multiply_elementwise
-            matrix_symbols MatrixBase MatrixExpr MatrixKind MatrixPermute MatrixSet MatrixSlice MatrixSymbol
-            MutableDenseMatrix MutableMatrix MutableSparseMatrix NonSquareMatrixError OneMatrix ones per Permanent
-            PermutationMatrix randMatrix rot_axis1 rot_axis2 rot_axis3 rot_ccw_axis1 rot_ccw_axis2 rot_ccw_axis3
-            rot_givens ShapeError SparseMatrix symarray Trace trace Transpose wronskian ZeroMatrix zeros
-        """
-    ),
+    "sympy.matrices": Table(_SHARED["sympy.matrices"] + " dotprodsimp MatrixKind MatrixSet"),
     "sympy.ntheory": Table(
-        """
-            abundance binomial_coefficients binomial_coefficients_list composite compositepi continued_fraction
-            continued_fraction_convergents continued_fraction_iterator continued_fraction_periodic
-            continued_fraction_reduce count_digits cycle_length digits discrete_log divisor_count divisor_sigma
-            divisors dra drm ecm egyptian_fraction factor_cache factorint factorrat is_abundant is_amicable
-            is_carmichael is_deficient is_gaussian_prime is_mersenne_prime is_nthpow_residue is_palindromic is_perfect
-            is_primitive_root is_quad_residue isprime jacobi_symbol legendre_symbol mersenne_prime_exponent mobius
-            multinomial_coefficients multiplicity multiplicity_in_factorial n_order nextprime npartitions nthroot_mod
-            perfect_power pollard_pm1 pollard_rho polynomial_congruence prevprime prime primefactors primenu
-            primeomega primepi primerange primitive_root primorial proper_divisor_count proper_divisors qs qs_factor
-            quadratic_congruence quadratic_residues randprime reduced_totient Sieve sieve sqrt_mod sqrt_mod_iter
-            totient
+        _SHARED["sympy.ntheory"]
+        + """
+            count_digits digits dra drm ecm is_gaussian_prime is_palindromic multiplicity_in_factorial
+            polynomial_congruence qs qs_factor
         """
     ),
     "sympy.ntheory.factor_": Table(
@@ -310,10 +269,7 @@ TABLES = {
         refuse={"ENDMARKER ERRORTOKEN iskeyword NAME NEWLINE null NUMBER OP STRING transformations": INTERNAL},
     ),
     "sympy.parsing.latex": Table(
-        """
-            check_matrix_delimiters LarkLaTeXParser LaTeXParsingError parse_latex parse_latex_lark
-            TransformToSymPyExpr
-        """,
+        "check_matrix_delimiters LarkLaTeXParser LaTeXParsingError parse_latex parse_latex_lark TransformToSymPyExpr",
         refuse={
             "BEGIN_AMS_MAT BEGIN_ARR BEGIN_DELIM_REPR END_AMS_MAT END_ARR END_DELIM_REPR IGNORE_L IGNORE_R "
             "MATRIX_DELIMS MATRIX_DELIMS_INV NO_LEFT": INTERNAL
@@ -332,26 +288,26 @@ TABLES = {
             dioptre dL dl dm draconic_year draconic_years e0 electric_constant electric_force_constant
             electron_rest_mass electronvolt electronvolts elementary_charge energy eV exa exbi exbibyte exbibytes F
             farad faraday_constant farads feet femto foot force frequency ft full_moon_cycle full_moon_cycles G g
-            gaussian_year gaussian_years gee gees gibi gibibyte gibibytes giga gram grams gravitational_constant gray
-            Gy H h ha hbar hectare hecto henry henrys hertz hour hours Hz hz impedance inch inches inductance J
+            gaussian_year gaussian_years gee gees gibi gibibyte gibibytes giga gram grams gravitational_constant gray Gy
+            H h ha hbar hectare hecto henry henrys hertz hour hours Hz hz impedance inch inches inductance J
             josephson_constant joule joules julian_year julian_years K kat katal kelvin kelvins kg kibi kibibyte
             kibibytes kilo kilogram kilograms kilometer kilometers km kPa L l length lightyear lightyears liter liters
             luminosity luminous_intensity lux lx ly m magnetic_constant magnetic_density magnetic_flux
             magnetic_flux_density mass me mebi mebibyte mebibytes mega meter meters metric_ton mg mho mhos mi micro
             microgram micrograms micrometer micrometers micron microns microsecond microseconds mil mile miles milli
-            milli_mass_unit milligram milligrams milliliter milliliters millimeter millimeters millisecond
-            milliseconds minute minutes mL ml mm mmHg mmu mmus mol molar_gas_constant mole moles momentum ms N nano
-            nanometer nanometers nanosecond nanoseconds nautical_mile nautical_miles newton newtons nm nmi ns ohm ohms
+            milli_mass_unit milligram milligrams milliliter milliliters millimeter millimeters millisecond milliseconds
+            minute minutes mL ml mm mmHg mmu mmus mol molar_gas_constant mole moles momentum ms N nano nanometer
+            nanometers nanosecond nanoseconds nautical_mile nautical_miles newton newtons nm nmi ns ohm ohms
             optical_power Pa pa pascal pascals pebi pebibyte pebibytes percent percents permille peta pico picometer
             picometers picosecond picoseconds planck planck_acceleration planck_angular_frequency planck_area
             planck_charge planck_current planck_density planck_energy planck_energy_density planck_force
             planck_impedance planck_intensity planck_length planck_mass planck_momentum planck_power planck_pressure
             planck_temperature planck_time planck_voltage planck_volume pm pound pounds power pressure ps psi Quantity
-            quart quarts R rad radian radians s second seconds sidereal_year sidereal_years siemens speed
-            speed_of_light sr stefan stefan_boltzmann_constant steradian steradians T t tebi tebibyte tebibytes
-            temperature tera tesla teslas time tonne torr tropical_year tropical_years u0 ug um Unit UnitSystem us V v
-            vacuum_impedance vacuum_permeability vacuum_permittivity velocity volt voltage volts volume
-            von_klitzing_constant W watt watts Wb wb weber webers yard yards yd year years yocto yotta Z0 zepto zetta
+            quart quarts R rad radian radians s second seconds sidereal_year sidereal_years siemens speed speed_of_light
+            sr stefan stefan_boltzmann_constant steradian steradians T t tebi tebibyte tebibytes temperature tera tesla
+            teslas time tonne torr tropical_year tropical_years u0 ug um Unit UnitSystem us V v vacuum_impedance
+            vacuum_permeability vacuum_permittivity velocity volt voltage volts volume von_klitzing_constant W watt
+            watts Wb wb weber webers yard yards yd year years yocto yotta Z0 zepto zetta
         """,
         evaluates="S",
     ),
@@ -361,12 +317,11 @@ TABLES = {
             divergence dot DuffingSpring Dyadic dynamicsymbols express find_dynamicsymbols Force ForceActuator
             get_motion_params gradient Inertia inertia inertia_of_point_mass init_vprinting is_conservative
             is_solenoidal JointsMethod KanesMethod kinematic_equations kinetic_energy LagrangesMethod Lagrangian
-            linear_momentum LinearDamper Linearizer LinearPathway LinearSpring mechanics_printing mlatex mpprint
-            mprint msprint msubs ObstacleSetPathway outer partial_velocity Particle PathwayBase PinJoint PlanarJoint
-            Point potential_energy PrismaticJoint ReferenceFrame RigidBody scalar_potential
-            scalar_potential_difference SphericalJoint SymbolicSystem System time_derivative Torque TorqueActuator
-            Vector vlatex vpprint vprint vsprint vsstrrepr WeldJoint WrappingCylinder WrappingGeometryBase
-            WrappingPathway WrappingSphere
+            linear_momentum LinearDamper Linearizer LinearPathway LinearSpring mechanics_printing mlatex mpprint mprint
+            msprint msubs ObstacleSetPathway outer partial_velocity Particle PathwayBase PinJoint PlanarJoint Point
+            potential_energy PrismaticJoint ReferenceFrame RigidBody scalar_potential scalar_potential_difference
+            SphericalJoint SymbolicSystem System time_derivative Torque TorqueActuator Vector vlatex vpprint vprint
+            vsprint vsstrrepr WeldJoint WrappingCylinder WrappingGeometryBase WrappingPathway WrappingSphere
         """
     ),
     "sympy.physics.quantum": Table(
@@ -386,52 +341,30 @@ TABLES = {
         """
     ),
     "sympy.polys": Table(
-        """
-            AlgebraicField all_roots andre_poly apart apart_list assemble_partfrac_list BasePolynomialError
-            bernoulli_c_poly bernoulli_poly cancel CC chebyshevt_poly chebyshevu_poly CoercionFailed cofactors
-            ComplexField ComplexRootOf compose ComputationFailed construct_domain content count_roots CRootOf
-            cyclotomic_poly decompose degree degree_list discriminant div Domain DomainError euler_poly
-            EvaluationFailed EX ExactQuotientFailed ExpressionDomain exquo EXRAW ExtraneousFactors factor factor_list
-            FF FF_gmpy FF_python field field_isomorphism FiniteField FlagError FractionField galois_group gcd gcd_list
-            gcdex GeneratorsError GeneratorsNeeded genocchi_poly GF gff gff_list GMPYFiniteField GMPYIntegerRing
-            GMPYRationalField grevlex grlex groebner GroebnerBasis ground_roots half_gcdex hermite_poly
-            hermite_prob_poly HeuristicGCDFailed HomomorphismFailed horner igrevlex igrlex ilex IntegerRing
-            interpolate interpolating_poly intervals invert is_zero_dimensional isolate IsomorphismFailed
-            itermonomials jacobi_poly laguerre_poly LC lcm lcm_list legendre_poly lex LM LT minimal_polynomial minpoly
-            monic Monomial MultivariatePolynomialError NotAlgebraic NotInvertible NotReversible nroots
-            nth_power_roots_poly OperationNotSupported OptionError Options parallel_poly_from_expr pdiv pexquo
-            PolificationFailed Poly poly poly_from_expr PolynomialDivisionFailed PolynomialError PolynomialRing pquo
-            prem prime_decomp prime_valuation primitive primitive_element PurePoly PythonFiniteField PythonIntegerRing
-            PythonRational QQ QQ_gmpy QQ_I QQ_python quo random_poly rational_interpolate RationalField real_roots
-            RealField reduced refine_root RefinementFailed rem resultant ring RootOf rootof roots RootSum round_two RR
-            sfield sqf sqf_list sqf_norm sqf_part sring sturm subresultants swinnerton_dyer_poly symmetric_poly
-            symmetrize terms_gcd to_number_field together total_degree trunc UnificationFailed
-            UnivariatePolynomialError vfield viete vring xfield xring ZZ ZZ_gmpy ZZ_I ZZ_python
-        """
+        _SHARED["sympy.polys"] + " andre_poly bernoulli_c_poly bernoulli_poly euler_poly genocchi_poly"
     ),
     "sympy.polys.polytools": Table(
         """
             all_roots cancel cofactors compose content count_roots decompose degree degree_list discriminant div exquo
-            factor factor_list gcd gcd_list gcdex gff gff_list groebner GroebnerBasis ground_roots half_gcdex
-            intervals invert is_zero_dimensional LC lcm lcm_list LM LT monic nroots nth_power_roots_poly
-            parallel_poly_from_expr pdiv pexquo Poly poly poly_from_expr pquo prem primitive PurePoly quo real_roots
-            reduced refine_root rem resultant sqf sqf_list sqf_norm sqf_part sturm subresultants terms_gcd
-            total_degree trunc
+            factor factor_list gcd gcd_list gcdex gff gff_list groebner GroebnerBasis ground_roots half_gcdex intervals
+            invert is_zero_dimensional LC lcm lcm_list LM LT monic nroots nth_power_roots_poly parallel_poly_from_expr
+            pdiv pexquo Poly poly poly_from_expr pquo prem primitive PurePoly quo real_roots reduced refine_root rem
+            resultant sqf sqf_list sqf_norm sqf_part sturm subresultants terms_gcd total_degree trunc
         """
     ),
     "sympy.printing": Table(
         """
             ccode cxxcode dotprint fcode glsl_code jscode julia_code latex maple_code mathematica_code mathml
-            multiline_latex octave_code pprint pprint_try_use_unicode pprint_use_unicode pretty pretty_print
-            print_ccode print_fcode print_glsl print_jscode print_latex print_maple_code print_mathml print_python
-            print_rcode print_tree pycode python rcode rust_code smtlib_code srepr sstr sstrrepr StrPrinter TableForm
+            multiline_latex octave_code pprint pprint_try_use_unicode pprint_use_unicode pretty pretty_print print_ccode
+            print_fcode print_glsl print_jscode print_latex print_maple_code print_mathml print_python print_rcode
+            print_tree pycode python rcode rust_code smtlib_code srepr sstr sstrrepr StrPrinter TableForm
         """,
         refuse={"pager_print": DISPLAY, "preview print_gtk": PROCESS},
     ),
     "sympy.series": Table(
         """
-            approximants difference_delta EmptySequence fourier_series fps gruntz Limit limit limit_seq O Order
-            residue SeqAdd SeqFormula SeqMul SeqPer sequence series
+            approximants difference_delta EmptySequence fourier_series fps gruntz Limit limit limit_seq O Order residue
+            SeqAdd SeqFormula SeqMul SeqPer sequence series
         """
     ),
     "sympy.sets": Table(
@@ -449,17 +382,7 @@ TABLES = {
         """,
         evaluates="nsimplify",
     ),
-    "sympy.solvers": Table(
-        """
-            check_assumptions checkodesol checkpdesol checksol classify_ode classify_pde Complexes decompogen
-            det_quick diophantine dsolve factor_system failing_assumptions homogeneous_order inv_quick
-            linear_eq_to_matrix linprog linsolve lpmax lpmin nonlinsolve nsolve ode_order pde_separate
-            pde_separate_add pde_separate_mul pdsolve reduce_abs_inequalities reduce_abs_inequality
-            reduce_inequalities rsolve rsolve_hyper rsolve_poly rsolve_ratio solve solve_linear solve_linear_system
-            solve_linear_system_LU solve_poly_inequality solve_poly_system solve_rational_inequalities
-            solve_triangulated solve_undetermined_coeffs solve_univariate_inequality solveset substitution
-        """
-    ),
+    "sympy.solvers": Table(_SHARED["sympy.solvers"] + " linprog lpmax lpmin"),
     "sympy.solvers.solveset": Table(
         """
             domain_check invert_complex invert_real linear_coeffs linear_eq_to_matrix linsolve NonlinearError
@@ -507,8 +430,8 @@ TABLES = {
     "sympy.utilities": Table(
         """
             capture cartes dict_merge filldedent flatten group has_dups has_variety memoize_property numbered_symbols
-            postfixes prefixes reshape rotations sift subsets take threaded timed topological_sort unflatten
-            variations xthreaded
+            postfixes prefixes reshape rotations sift subsets take threaded timed topological_sort unflatten variations
+            xthreaded
         """,
         evaluates="lambdify",
         refuse={"public": INTERPRETER},
@@ -517,8 +440,8 @@ TABLES = {
         """
             binary_partitions bracelets capture common_prefix common_suffix connected_components default_sort_key
             dict_merge filter_symbols flatten generate_bell generate_derangements generate_involutions
-            generate_oriented_forest group has_dups has_variety ibin iproduct is_palindromic is_sequence iterable
-            kbins least_rotation minlex multiset multiset_combinations multiset_derangements multiset_partitions
+            generate_oriented_forest group has_dups has_variety ibin iproduct is_palindromic is_sequence iterable kbins
+            least_rotation minlex multiset multiset_combinations multiset_derangements multiset_partitions
             multiset_permutations necklaces NotIterable numbered_symbols ordered ordered_partitions partitions
             permute_signs postfixes postorder_traversal prefixes random_derangement reshape rotate_left rotate_right
             rotations roundrobin runs sequence_partitions sequence_partitions_empty sift signed_permutations
@@ -540,41 +463,39 @@ TABLES = {
     "sympy.vector": Table(
         """
             AxisOrienter BaseDyadic BaseScalar BaseVector BodyOrienter CoordSys3D Cross cross Curl curl Del
-            directional_derivative Divergence divergence Dot dot Dyadic DyadicAdd DyadicMul DyadicZero express
-            Gradient gradient ImplicitRegion is_conservative is_solenoidal Laplacian laplacian matrix_to_vector
+            directional_derivative Divergence divergence Dot dot Dyadic DyadicAdd DyadicMul DyadicZero express Gradient
+            gradient ImplicitRegion is_conservative is_solenoidal Laplacian laplacian matrix_to_vector
             parametric_region_list ParametricIntegral ParametricRegion Point QuaternionOrienter scalar_potential
-            scalar_potential_difference SpaceOrienter Vector vector_integrate VectorAdd VectorKind VectorMul
-            VectorZero
+            scalar_potential_difference SpaceOrienter Vector vector_integrate VectorAdd VectorKind VectorMul VectorZero
         """
     ),
     "mpmath": Table(
         """
             absmax absmin acos acosh acot acoth acsc acsch agm airyai airyaizero airybi airybizero almosteq altzeta
-            angerj apery appellf1 appellf2 appellf3 appellf4 arange arg asec asech asin asinh atan atan2 atanh
-            autoprec backlunds barnesg bei bell ber bernfrac bernoulli bernpoly besseli besselj besseljzero besselk
-            bessely besselyzero beta betainc bihyper binomial catalan cbrt ceil chebyfit chebyt chebyu chi cholesky
+            angerj apery appellf1 appellf2 appellf3 appellf4 arange arg asec asech asin asinh atan atan2 atanh autoprec
+            backlunds barnesg bei bell ber bernfrac bernoulli bernpoly besseli besselj besseljzero besselk bessely
+            besselyzero beta betainc bihyper binomial catalan cbrt ceil chebyfit chebyt chebyu chi cholesky
             cholesky_solve chop ci clcos clsin cohen_alt cond conj convert cos cos_sin cosh cosm cospi cospi_sinpi cot
-            coth coulombc coulombf coulombg cplot csc csch cyclotomic degree degrees det diag diff difference
-            differint diffs diffs_exp diffs_prod diffun digamma dirichlet e e1 ei eig eig_sort eigh eighe eigsy ellipe
-            ellipf ellipfun ellipk ellippi elliprc elliprd elliprf elliprg elliprj eps erf erfc erfi erfinv eta euler
-            eulernum eulerpoly exp expint expj expjpi expm expm1 extend extradps extraprec eye fabs fac fac2 factorial
-            fadd fdiv fdot ff fib fibonacci findpoly findroot floor fmod fmul fneg fourier fourierval fp FPContext
-            fprod frac fraction fresnelc fresnels frexp fsub fsum gamma gammainc gammaprod gauss_quadrature gegenbauer
-            glaisher grampoint hankel1 hankel2 harmonic hermite hessenberg hilbert hurwitz hyp0f1 hyp1f1 hyp1f2 hyp2f0
-            hyp2f1 hyp2f2 hyp2f3 hyp3f2 hyper hyper2d hypercomb hyperfac hyperu hypot identify im inf inverse
-            invertlaplace invlapdehoog invlapstehfest invlaptalbot isfinite isinf isint isnan isnormal iv j j0 j1
-            jacobi jacobian jtheta kei ker kfrom khinchin kleinj laguerre lambertw ldexp legendre legenp legenq
-            lerchphi levin li limit linspace ln ln10 ln2 log log10 log1p loggamma logm lommels1 lommels2 lu lu_solve
-            mag make_mpc make_mpf mangoldt matrix maxcalls meijerg memoize mertens mfrom mnorm mp mpc MPContext mpf
-            mpi MPIntervalContext mpmathify multiplicity nan ncdf ninf nint nint_distance norm npdf nprint nprod nstr
-            nsum nthroot nzeros odefun ones pade pcfd pcfu pcfv pcfw phase phi pi plot polar polyexp polygamma polylog
-            polyroots polyval power powm powm1 primepi primepi2 primezeta psi pslq qbarfrom qfac qfrom qgamma qhyper
-            qp qr qr_solve quad quadgl quadosc quadsubdiv quadts radians rand randmatrix re rect residual rf rgamma
-            richardson riemannr root sawtoothw schur scorergi scorerhi sec sech secondzeta shanks shi si siegeltheta
-            siegelz sigmoid sign sin sinc sincpi sinh sinm sinpi spherharm splot sqrt sqrtm squarew stieltjes
-            stirling1 stirling2 struveh struvel sumap sumem superfac svd svd_c svd_r swap_row tan tanh taufrom taylor
-            timing trianglew twinprime unit_triangle unitroots unitvector webere whitm whitw workdps workprec zeros
-            zeta zetazero
+            coth coulombc coulombf coulombg cplot csc csch cyclotomic degree degrees det diag diff difference differint
+            diffs diffs_exp diffs_prod diffun digamma dirichlet e e1 ei eig eig_sort eigh eighe eigsy ellipe ellipf
+            ellipfun ellipk ellippi elliprc elliprd elliprf elliprg elliprj eps erf erfc erfi erfinv eta euler eulernum
+            eulerpoly exp expint expj expjpi expm expm1 extend extradps extraprec eye fabs fac fac2 factorial fadd fdiv
+            fdot ff fib fibonacci findpoly findroot floor fmod fmul fneg fourier fourierval fp FPContext fprod frac
+            fraction fresnelc fresnels frexp fsub fsum gamma gammainc gammaprod gauss_quadrature gegenbauer glaisher
+            grampoint hankel1 hankel2 harmonic hermite hessenberg hilbert hurwitz hyp0f1 hyp1f1 hyp1f2 hyp2f0 hyp2f1
+            hyp2f2 hyp2f3 hyp3f2 hyper hyper2d hypercomb hyperfac hyperu hypot identify im inf inverse invertlaplace
+            invlapdehoog invlapstehfest invlaptalbot isfinite isinf isint isnan isnormal iv j j0 j1 jacobi jacobian
+            jtheta kei ker kfrom khinchin kleinj laguerre lambertw ldexp legendre legenp legenq lerchphi levin li limit
+            linspace ln ln10 ln2 log log10 log1p loggamma logm lommels1 lommels2 lu lu_solve mag make_mpc make_mpf
+            mangoldt matrix maxcalls meijerg memoize mertens mfrom mnorm mp mpc MPContext mpf mpi MPIntervalContext
+            mpmathify multiplicity nan ncdf ninf nint nint_distance norm npdf nprint nprod nstr nsum nthroot nzeros
+            odefun ones pade pcfd pcfu pcfv pcfw phase phi pi plot polar polyexp polygamma polylog polyroots polyval
+            power powm powm1 primepi primepi2 primezeta psi pslq qbarfrom qfac qfrom qgamma qhyper qp qr qr_solve quad
+            quadgl quadosc quadsubdiv quadts radians rand randmatrix re rect residual rf rgamma richardson riemannr root
+            sawtoothw schur scorergi scorerhi sec sech secondzeta shanks shi si siegeltheta siegelz sigmoid sign sin
+            sinc sincpi sinh sinm sinpi spherharm splot sqrt sqrtm squarew stieltjes stirling1 stirling2 struveh struvel
+            sumap sumem superfac svd svd_c svd_r swap_row tan tanh taufrom taylor timing trianglew twinprime
+            unit_triangle unitroots unitvector webere whitm whitw workdps workprec zeros zeta zetazero
         """,
         refuse={"doctests runtests": LIBRARY_TESTS},
         internal="monitor",

@@ -10,10 +10,9 @@ TABLES = {
     "time": Table(
         """
             altzone asctime CLOCK_BOOTTIME clock_getres clock_gettime clock_gettime_ns CLOCK_MONOTONIC
-            CLOCK_MONOTONIC_RAW CLOCK_PROCESS_CPUTIME_ID CLOCK_REALTIME CLOCK_TAI CLOCK_THREAD_CPUTIME_ID ctime
-            daylight get_clock_info gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns
-            process_time process_time_ns sleep strftime strptime struct_time thread_time thread_time_ns time time_ns
-            timezone tzname
+            CLOCK_MONOTONIC_RAW CLOCK_PROCESS_CPUTIME_ID CLOCK_REALTIME CLOCK_TAI CLOCK_THREAD_CPUTIME_ID ctime daylight
+            get_clock_info gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time
+            process_time_ns sleep strftime strptime struct_time thread_time thread_time_ns time time_ns timezone tzname
         """,
         refuse={"clock_settime clock_settime_ns tzset": INTERPRETER, "pthread_getcpuclockid": PROCESS},
     ),
