@@ -437,8 +437,8 @@ class Line:
         Interrupted, it is to be done again: the runner stays until it is done.
         """
         if (runner := self.runner) is not None:
-            self.sandbox.gate.withdraw(runner.pid)
-            yield from runner.stop(self, partial(self._thaw_ahead, lost))
+            if not (yield from runner.stop(self, partial(self._thaw_ahead, lost))):
+                self._give_up_coming()  # it may have said that it is there, and dies
             self.runner = None
             runner.channel.close()
 
@@ -451,10 +451,12 @@ class Line:
         if runner is not None:
             runner.channel.kill()
             held += runner.channel.held()
+            self.sandbox.gate.withdraw(runner.pid)
         self.history = History()
         for copy in copies:
             if copy.users == 1:
                 held += copy.held()
+                self.sandbox.gate.withdraw(copy.pid())
             copy.release()
         for lineage in self._lineages:
             lineage.leave(self)

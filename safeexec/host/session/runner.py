@@ -105,6 +105,8 @@ class Runner:
 
     # Ending
 
-    def stop(self, owner: LineageMember, meanwhile: Callable[[], Core[None]]) -> Core[None]:
-        """End it and what guest code has forked; wait until it is gone. `meanwhile`: what to do as it ends."""
-        yield from self.lineage.end_runner(self.channel, owner, meanwhile)
+    def stop(self, owner: LineageMember, meanwhile: Callable[[], Core[None]]) -> Core[bool]:
+        """End it and what guest code has forked; wait until it is gone. `meanwhile`: what to do as it ends. False: its
+        copies and what is thawed from them end with it.
+        """
+        return (yield from self.lineage.end_runner(self.channel, owner, meanwhile))

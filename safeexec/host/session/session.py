@@ -582,7 +582,7 @@ class SessionCore:
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
-        verdict = step.close()
+        verdict = step.close() or self.keeper.overused  # of the time before it, by a look that ended it late
         if verdict is None:
             verdict = step.watch.look()  # what it told of before its deadline has not come
         if verdict is None and not self.sandbox.alive:

@@ -117,9 +117,8 @@ class ForkGate:
             }
             gone = {pid for pid, session in sessions.items() if session is None}
             again = {pid for pid, session in sessions.items() if session == lineage}
-            self._made -= gone
             for pid in gone:
-                self._again.pop(pid, None)
+                self.withdraw(pid)
             self._again.update(dict.fromkeys(again, AGAIN))
             waiting = [fork for fork in self._waiting.values() if fork.thread in again]
         for fork in waiting:

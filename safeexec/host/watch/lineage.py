@@ -45,16 +45,18 @@ class Lineage:
     def end_runner(
         self, runner: Channel, owner: LineageMember, meanwhile: Callable[[], Core[None]] | None = None
     ) -> Core[bool]:
-        """Kill the runner of `owner` and every fork that it left behind, and wait until the runner is gone. False: it
-        was not within `KILL_SECONDS`. `meanwhile`: what to do as it ends; all others of the group stand still then.
+        """Kill the runner of `owner` and every fork that it left behind, and wait until the runner is gone, for
+        `KILL_SECONDS` at most. False: the whole group has been killed, for its strays could not be told from the rest
+        in time. `meanwhile`: what to do as it ends; all others of the group stand still then.
         """
+        self._gate.withdraw(runner.pid)
         with self._gate.stopping(self.leader):
             try:  # around the signal too: an interrupt right after it would leave the copies stopped
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
                 runner.kill()
                 if meanwhile is not None:
                     yield from meanwhile()
-                gone = yield from runner.ended(monotonic() + KILL_SECONDS)
+                yield from runner.ended(monotonic() + KILL_SECONDS)
             finally:
                 self._gate.interrupted(self.leader)
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
@@ -63,9 +65,8 @@ class Lineage:
             swept = processes.end_strays(self._leader_fd, self.leader, lambda: self._known(owner), self._reapers)
             self._gate.interrupted(self.leader)
             if not swept:
-                # Its copies end with it: what cannot be told apart in time goes as a whole.
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
-        return gone
+        return swept
 
     def _known(self, owner: LineageMember) -> set[int] | None:
         """The processes that are no strays; nor are their children: the next copy of a runner, a runner being thawed.

@@ -11,6 +11,9 @@ from time import monotonic
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, Session
+from safeexec.host.waiting import Wait, drive, wait
+from safeexec.host.watch.verdict import Verdict
+from safeexec.outcomes import STARTS_EMPTY
 from tests.footprint import DEADLINE_SECONDS, pause
 from tests.interrupting import interrupting
 
@@ -23,6 +26,42 @@ def kill(session: Session) -> Result:
     result = session.run("lost = 1\n" + FOREVER, timeout=0.1)
     assert (result.outcome, result.state) == ("timeout", "restored")
     return result
+
+
+def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was asked for as the last one ended, and has said that it is there."""
+    session.run("x = 1").check()
+    line = session._core.line
+    assert line.automatic[-1].pid() or drive(line.secured(monotonic() + DEADLINE_SECONDS))
+
+    def too_late(*_: object) -> bool:
+        assert line._coming is not None
+        assert wait(Wait((line._coming[1].socket.fileno(),), monotonic() + DEADLINE_SECONDS))
+        return False
+
+    with monkeypatch.context() as patched:
+        patched.setattr("safeexec.linux.processes.end_strays", too_late)
+        result = session.run(FOREVER, timeout=0.1)
+    assert result.outcome == "timeout" and STARTS_EMPTY in result.notes[-1]
+    assert session.run("2").check().notes == ()
+
+
+def test_a_step_that_ends_for_what_was_done_before_it_says_so() -> None:
+    """A look at the rest before the step comes to its verdict as the step begins."""
+
+    def end() -> None:
+        core = session._core
+        core.keeper.overused = Verdict("memory", "the session holds 900 MiB; limits.memory_mb is 512")
+        core.line.runner.channel.kill()
+
+    with Sandbox("standard", tools=[end]) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        result = session.run("end()")
+        assert (result.outcome, result.state) == ("memory", "restored")
+        assert result.error is not None and "holds 900 MiB" in result.error.message
+        assert session.run("x").check().notes == ()
 
 
 # What survives

@@ -244,6 +244,21 @@ def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Sessi
     assert session.run("x").value == 1
 
 
+@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
+def test_what_was_announced_for_a_session_ends_with_it(sandbox: Sandbox, checkpoints: str) -> None:
+    """The next process of the same number may be anybody's."""
+    with sandbox.session(checkpoints=checkpoints) as session:
+        gate = session._core.sandbox.gate
+        session.run("x = 1").check()
+        session.checkpoint("named")
+        session.run("while True: pass", timeout=0.1)
+        session.rollback("named")
+        session.run("x = 2").check()
+        with session.branch()[0] as branch:
+            branch.run("x = 3").check()
+    assert not gate._announced and not gate._made and not gate._again
+
+
 def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
     """It carries the guest's signal handlers on; the session goes back to an older state when it needs one."""
     session.run("x = 1").check()
