@@ -83,7 +83,7 @@ def when(timeline: Timeline, name: str) -> str:
 def at(timeline: Timeline, step: str) -> str:
     """One moment in full."""
     session, number = _place(step)
-    return timeline.at(number, None if "." not in step else session).told()
+    return timeline.at(number, None if "." not in step else session).describe()
 
 
 def effects(timeline: Timeline) -> str:

@@ -138,9 +138,9 @@ class _Rows:
 
     @take.register
     def _(self, record: f.Begun) -> None:
-        title = f"load {record.name}" if isinstance(record, f.Installed) else title_of(record.told)
+        title = f"load {record.name}" if isinstance(record, f.Installed) else title_of(record.text)
         node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title)
-        node.source = cut(record.told)
+        node.source = cut(record.text)
         if isinstance(record, f.Run):
             node.notes = [f"{name} = {value.text}" for name, value in record.namespace.items()]
         self._open[record.session] = len(self.nodes) - 1

@@ -160,7 +160,7 @@ class Begun(OfSession, frozen=True, kw_only=True):
     timeout: Seconds | None = None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What is done, as text: a source, a call."""
         raise NotImplementedError
 
@@ -179,7 +179,7 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     """Variables that were set first."""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return self.source
 
 
@@ -190,7 +190,7 @@ class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     name: str
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return self.query
 
 
@@ -206,7 +206,7 @@ class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
     settings: Value | None = None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return self.modules[0][1] if self.modules else ""
 
 
@@ -224,7 +224,7 @@ class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
     objects: list[tuple[int | str, Number]] = []
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return f"{self.path}({self.arguments.text})"
 
 
@@ -234,7 +234,7 @@ class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
     close: bool = False
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return "the generator is closed" if self.close else "the next item"
 
 

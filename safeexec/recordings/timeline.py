@@ -115,7 +115,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         outcome = "raised" if self.ended.problem else self.ended.outcome
         return f"({outcome})" if self.undone else outcome
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """All that is known of it, for people."""
         lines = [str(self).strip()]
         if self.source:
@@ -263,7 +263,7 @@ class Timeline:
             line.now,
             session=ended.session,
             step=ended.step,
-            source=begun.told if begun is not None else "",
+            source=begun.text if begun is not None else "",
             ended=ended,
             undone=undone,
             written={name: changes.descriptions.get(name, "") for name in names},

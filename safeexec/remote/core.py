@@ -134,7 +134,7 @@ class RemoteSandboxCore:
         method: str,
         params: dict[str, Any],
         *,
-        told: Listeners = NOBODY,
+        listeners: Listeners = NOBODY,
         seconds: float = 0.0,
         stop: Callable[[], Core[object]] | None = None,
         undo: Callable[[Any], Core[None]] | None = None,
@@ -148,7 +148,7 @@ class RemoteSandboxCore:
         longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self._until_over(asked, monotonic() + longest, told)
+                yield from self._until_over(asked, monotonic() + longest, listeners)
             except BaseException as problem:
                 ending = self._given_up(asked, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
@@ -160,11 +160,11 @@ class RemoteSandboxCore:
         finally:
             asked.close()
 
-    def _until_over(self, asked: Asked, deadline: float, told: Listeners) -> Core[None]:
+    def _until_over(self, asked: Asked, deadline: float, listeners: Listeners) -> Core[None]:
         while True:
             over = asked.over
             for name, params in asked.events():
-                _tell(told, name, params)
+                _tell(listeners, name, params)
             if over:
                 return
             if not (yield Wait((asked.fd,), deadline)):
@@ -205,7 +205,7 @@ class RemoteSessionCore:
         return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The session in a few words."""
         return f"of {self._sandbox.policy.name!r}, over a connection"
 
@@ -224,7 +224,7 @@ class RemoteSessionCore:
         *,
         timeout: float | None,
         atomic: bool,
-        told: Callbacks,
+        callbacks: Callbacks,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
         namespace: Mapping[str, Any] | None = None,
@@ -234,7 +234,7 @@ class RemoteSessionCore:
             raise TypeError(f"source must be str, not {type(source).__name__}")
         if isinstance(argv, str):
             raise TypeError("argv must be a list of str, the program's name first, not a str")
-        listeners = Listeners(*told) if any(told) else NOBODY
+        listeners = Listeners(*callbacks) if any(callbacks) else NOBODY
         params = {
             "session": self._id,
             "source": source,
@@ -248,7 +248,7 @@ class RemoteSessionCore:
             "exact": True,
         }
         answer = yield from self._sandbox.ask(
-            "session.run", params, told=listeners, seconds=wait or 0.0, stop=self._stop
+            "session.run", params, listeners=listeners, seconds=wait or 0.0, stop=self._stop
         )
         return _result(answer)
 
@@ -446,14 +446,14 @@ def _mechanisms(answer: Any) -> list[Mechanism]:
     return [Mechanism(row.name, row.active, row.detail) for row in answer.protection]
 
 
-def _tell(told: Listeners, name: str, params: Any) -> None:
+def _tell(listeners: Listeners, name: str, params: Any) -> None:
     """Let the caller's functions hear what came on the way, in the caller's own thread."""
     event = _converted(params, EVENTS[name]) if name in EVENTS else None
     if isinstance(event, StepOutput):
-        for hear in (told.stdout if event.stream == "stdout" else told.stderr, told.output):
+        for hear in (listeners.stdout if event.stream == "stdout" else listeners.stderr, listeners.output):
             if hear is not None:
                 hear(event.text)
-    elif isinstance(event, StepDisplay) and told.display is not None:
-        told.display(_display(Display, params))
-    elif isinstance(event, StepProgress) and told.progress is not None:
-        told.progress(event.description, event.done, event.total)
+    elif isinstance(event, StepDisplay) and listeners.display is not None:
+        listeners.display(_display(Display, params))
+    elif isinstance(event, StepProgress) and listeners.progress is not None:
+        listeners.progress(event.description, event.done, event.total)

@@ -145,10 +145,10 @@ def _take(response: HTTPResponse, asked: Asked) -> None:
         after = response.headers.get("Retry-After", "")
         asked.again = float(after) if after.isascii() and after.isdigit() and len(after) <= 3 else 1.0
     try:
-        told = parsed(body)
+        problem = parsed(body)
     except ProtocolError:
-        told = {"message": f"the server answered {response.status} {response.reason}"[:200]}
-    asked.fail(raised(told.get("type"), told.get("message")))
+        problem = {"message": f"the server answered {response.status} {response.reason}"[:200]}
+    asked.fail(raised(problem.get("type"), problem.get("message")))
 
 
 def _follow(response: HTTPResponse, asked: Asked) -> None:

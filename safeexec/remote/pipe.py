@@ -30,19 +30,19 @@ class PipeWire:
 
     def __init__(self, command: Sequence[str]) -> None:
         """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`."""
-        self._told = f"`{' '.join(command)}`"[:200]
+        self._command = f"`{' '.join(command)}`"[:200]
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
             )
         except OSError as error:
-            raise SandboxClosed(f"{self._told} cannot be started: {error.strerror}") from None
+            raise SandboxClosed(f"{self._command} cannot be started: {error.strerror}") from None
         assert self._process.stdin is not None and self._process.stdout is not None
         os.set_blocking(self._process.stdin.fileno(), False)
         self._owner = os.getpid()
         self._numbers = count(1)
         self._writing = threading.Lock()
-        self._calls = _Calls(self._told)
+        self._calls = _Calls(self._command)
         wake, self._stop = os.pipe()
         self._thread = threading.Thread(
             target=_serve, args=(self._process, self._writing, wake, self._calls), name="safeexec-wire", daemon=True
@@ -78,9 +78,9 @@ class PipeWire:
                     rest = rest[os.write(pipe.fileno(), rest) :]
                 except BlockingIOError:
                     if not wait(Wait((pipe.fileno(),), deadline, writable=True)):
-                        raise SandboxClosed(f"{self._told} reads nothing for {WRITE_SECONDS:g} s") from None
+                        raise SandboxClosed(f"{self._command} reads nothing for {WRITE_SECONDS:g} s") from None
                 except (BrokenPipeError, ValueError):  # ValueError: closed here
-                    raise SandboxClosed(f"{self._told} has ended; what it said is on standard error") from None
+                    raise SandboxClosed(f"{self._command} has ended; what it said is on standard error") from None
 
     def lose(self, error: Exception, asked: Asked | None = None) -> None:
         self._calls.lose(error)
@@ -109,9 +109,9 @@ class PipeWire:
 class _Calls:
     """The calls that wait for an answer. The thread that reads holds these, and not the wire: it may be given up."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, command: str) -> None:
         self.lost: Exception | None = None
-        self.told = told
+        self.command = command
         self._asked: dict[object, Asked] = {}
         self._streams: dict[object, Asked] = {}
         self._lock = threading.Lock()
@@ -129,7 +129,7 @@ class _Calls:
     def take(self, line: bytes | None) -> None:
         """One line of the server. Raises `ProtocolError`."""
         if line is None:
-            raise ProtocolError(f"{self.told} sent more than {MAX_MESSAGE} bytes at once")
+            raise ProtocolError(f"{self.command} sent more than {MAX_MESSAGE} bytes at once")
         message = parsed(line)
         params, error = message.get("params"), message.get("error")
         if "method" in message and "id" not in message:
@@ -143,7 +143,7 @@ class _Calls:
             for session in [key for key, heard in self._streams.items() if heard is asked]:
                 del self._streams[session]
         if asked is None:
-            raise ProtocolError(f"{self.told} answered what was not asked")
+            raise ProtocolError(f"{self.command} answered what was not asked")
         if isinstance(error, dict):
             data = error.get("data")
             asked.fail(raised(data.get("type") if isinstance(data, dict) else None, error.get("message")))
@@ -192,7 +192,7 @@ def _read(fd: int, wake: int, calls: _Calls) -> None:
     while not any(ready == wake for ready, _ in poller.poll()):
         data = os.read(fd, 1 << 20)
         if not data:
-            raise SandboxClosed(f"{calls.told} has ended; what it said is on standard error")
+            raise SandboxClosed(f"{calls.command} has ended; what it said is on standard error")
         for line in lines.feed(data):
             calls.take(line)
         if lines.too_long:

@@ -219,7 +219,7 @@ def _timeline(path: Path) -> None:
     for moment in timeline:
         str(moment)
         timeline.at(moment.step, moment.session)
-        assert isinstance(moment.reads(), list) and isinstance(moment.told(), str)
+        assert isinstance(moment.reads(), list) and isinstance(moment.describe(), str)
         for name in moment.variables():
             timeline.when(name, moment.session)
     str(timeline), timeline.unknown, timeline.now()

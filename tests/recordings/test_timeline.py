@@ -37,7 +37,7 @@ def test_when_a_name_last_changed_and_by_what() -> None:
 def test_what_a_step_read_and_wrote() -> None:
     assert (ERRAND.at(2).reads(), list(ERRAND.at(2).written)) == (["rate", "total"], ["total"])
     assert ERRAND.at(6).undone and ERRAND.at(6).outcome == "(timeout)"
-    told = ERRAND.at(4).told()
+    told = ERRAND.at(4).describe()
     assert "error: ZeroDivisionError" in told and "read: total" in told and "wrote: share" in told
 
 
@@ -83,7 +83,7 @@ def test_what_became_of_effects_and_what_is_known_of_none() -> None:
     assert len(line) == 1 and list(line) == line.steps and str(line).strip() == "1  ok         x = 1"
     assert line.now().deleted == ("x",) and line.now(2).place == "2.0"
     assert {"called: book(1); book(2); book(3); book(4)", "printed: seen", "value: 5"} <= set(
-        line.at(1).told().split("\n")
+        line.at(1).describe().split("\n")
     )
     with pytest.raises(RecordingError, match="there is no session 3"):
         Timeline([form.Run(session=3, step=1, source="")])

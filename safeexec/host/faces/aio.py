@@ -221,7 +221,7 @@ class AsyncSession(SessionFace):
         """
         return AsyncStream(
             lambda on_output: self._core.run(
-                source, timeout=timeout, atomic=atomic, told=(on_output, None, None, None, None)
+                source, timeout=timeout, atomic=atomic, callbacks=(on_output, None, None, None, None)
             )
         )
 

@@ -437,7 +437,7 @@ class SessionFace:
         self._core.abandoned = True
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._core.told}>"
+        return f"<{type(self).__name__} {self._core.summary}>"
 
     def cancel(self) -> bool:
         """Stop the running step, or `save`, from another task or thread. Its state is restored. Whether one was
@@ -565,10 +565,10 @@ class Session(SessionFace):
         Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
         in the result.
         """
-        told = (on_output, on_stdout, on_stderr, on_display, on_progress)
+        callbacks = (on_output, on_stdout, on_stderr, on_display, on_progress)
         run = partial(
             self._core.run, source,
-            timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv, namespace=namespace,
+            timeout=timeout, atomic=atomic, callbacks=callbacks, stdin=stdin, argv=argv, namespace=namespace,
         )  # fmt: skip
         return run() if wait is None else self._core.patiently(wait, run)
 
@@ -592,7 +592,7 @@ class Session(SessionFace):
         """
         return Stream(
             lambda on_output: self._core.run(
-                source, timeout=timeout, atomic=atomic, told=(on_output, None, None, None, None)
+                source, timeout=timeout, atomic=atomic, callbacks=(on_output, None, None, None, None)
             )
         )
 

@@ -34,14 +34,14 @@ class Handle:
 
     __slots__ = ("_call", "_place", "_release", "reason", "repr", "type")
 
-    def __init__(self, place: HeldPlace, call: Call, release: Callable[[], None], told: Opaque) -> None:
+    def __init__(self, place: HeldPlace, call: Call, release: Callable[[], None], opaque: Opaque) -> None:
         """`call` calls a method of the object, by its name; with an empty name the object itself."""
         self._place = place
         self._call = call
         self._release = release
-        self.type = told.type
-        self.repr = told.repr
-        self.reason = told.reason
+        self.type = opaque.type
+        self.repr = opaque.repr
+        self.reason = opaque.reason
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call a method with values of the host; give what it returns, as `Plugin.call` does."""

@@ -68,5 +68,5 @@ def returned(hint: Any, what: str, result: Result) -> Result:
     except TypeError as error:
         has_fields = "a dict with" in str(error)
         hint = "Return a dict with these fields, or an object that has them." if has_fields else None
-        told = ErrorInfo("TypeError", str(error), hint=hint)
-        return msgspec.structs.replace(result, outcome="error", value=None, error=told)
+        problem = ErrorInfo("TypeError", str(error), hint=hint)
+        return msgspec.structs.replace(result, outcome="error", value=None, error=problem)

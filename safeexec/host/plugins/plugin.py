@@ -50,7 +50,7 @@ class Staying(NamedTuple):
     """What the core gives for an object that stays in the plugin; its face makes a `Handle` of it."""
 
     place: HeldPlace
-    told: Opaque
+    opaque: Opaque
 
 
 class _PluginCall:
@@ -114,12 +114,12 @@ class PluginCore:
         definition = define(source, exports=self._wanted, name=self._name)
         manifest = definition.manifest
         if self._api is not None and manifest.api is not None and manifest.api != self._api:
-            raise PluginError(f"{definition.told} is written for api {manifest.api}; this host has {self._api}")
-        setting_values(definition.told, manifest.settings, self._settings)
+            raise PluginError(f"{definition.title} is written for api {manifest.api}; this host has {self._api}")
+        setting_values(definition.title, manifest.settings, self._settings)
         wanted = manifest.policy
         if wanted is not None and wanted != self._sandbox.policy.name:
             raise PolicyError(
-                f"{definition.told} is written for the policy {wanted!r}, and this sandbox has "
+                f"{definition.title} is written for the policy {wanted!r}, and this sandbox has "
                 f"{self._sandbox.policy.name!r}: open Sandbox({wanted!r}) for it"
             )
         return definition
@@ -179,15 +179,15 @@ class PluginCore:
             )
         )
         if not result.ok:
-            raise failed(f"{definition.told} could not be loaded", result)
+            raise failed(f"{definition.title} could not be loaded", result)
         try:
             found = {export.name: export for export in msgspec.convert(result.value, list[m.Export])}
         except msgspec.ValidationError as error:
             raise ProtocolError(f"the plugin's exports are not described: {error}") from None
         if wrong := objections(definition, found):
             more = [f"and {len(wrong) - OBJECTIONS} more"] if len(wrong) > OBJECTIONS else []
-            told = printable("; ".join([*wrong[:OBJECTIONS], *more]))
-            raise PluginError(f"{definition.told} does not have the interface that is asked for: {told}")
+            mismatches = printable("; ".join([*wrong[:OBJECTIONS], *more]))
+            raise PluginError(f"{definition.title} does not have the interface that is asked for: {mismatches}")
         return {name: export for name, export in found.items() if export.kind in ("function", "class")}
 
     def _settings_for(self, core: SessionCore) -> bytes:
@@ -195,7 +195,7 @@ class PluginCore:
         definition, limits = self.definition, core.policy.limits
         if not (known := definition.manifest.settings):
             return b""
-        found = setting_values(definition.told, known, self._settings)
+        found = setting_values(definition.title, known, self._settings)
         return encoded(found, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
 
     def reload(self, source: Source | None) -> Core[None]:
@@ -276,9 +276,9 @@ class PluginCore:
         """The arguments with None for each handle. Raises `PluginError` for an object that is not in `loaded`."""
         for place, one in objects:
             if one.loaded is not loaded:
-                told = repr(place) if isinstance(place, str) else str(place + 1)
+                where = repr(place) if isinstance(place, str) else str(place + 1)
                 raise PluginError(
-                    f"argument {told} of {name or 'the object'}() is an object of another plugin, or of "
+                    f"argument {where} of {name or 'the object'}() is an object of another plugin, or of "
                     f"{self.definition.name} before it was loaded again"
                 )
         gone = {place for place, _ in objects}
@@ -363,7 +363,7 @@ class PluginCore:
         `PluginError`.
         """
         if self._loaded is None:
-            raise PluginError(f"{self.definition.told} is closed")
+            raise PluginError(f"{self.definition.title} is closed")
         if self._loaded.core.closed or not (yield from self._loaded.ready()):
             # What the copies are made from is gone (memory, an operator's kill): load it again.
             yield from self.load()
@@ -385,8 +385,8 @@ class PluginCore:
 def failed(what: str, result: Result) -> PluginError:
     """The exception for a result that is not ok."""
     error = result.error
-    told = result.outcome if error is None else in_words(error)
-    return PluginError(f"{what}: {told}", traceback="" if error is None else error.traceback, result=result)
+    why = result.outcome if error is None else in_words(error)
+    return PluginError(f"{what}: {why}", traceback="" if error is None else error.traceback, result=result)
 
 
 class PluginFace:
@@ -424,9 +424,9 @@ class PluginFace:
         """The result as the caller gets it: with a handle for what stays in the plugin."""
         if type(result.value) is not Staying:
             return result
-        place, told = result.value
+        place, opaque = result.value
         call = partial(self._called, held=place)
-        return msgspec.structs.replace(result, value=Handle(place, call, partial(self._core.release, place), told))
+        return msgspec.structs.replace(result, value=Handle(place, call, partial(self._core.release, place), opaque))
 
     def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
         """Call an export, or a method of an object that stays in the plugin, and give what it returns."""

@@ -36,8 +36,8 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
         """``float = 0.2 (what is added)``."""
         kind = self.type if self.choices is None else " | ".join(map(repr, self.choices))
         default = "" if self.default is UNSET else f" = {short_repr(self.default, _SHOWN)}"
-        told = f" ({shorten(self.description, _SHOWN)})" if self.description else ""
-        return f"{kind}{default}{told}"
+        meaning = f" ({shorten(self.description, _SHOWN)})" if self.description else ""
+        return f"{kind}{default}{meaning}"
 
     def problem(self, value: Any) -> str:
         """What is wrong with a value, or an empty string."""

@@ -87,7 +87,7 @@ class Definition:
         return self.manifest.name or self.modules[0][0]
 
     @property
-    def told(self) -> str:
+    def title(self) -> str:
         """The plugin in a sentence; a text without a name is called `plugin`."""
         return "the plugin" if self.name == "plugin" else f"the plugin {self.name}"
 
@@ -282,17 +282,17 @@ def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]
     """What is wrong with the exports of a loaded plugin, a sentence each; the line in the plugin is told where there is
     one.
     """
-    told = []
+    wrong = []
     for name in definition.exports or ():
         export = found.get(name)
         if export is None or export.kind == "missing":
-            told.append(f"{definition.name} does not define {name!r}")
+            wrong.append(f"{definition.name} does not define {name!r}")
         elif export.kind == "other":
-            told.append(f"{name!r} is neither a function nor a class")
+            wrong.append(f"{name!r} is neither a function nor a class")
         elif name in definition.wanted:
             problems = _mismatches(definition.wanted[name], export, definition.hints.get(name, {}))
-            told += [f"{_place(export)}{name}{problem}" for problem in problems]
-    return told
+            wrong += [f"{_place(export)}{name}{problem}" for problem in problems]
+    return wrong
 
 
 def _place(export: Export) -> str:
@@ -305,45 +305,45 @@ def _mismatches(wanted: inspect.Signature, export: Export, classes: Hints) -> li
     """
     given = {name: (kind, annotation, default) for name, kind, annotation, default in export.parameters}
     takes_any = {kind for kind, _, _ in given.values()}
-    told = []
+    wrong = []
     positions = [name for name, (kind, _, _) in given.items() if kind in ("positional", "either")]
     for index, parameter in enumerate(wanted.parameters.values()):
         kind = KINDS[parameter.kind]
         if kind in ("args", "kwargs"):
             if kind not in takes_any:
-                told.append(f"() does not take {'*' if kind == 'args' else '**'}{parameter.name}")
+                wrong.append(f"() does not take {'*' if kind == 'args' else '**'}{parameter.name}")
         elif parameter.name not in given:
             if not ("args" in takes_any and kind == "positional") and not ("kwargs" in takes_any and kind == "keyword"):
-                told.append(f"() lacks the parameter {parameter.name!r}: expected {_shown(wanted)}")
+                wrong.append(f"() lacks the parameter {parameter.name!r}: expected {_shown(wanted)}")
         else:
             if parameter.name in classes:
                 parameter = parameter.replace(annotation=parameter.empty)
-            told += _parameter_mismatches(parameter, given[parameter.name], positions, index)
+            wrong += _parameter_mismatches(parameter, given[parameter.name], positions, index)
     for name, (kind, _, default) in given.items():
         if name not in wanted.parameters and not default and kind in ("positional", "either", "keyword"):
-            told.append(f"() requires the parameter {name!r}, which no caller gives: expected {_shown(wanted)}")
+            wrong.append(f"() requires the parameter {name!r}, which no caller gives: expected {_shown(wanted)}")
     returns = wanted.empty if "return" in classes else wanted.return_annotation
     if returns is not inspect.Signature.empty and export.returns and not _same(returns, export.returns):
-        told.append(f"() returns {export.returns}, expected {_text(returns)}")
-    return told
+        wrong.append(f"() returns {export.returns}, expected {_text(returns)}")
+    return wrong
 
 
 def _parameter_mismatches(
     parameter: inspect.Parameter, given: tuple[str, str, str], positions: list[str], index: int
 ) -> list[str]:
     kind, annotation, default = given
-    told = []
+    wrong = []
     if parameter.kind is not parameter.KEYWORD_ONLY and (
         kind == "keyword" or positions[index : index + 1] != [parameter.name]
     ):
-        told.append(f"() does not take {parameter.name!r} at position {index + 1}")
+        wrong.append(f"() does not take {parameter.name!r} at position {index + 1}")
     if parameter.kind is parameter.KEYWORD_ONLY and kind == "positional":
-        told.append(f"() does not take {parameter.name!r} by keyword")
+        wrong.append(f"() does not take {parameter.name!r} by keyword")
     if parameter.default is not parameter.empty and not default:
-        told.append(f"() needs a default for {parameter.name!r}")
+        wrong.append(f"() needs a default for {parameter.name!r}")
     if parameter.annotation is not parameter.empty and annotation and not _same(parameter.annotation, annotation):
-        told.append(f"() takes {parameter.name!r} as {annotation}, expected {_text(parameter.annotation)}")
-    return told
+        wrong.append(f"() takes {parameter.name!r} as {annotation}, expected {_text(parameter.annotation)}")
+    return wrong
 
 
 def _text(annotation: Any) -> str:

@@ -431,7 +431,7 @@ class Replay:
         if core.policy.checkpoints != "off" or any(history.ways_back()):
             # What fails in its first line goes back as a step does that is stopped: as far, and hints speak of what
             # it would have bound.
-            session.run(f"0 / 0\n{begun.told}", atomic=True)
+            session.run(f"0 / 0\n{begun.text}", atomic=True)
         core.step = recorded.step
         if history.current.step == recorded.now:
             return

@@ -122,7 +122,7 @@ def error_info(report: m.Refusal) -> ErrorInfo:
     )
 
 
-class Told(NamedTuple):
+class StepFacts(NamedTuple):
     """What the host itself knows of a step: its limits and number, what it took, what it printed, its tool calls."""
 
     limits: Limits
@@ -136,9 +136,9 @@ class Told(NamedTuple):
     calls: tuple[ToolCallRecord, ...]
 
 
-def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
+def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
     """The result of a step that the child ended itself."""
-    limits, number, wall, cpu, printed, warned, calls = told
+    limits, number, wall, cpu, printed, warned, calls = facts
     changes = done.changes
     return Result(
         outcome=done.outcome,
@@ -147,7 +147,7 @@ def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
         stdout=printed.text,
         stderr=warned.text,
         error=None if done.error is None else _error(done.error, done.outcome, limits),
-        changes=_NO_CHANGES if changes is None else told_changes(changes),
+        changes=_NO_CHANGES if changes is None else changes_of(changes),
         usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
         step=number,
         displays=displays(done.displays) if done.displays else (),
@@ -163,19 +163,19 @@ def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     error = error_info(report)
     if outcome != "memory":
         return error
-    told = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
-    return replace(error, message=error.message or told, hint=error.hint or hints.limits.limit_hint("memory"))
+    message = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
+    return replace(error, message=error.message or message, hint=error.hint or hints.limits.limit_hint("memory"))
 
 
 def build_killed(
-    told: Told,
+    facts: StepFacts,
     plan: LimitsPlan,
     verdict: Verdict,
     place: Place,
     sources: dict[str, str],
 ) -> Result:
     """The result of a step that the host ended, or whose process died; before its state is brought back."""
-    _, number, wall, cpu, printed, warned, calls = told
+    _, number, wall, cpu, printed, warned, calls = facts
     file = f"<step {number}>"
     line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
     hint = hints.limits.limit_hint(
@@ -193,25 +193,25 @@ def build_killed(
     )
 
 
-def told_changes(report: m.ChangesReport) -> Changes:
+def changes_of(report: m.ChangesReport) -> Changes:
     """The names that a step touched, a thousand of each kind at most."""
     return Changes(
         tuple(report.created[:NAMES]),
         tuple(report.changed[:NAMES]),
         tuple(report.deleted[:NAMES]),
-        {name: told[:200] for name, told in islice(report.descriptions.items(), NAMES)},
+        {name: text[:200] for name, text in islice(report.descriptions.items(), NAMES)},
     )
 
 
-def told_variables(rows: list[m.VariableData]) -> list[Variable]:
+def variables_of(rows: list[m.VariableData]) -> list[Variable]:
     """Variables as the child describes them."""
     return [Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in rows]
 
 
-def told_frames(frames: list[m.FrameData]) -> list[Frame]:
+def frames_of(frames: list[m.FrameData]) -> list[Frame]:
     """The functions that were running when a step raised."""
     return [
-        Frame(frame.function[:200], frame.file[:200], frame.line, tuple(told_variables(frame.variables)))
+        Frame(frame.function[:200], frame.file[:200], frame.line, tuple(variables_of(frame.variables)))
         for frame in frames
     ]
 

@@ -49,7 +49,7 @@ class Keeper:
         self.sources = Sources()
         self.marks: Marks = {}
         """The workspace's files after the last step, to tell what the next one changes."""
-        self.told_next: list[str] = []
+        self.notes_next: list[str] = []
         """Notes for the next result: what became of the state while nobody used it."""
         self.restored = 0
         """How often the state has been brought back."""
@@ -69,7 +69,7 @@ class Keeper:
         """The process that runs steps, ready for a request."""
         if (over := self.overused) is not None:
             self.overused = None
-            self.told_next.append(f"between its steps {over.message}: what it had running was ended")
+            self.notes_next.append(f"between its steps {over.message}: what it had running was ended")
             if self.state is IDLE:
                 self.go(LOST)
         if self.state is not IDLE:
@@ -128,7 +128,7 @@ class Keeper:
             yield from self._take_back(runner)
         if self.state is LOST:
             yield from self.stop()
-            self.told_next += yield from self.restore()
+            self.notes_next += yield from self.restore()
 
     def _take_in(self, runner: Runner) -> Core[None]:
         """The answer that nobody waits for. A change that it confirms has been made."""
@@ -220,9 +220,9 @@ class Keeper:
 
     def lost(self, error: Exception) -> Core[NoReturn]:
         """The process died outside a step: restore, and say so."""
-        told, notes = yield from self._died("", error)
-        self.told_next += notes
-        raise SandboxError(f"{told}; try again") from None
+        message, notes = yield from self._died("", error)
+        self.notes_next += notes
+        raise SandboxError(f"{message}; try again") from None
 
     def _died(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
         """The process died: restore. Returns that in words, with what the host's watch has found too much, or else
@@ -246,9 +246,9 @@ class Keeper:
         try:
             copy = yield from line.freeze(runner)
         except (Gone, ProtocolError) as error:
-            told, notes = yield from self._died(FREEZING, error)
-            self.told_next += notes
-            raise CheckpointError(told) from None
+            message, notes = yield from self._died(FREEZING, error)
+            self.notes_next += notes
+            raise CheckpointError(message) from None
         except CheckpointError:
             self.go(IDLE)
             raise
@@ -300,8 +300,8 @@ class Keeper:
             self.go(IDLE)  # the copy that is there does
             return
         except (Gone, ProtocolError) as error:
-            told, _ = yield from self._died(FREEZING, error)
-            self.told_next.append(f"between its steps {told}")
+            message, _ = yield from self._died(FREEZING, error)
+            self.notes_next.append(f"between its steps {message}")
             return
         self.go(IDLE)
         copy.created = newest.created

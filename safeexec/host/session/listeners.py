@@ -27,8 +27,8 @@ class Listeners(NamedTuple):
         if self is NOBODY:
             return ()
         heard = ((out, (self.stdout, self.output)), (err, (self.stderr, self.output)))
-        told = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
-        return tuple((file, ears) for file, ears in told if ears)
+        kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
+        return tuple((file, ears) for file, ears in kept if ears)
 
 
 NOBODY = Listeners()

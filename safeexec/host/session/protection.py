@@ -34,10 +34,10 @@ def planned(policy: Policy, group: Group | None, template: str | None) -> list[M
     if template is not None:
         rows = [*rows, Mechanism("own-lineage", False, SHARED.format(template))]
     if policy.danger_allow_modules:
-        told = UNREVIEWED.format(", ".join(policy.danger_allow_modules))
+        why = UNREVIEWED.format(", ".join(policy.danger_allow_modules))
         if policy.requirements:
-            told += f"; fetched from an index: {', '.join(policy.requirements)}"
-        rows = [*rows, Mechanism("module-review", False, told)]
+            why += f"; fetched from an index: {', '.join(policy.requirements)}"
+        rows = [*rows, Mechanism("module-review", False, why)]
     return rows
 
 

@@ -200,7 +200,7 @@ class RecordedLineage:
 class Recorder:
     """What one session tells."""
 
-    __slots__ = ("_told", "call", "inner", "number", "recording")
+    __slots__ = ("_stop_noted", "call", "inner", "number", "recording")
 
     def __init__(self, recording: RecordedLineage, number: int) -> None:
         self.recording = recording
@@ -208,7 +208,7 @@ class Recorder:
         self.call = 0
         """The number of the tool call that is made."""
         self.inner: RecordsSession | None = None
-        self._told = False
+        self._stop_noted = False
         """Whether the caller knows that the recording has stopped."""
 
     def follow(
@@ -310,7 +310,7 @@ class Recorder:
         try:
             result = yield from work
         except BaseException as error:
-            self.tell(form.Ended(**self._where(session), problem=_told(error)))
+            self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
             raise
         where, value = self._where(session), forms.encoded(result.value)
 
@@ -321,8 +321,8 @@ class Recorder:
         tape.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
         if tape.options.durable:
             yield from self.secured()
-        if tape.problem and not self._told:
-            self._told = True
+        if tape.problem and not self._stop_noted:
+            self._stop_noted = True
             return replace(result, notes=(*result.notes, f"the recording of this session has stopped: {tape.problem}"))
         return result
 
@@ -338,7 +338,7 @@ class Recorder:
         try:
             yield known
         except BaseException as error:
-            known["problem"] = _told(error)
+            known["problem"] = _problem_of(error)
             raise
         finally:
             where = self._where(session) | known
@@ -448,7 +448,7 @@ def _shapes(tools: Iterable[m.ToolSignature]) -> list[form.ToolShape]:
     return [form.ToolShape(one.name, one.parameters, one.returns, one.doc) for one in tools]
 
 
-def _told(error: BaseException) -> str:
+def _problem_of(error: BaseException) -> str:
     return shorten(f"{type(error).__name__}: {error}", 1000)
 
 

@@ -48,10 +48,10 @@ def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limi
     """The arguments of a call as they cross. Raises TypeError for those that cannot."""
     payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
     if payload.opaque:
-        told = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
+        problem = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
         if not payload.truncated:
-            told = foreign(args, kwargs, max_depth=limits.value_depth)
-        raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {told}")
+            problem = foreign(args, kwargs, max_depth=limits.value_depth)
+        raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {problem}")
     return payload.data
 
 

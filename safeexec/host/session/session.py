@@ -30,15 +30,15 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
 from safeexec.host.session.decode import (
     NAMES,
-    Told,
+    StepFacts,
     build_killed,
     build_result,
     decode_payload,
     encode_payload,
+    frames_of,
     may_be_bound,
     restored,
-    told_frames,
-    told_variables,
+    variables_of,
 )
 from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
@@ -297,7 +297,7 @@ class SessionCore:
         return self.keeper.why_closed is not None
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The session in a few words: ``3 of 'calculator', step 12, idle``."""
         label = f" ({self.label})" if self.label else ""
         return f"{self.number}{label} of {self.policy.name!r}, step {self.step}, {self.keeper.state}"
@@ -374,12 +374,12 @@ class SessionCore:
         *,
         timeout: float | None,
         atomic: bool,
-        told: Callbacks,
+        callbacks: Callbacks,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
         namespace: Mapping[str, Any] | None = None,
     ) -> Core[Result]:
-        """Run one step and give its result. `told`: who hears of it while it runs. `namespace`: what to set
+        """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
         before.
         """
         if not isinstance(source, str):
@@ -393,15 +393,15 @@ class SessionCore:
                 yield from self._changed(assignment)
         self.step += 1
         self.keeper.sources.add(self.step, source)
-        listeners = Listeners(*told) if any(told) else NOBODY  # most steps have none: those cost nothing
+        listeners = Listeners(*callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         text, shows = source.encode("utf-8", "surrogatepass"), listeners.display is not None
         request = m.Execute(self.step, text, stdin is not None, arguments, shows, self.tells_frames)
         if stdin is None:
             result = yield from self._act(request, self.step, limit, atomic, listeners)
         else:
             result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
-        if self.keeper.told_next:
-            result = self._told(result)
+        if self.keeper.notes_next:
+            result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None:
             observer.step_done(self, request.source, result)
         return result
@@ -423,10 +423,10 @@ class SessionCore:
             result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
         return result
 
-    def _told(self, result: Result) -> Result:
+    def _with_earlier_notes(self, result: Result) -> Result:
         """The result with what happened before the step, while nobody used the session."""
-        told, self.keeper.told_next = self.keeper.told_next, []
-        return replace(result, notes=(*told, *result.notes))
+        notes, self.keeper.notes_next = self.keeper.notes_next, []
+        return replace(result, notes=(*notes, *result.notes))
 
     @exclusive
     def check(self, source: str, stdin: bool) -> Core[Result]:
@@ -464,8 +464,8 @@ class SessionCore:
         self.keeper.sources.last = ""
         request = make(self.step)
         result = yield from self._act(request, self.step, limit, atomic=False)
-        if self.keeper.told_next:
-            result = self._told(result)
+        if self.keeper.notes_next:
+            result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
             observer.step_done(self, self.code, result, call=request.path)
         return result
@@ -513,7 +513,7 @@ class SessionCore:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             step.close()
             yield from step.secure(FREEZE_SECONDS)
-            self.keeper.told_next += yield from self.keeper.take_out()
+            self.keeper.notes_next += yield from self.keeper.take_out()
             raise
         if isinstance(done, Verdict) or over is not None:
             assert over is not None
@@ -521,9 +521,9 @@ class SessionCore:
         records = self.keeper.tool_records.since(calls)
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
-            self.frames = told_frames(done.frames)
-        told = Told(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
-        result = build_result(told, done, step.value)
+            self.frames = frames_of(done.frames)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
+        result = build_result(facts, done, step.value)
         if done.outcome != "ok" and (atomic or self.policy.on_error == "restore") and done.outcome != "rejected":
             result = yield from self._undone(result)
         elif number:
@@ -600,8 +600,8 @@ class SessionCore:
         """The result of a step that was killed or died, after the state before it has been brought back."""
         yield from self.keeper.stop()
         records = self.keeper.tool_records.since(calls)
-        told = Told(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
-        result = build_killed(told, self.policy.limits_plan(), verdict, place, self.keeper.sources)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
+        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources)
         notes = yield from self.keeper.bring_back()
         return restored(result, notes, self.keeper.remaining())
 
@@ -677,10 +677,10 @@ class SessionCore:
         line.release(line.history.arrive(state))
         yield from self.keeper.stop()
         notes = yield from self.keeper.restore(asked=True)
-        self.keeper.told_next += notes
+        self.keeper.notes_next += notes
         if line.history.current.memory is not state.memory:
-            told = "the state before the last step" if name is None else f"the checkpoint {name!r}"
-            raise CheckpointError(f"{told} died while it was thawed; {self.keeper.became(notes)}")
+            what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
+            raise CheckpointError(f"{what} died while it was thawed; {self.keeper.became(notes)}")
         return since
 
     def _target(self, name: str | None) -> tuple[State, list[Checkpoint]]:
@@ -740,7 +740,7 @@ class SessionCore:
 
     def arrive(self, copy: Checkpoint) -> Core[None]:
         """Wait for the process of a branch, which was asked for."""
-        self.keeper.told_next = list((yield from self.line.arrive_branch(copy)))
+        self.keeper.notes_next = list((yield from self.line.arrive_branch(copy)))
         self.keeper.meet_files()
         self.keeper.go(IDLE)
         self.sandbox.session_opened(self)
@@ -859,7 +859,7 @@ class SessionCore:
 
     def variables(self) -> Core[list[Variable]]:
         described = yield from self._ask(m.Describe(), m.Described)
-        return Rows(told_variables(described.variables))
+        return Rows(variables_of(described.variables))
 
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
@@ -928,7 +928,7 @@ class SessionCore:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
-        self.keeper.told_next += [one_line(note, 500) for note in answer.notes[:NAMES]]
+        self.keeper.notes_next += [one_line(note, 500) for note in answer.notes[:NAMES]]
         self.keeper.meet_files()
 
     def _load(self, runner: Runner, fds: tuple[int, ...], seconds: float) -> Core[m.Done]:

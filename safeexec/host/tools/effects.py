@@ -102,7 +102,7 @@ class _Entry(Struct, eq=False):
     value: Any = None
 
     @property
-    def told(self) -> str:
+    def title(self) -> str:
         shown = [*map(short_repr, self.args), *(f"{name}={short_repr(value)}" for name, value in self.kwargs.items())]
         return shorten(f"{self.tool.name}({', '.join(shown)})", 300)
 
@@ -279,12 +279,12 @@ class Effects:
         yield from self.secured(intent=True)
         became = "not-undone"
         try:
-            _, problem = yield from self._call(entry, undo, f"undo of {entry.told}", (entry.value, *entry.args))
+            _, problem = yield from self._call(entry, undo, f"undo of {entry.title}", (entry.value, *entry.args))
         except TimeoutError as error:
             became, problem = "unknown", f"nobody knows what became of it ({error})"
         self._tell(entry, became if problem else "undone", problem)
         if problem:
-            self._notes.append(f"{entry.told} could not be undone: {problem}")
+            self._notes.append(f"{entry.title} could not be undone: {problem}")
         return not problem
 
     def carry_out(self) -> Core[list[str]]:
@@ -309,9 +309,9 @@ class Effects:
         for _ in range(2 if entry.rule.idempotent else 1):
             self._tell(entry, "begun")
             yield from self.secured(intent=True)
-            unknown = f"{entry.told}: nobody knows what became of it"
+            unknown = f"{entry.title}: nobody knows what became of it"
             try:
-                entry.value, problem = yield from self._call(entry, self._function(entry), entry.told, entry.args)
+                entry.value, problem = yield from self._call(entry, self._function(entry), entry.title, entry.args)
             except TimeoutError as error:
                 self._tell(entry, "unknown", str(error))
                 problem = f"{unknown} ({error})"
@@ -329,16 +329,16 @@ class Effects:
         if problem.startswith(unknown):
             return [problem]
         self._tell(entry, "failed" if problem else "done", problem)
-        return [f"{entry.told} failed: {problem}"] if problem else []
+        return [f"{entry.title} failed: {problem}"] if problem else []
 
-    def _call(self, entry: _Entry, function: Callable[..., Any], told: str, args: Any) -> Core[tuple[Any, str]]:
+    def _call(self, entry: _Entry, function: Callable[..., Any], title: str, args: Any) -> Core[tuple[Any, str]]:
         """Call a function of the host within the time of the entry's tool. Returns what it returned, and what it
         raised, in words. Raises TimeoutError.
         """
         longest, own = self._session.policy.tools.timeout_seconds, entry.tool.timeout
         timeout, is_async = longest if own is None else min(longest, own), inspect.iscoroutinefunction(function)
         wanted = CallTool(
-            partial(contained, told, function, *args, **entry.kwargs),
+            partial(contained, title, function, *args, **entry.kwargs),
             timeout,
             is_async=is_async,
             in_thread=own is not None and not is_async,

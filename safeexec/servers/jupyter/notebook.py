@@ -339,7 +339,7 @@ class Notebook:
 
     def _at(self, step: str) -> None:
         digits = step.isascii() and step.isdigit() and len(step) < 10
-        self._say(self.session.history().at(int(step)).told() if digits else "%at N: the number of a step")
+        self._say(self.session.history().at(int(step)).describe() if digits else "%at N: the number of a step")
 
     def _files(self, _: str) -> None:
         self._say("\n".join(one_line(name) for name in self.session.list_files()) or "no files")

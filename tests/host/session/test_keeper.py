@@ -65,7 +65,7 @@ def test_a_process_that_is_lost_is_told_with_what_became_of_the_state(left: list
     with pytest.raises(SandboxError) as caught:
         drive(kept.lost(Gone("it closed its socket")))
     assert str(caught.value) == f"the session's process died (it closed its socket); {told}; try again"
-    assert (kept.told_next, kept.state, kept.restored) == (left, IDLE, 1)
+    assert (kept.notes_next, kept.state, kept.restored) == (left, IDLE, 1)
 
 
 def test_what_the_watch_has_ended_is_told_with_its_reason_once() -> None:
@@ -81,7 +81,7 @@ def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it()
     drive(kept.stop())
     kept.overused = Verdict("memory", "the session holds too much")
     drive(kept.bring_back())
-    assert kept.overused is None and kept.told_next == []
+    assert kept.overused is None and kept.notes_next == []
 
 
 def test_a_restore_that_the_caller_asked_for_counts_as_none() -> None:
