@@ -44,9 +44,7 @@ class PolicyError(SandboxError, ValueError):
 
 
 class ProtectionError(SandboxError):
-    """The machine cannot give what the policy requires. The message names the missing mechanism and what would
-    accept less.
-    """
+    """The machine lacks what the policy requires. The message names what is missing and what would accept less."""
 
 
 class ProtocolError(SandboxError):
@@ -90,9 +88,7 @@ class ToolError(SandboxError):
 
 
 class ExpressionError(SandboxError, ValueError):
-    """An expression was refused or failed. `column` counts from 1; `caret` is the source line with a caret line
-    under it.
-    """
+    """An expression was refused or failed. `column` counts from 1; `caret`: its line with a caret line below."""
 
     def __init__(self, message: str, *, column: int | None = None, caret: str = "") -> None:
         super().__init__(message)

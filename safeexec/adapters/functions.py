@@ -1,6 +1,4 @@
-"""One tool, ``run_python``, as the function schemas of the OpenAI, Mistral and Anthropic APIs, and the answer to a call
-of it.
-"""
+"""One tool, ``run_python``, as the function schemas of the OpenAI, Mistral and Anthropic APIs, and the answer to it."""
 
 from __future__ import annotations
 

@@ -15,9 +15,7 @@ from safeexec.adapters.signatures import from_schema
 
 
 def toolset(session: AsyncSession, policy: Policy, *, tools: Any = (), max_tokens: int = 2000) -> FunctionToolset[Any]:
-    """A toolset with one tool, ``run_python(code)``, that answers with the observation. One call at a time: they share
-    state.
-    """
+    """A toolset of ``run_python(code)``, which answers with the observation. One call at a time: they share state."""
 
     async def run_python(code: str) -> str:
         return (await session.run(code)).observation(max_tokens)

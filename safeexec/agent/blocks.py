@@ -129,9 +129,7 @@ class _BlockReader:
         return Block(kind, clean(content), opener.start, end, opener.label)
 
     def _close(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
-        """Content and end at the first closer whose content parses, else at the first closer; None where there is no
-        closer.
-        """
+        """Content and end at the first closer whose content parses, else at the first closer; None without one."""
         if not closers:
             return None, len(self._text)
         if len(closers) > 1:

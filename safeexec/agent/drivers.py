@@ -1,6 +1,4 @@
-"""Drive the agent loop: carry out its wishes with a model and a session, blocking or awaiting; open and close what is
-the run's own.
-"""
+"""Drives the agent loop: fulfils its wishes with a model and a session, and opens and closes what is the run's own."""
 
 from __future__ import annotations
 

@@ -125,9 +125,7 @@ def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
 
 
 def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
-    """Whether the number is exact and the one behind it says its value, as in "√2 ≈ 1.4142": then that one is what
-    the text states.
-    """
+    """Whether the number is exact and the next one its value, as in "√2 ≈ 1.4142": the text states the next one."""
     if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
         return False
     return agrees(after, _of_numeral(numeral, ""))
@@ -259,9 +257,7 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
 
 
 def _is_long(value: int | Fraction | Decimal) -> bool:
-    """Whether a number has more digits than prose has room for. A decimal is not made a fraction to tell:
-    1E+999999999 is short as it is.
-    """
+    """Whether a number has more digits than prose has room for. Told without making a fraction of 1E+999999999."""
     if isinstance(value, Decimal):
         _, digits, exponent = value.as_tuple()
         return isinstance(exponent, int) and (len(digits) > _MAX_PLACES or abs(exponent) > _MAX_PLACES)

@@ -113,9 +113,7 @@ def without_thinking(reply: str) -> str:
 
 
 def _drop_before_orphan(text: str) -> str:
-    """Chat templates often supply `<think>` themselves: a lone closing tag at the end of a line ends the thinking
-    before it.
-    """
+    """Chat templates often supply `<think>`: a lone closing tag at the end of a line ends the thinking before it."""
     opened = {"think": 0, "thinking": 0}
     start = 0
     for tag in _THINKING_TAG.finditer(text):

@@ -173,9 +173,7 @@ class CodeAgent:
     # Faces
 
     def run(self, task: str) -> AgentResult:
-        """Work on `task` until there is an answer or a limit. What the model does wrong is in the result; nothing of
-        it raises.
-        """
+        """Work on `task` until there is an answer or a limit. The model's mistakes are in the result; none raises."""
         return self._run(None, task)
 
     async def run_async(self, task: str) -> AgentResult:
@@ -409,9 +407,7 @@ class _Work:
         return extract(text) if any(step.source == found.code for step in self._steps) else found
 
     def _take_calls(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
-        """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
-        without knowing of it.
-        """
+        """Run native calls in order; each gets its tool message. After a failure the rest is not run."""
         before = len(self._steps)
         failed = False
         for call in reply.tool_calls:
@@ -614,9 +610,7 @@ def _complete(code: str) -> bool:
 
 
 def _code_of(call: ToolCall) -> str | None:
-    """The source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence
-    around it.
-    """
+    """The source in the arguments of a call; models also send bare code, forbidden line ends, or a fence."""
     try:
         arguments = loads(call.arguments, strict=False)
     except ValueError:

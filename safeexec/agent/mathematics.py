@@ -1,6 +1,4 @@
-"""`MathAssistant`: answers a mathematical question with a value that code computed, and runs that code once more to
-check it.
-"""
+"""`MathAssistant` answers a mathematical question with a value that code computed, and runs the code again to check."""
 
 from __future__ import annotations
 
@@ -328,9 +326,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _holds(comparison: Callable[[], Any]) -> bool:
-    """False also where values cannot be compared: an int of 5000 digits has no repr, two arrays no truth, a signaling
-    NaN no comparison.
-    """
+    """False also for values that cannot be compared: an int of 5000 digits, two arrays, a signaling NaN."""
     try:
         return bool(comparison())
     except (ValueError, TypeError, ArithmeticError, RecursionError):

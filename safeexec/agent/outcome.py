@@ -45,9 +45,7 @@ STOP_REASONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AgentStep:
-    """One executed step: the model's source, its result, and the observation that the model got. `number` counts the
-    model's steps from 1.
-    """
+    """One step: the model's source, its result, the observation that the model got. `number` counts from 1."""
 
     number: int
     source: str
@@ -57,9 +55,7 @@ class AgentStep:
 
 @dataclass(slots=True)
 class AgentUsage:
-    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by the host's
-    clock.
-    """
+    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by our clock."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -145,9 +141,7 @@ class _Repr:
 
 
 def _shown(value: Any) -> Any:
-    """The value with plain numbers, and what stayed in the sandbox as it prints itself there. `limits.value_depth`
-    bounds the nesting.
-    """
+    """The value with plain numbers, and what stayed in the sandbox as its repr. `limits.value_depth` bounds it."""
     if isinstance(value, Opaque):
         return _Repr(value.repr)
     if type(value) in (list, tuple, set, frozenset):
@@ -203,9 +197,7 @@ class StepEvent:
 
 @dataclass(frozen=True, slots=True)
 class OutputEvent:
-    """Output of the running step, as it is written. It came from guest code: make it printable before a terminal sees
-    it.
-    """
+    """Output of the running step, as it is written by guest code: make it printable before a terminal sees it."""
 
     text: str
 

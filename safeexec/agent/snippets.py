@@ -79,9 +79,7 @@ def _is_words(expression: ast.expr) -> bool:
 
 
 def clean(text: str) -> str:
-    """The plain source of a block: dedented, without outer blank lines, an interactive transcript without prompts and
-    outputs.
-    """
+    """The plain source of a block: dedented, without outer blank lines, prompts, or outputs behind prompts."""
     source = _trim(text)
     if source.startswith(">>> ") or source.split("\n", 1)[0] == ">>>":
         source = _trim(_without_prompts(source))

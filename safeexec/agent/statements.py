@@ -161,9 +161,7 @@ _SENTENCE = re.compile(r"[.!?](?:\s|\Z)|\n")
 
 
 class Sentences:
-    """A text whose numbers are looked at one after the other. `vocabulary` are the words of the question, in lower
-    case: what is counted, mostly.
-    """
+    """A text whose numbers are judged one by one. `vocabulary`: the words of the question, in lower case."""
 
     def __init__(self, text: str, vocabulary: Collection[str] = ()) -> None:
         self._text = text

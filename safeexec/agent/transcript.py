@@ -44,9 +44,7 @@ Pictures = Mapping[int, tuple[str, ...]]
 
 
 class Transcript:
-    """The entries of a run. With `path` every entry is appended to that file as it comes, so a run that dies can be
-    resumed.
-    """
+    """The entries of a run. With `path` each is appended to that file as it comes: a run that dies can be resumed."""
 
     def __init__(self, entries: Iterable[Mapping[str, Any]] = (), *, path: str | Path | None = None) -> None:
         self.entries: list[Entry] = [dict(entry) for entry in entries]
@@ -220,9 +218,7 @@ class _Conversation:
         return [draft.message() for draft in self._drafts]
 
     def _give_the_word(self) -> None:
-        """APIs want the word before a reply to be the user's or a tool's; a run that is resumed may have ended
-        without.
-        """
+        """APIs want the word before a reply to be the user's or a tool's; a resumed run may have ended without."""
         self._answer_calls()
         if self._drafts[-1].role == "assistant":
             self._drafts.append(_MessageDraft("user", ["Go on."]))

@@ -166,9 +166,7 @@ class RichView:
 
 
 def prose_of(reply: Reply) -> str:
-    """What a reply says before its code, for a reader who sees the code anyway. A reply without code is the answer,
-    shown at the end.
-    """
+    """What a reply says before its code, which is shown anyway. Without code it is the answer, shown at the end."""
     text = without_thinking(reply.text)
     if reply.tool_calls:
         return text.strip()[:_PROSE_LIMIT]

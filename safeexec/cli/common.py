@@ -25,9 +25,7 @@ EXIT_CODES = {
     "cancelled": 9,
     "crashed": 10,
 }
-"""Exit status of `safeexec run` per outcome. 2 is a wrong command line, a wrong policy, or a machine that cannot
-protect.
-"""
+"""Exit status of `safeexec run` per outcome. 2: a wrong command line or policy, or a machine that cannot protect."""
 
 
 def add_policy_option(parser: argparse.ArgumentParser, default: str = "standard") -> None:

@@ -58,9 +58,7 @@ def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
 
 
 def _source(path: Path) -> str:
-    """A program's text as Python would read the file: by its mark or its coding comment; else as UTF-8, as far as it
-    is.
-    """
+    """A program's text as Python would read the file: by its mark or coding comment; else as UTF-8, as far as it is."""
     data = read_named(path, max_bytes=MAX_SOURCE)
     try:
         return data.decode(encoding_of(data) or "utf-8")

@@ -33,9 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Serve until the client, or SIGTERM, ends it. Raises `SandboxError` where a library, a tool or a policy is
-    missing.
-    """
+    """Serve until the client, or SIGTERM, ends it. `SandboxError` where a library, a tool or a policy is missing."""
     try:
         from safeexec.servers import mcp  # with the libraries of the extra `mcp`
     except ModuleNotFoundError as error:
@@ -51,9 +49,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def tool_of(name: str) -> Callable[..., Any]:
-    """The function that ``module:function`` names, from the current directory or what is installed. Raises
-    `ToolError`.
-    """
+    """The function that ``module:function`` names, of the current directory or installed. Raises `ToolError`."""
     module, _, function = name.partition(":")
     try:
         found: Callable[..., Any] = getattr(import_module(module), function)

@@ -31,17 +31,13 @@ SUFFIXES: dict[str, tuple[str, Callable[[str], str]]] = {
     "text/html": (".html", framed_html),
     "text/latex": (".tex", _same),
 }
-"""Kinds of a display that are worth a file, the best first, and how text is put into it; plain text is on the terminal
-already.
-"""
+"""Kinds of a display that are worth a file, the best first, and how text is put into it."""
 _PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
 _KITTY_CHUNK = 4096
 
 
 class Pictures:
-    """Writes the displays of one run into `directory`, numbered; without one only pictures that can be shown are
-    shown.
-    """
+    """Writes the displays of one run into `directory`, numbered; without one it shows the pictures that it can."""
 
     def __init__(self, directory: str | None, *, temporary: bool = False) -> None:
         """`temporary`: what the terminal cannot show is written to a new directory of its own."""
@@ -74,9 +70,7 @@ class Pictures:
                 print(f"display {self._count}: a picture; {advice}", file=sys.stderr)
 
     def _as_sixels(self, display: Display) -> str:
-        """The sequence for a terminal that says it shows sixels, where somebody sits and works: making them takes a
-        sandbox of its own.
-        """
+        """The sequence for a terminal that shows sixels to a person: making them takes a sandbox of its own."""
         png = display.png
         if not self._new or png is None or not is_picture("image/png", png):
             return ""

@@ -181,9 +181,7 @@ def run(
     timeout: float | None,
     group: Group | None = None,
 ) -> Core[CommandResult]:
-    """Run one program in `directory`, a path inside `workspace`, counted with `group`. What the program does wrong is
-    in the result.
-    """
+    """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result."""
     program, seconds = check(sandbox, argv, timeout)
     workspace.make_temporary()
     out, err = OutputFile("stdout"), OutputFile("stderr")

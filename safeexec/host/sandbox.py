@@ -257,9 +257,7 @@ class SandboxCore:
 
     @property
     def reapers(self) -> tuple[int, ...]:
-        """The processes to which orphans of a session fall: the zygote as process 1 of its namespace, or its
-        launcher.
-        """
+        """The parents of a session's orphans: the zygote as process 1 of its namespace, or its launcher."""
         return self._zygote.reapers if self._zygote is not None else ()
 
     @property
@@ -357,9 +355,7 @@ class SandboxCore:
     def session_for(
         self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any]
     ) -> Core[SessionCore]:
-        """The open session that an earlier call with this label opened, else a new one: from the saved `state`, where
-        there is such a file.
-        """
+        """The session that a call with this label opened, if open, else a new one: from the saved `state`, if there."""
         if not isinstance(label, str) or not label:
             raise ValueError(f"label={label!r}: a text that says whose session it is")
         while True:
@@ -488,9 +484,7 @@ class SandboxCore:
     def restore(
         self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
-        recorded.
-        """
+        """A session that goes on from a saved state. Raises `StateFileError`, or `RecordingError`."""
         return self._restored(path, trust, timeout, record, {})
 
     def _restored(
@@ -588,9 +582,7 @@ class SandboxCore:
         )
 
     def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, int]) -> tuple[int, Channel]:
-        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or the channel
-        ends.
-        """
+        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or that ends."""
         self.check_usable()
         assert self._zygote is not None
         number = next(self._numbers)

@@ -72,9 +72,7 @@ class CallTool:
 
 
 class Work:
-    """Do `call()`, which blocks: copies of files, a large file. The generator is resumed with what it returns; an event
-    loop does it in a thread.
-    """
+    """Do `call()`, which blocks (files), and give the generator what it returns. An event loop does it in a thread."""
 
     __slots__ = ("call",)
 

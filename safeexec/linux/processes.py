@@ -137,9 +137,7 @@ def pidfd_info(descriptor: int) -> PidfdInfo | None:
 
 
 def cpu_seconds(pid: int | None) -> float | None:
-    """CPU time of process `pid` (all its threads), in seconds, None if it is gone or was never there. Needs no
-    permission on it.
-    """
+    """CPU time of process `pid` (all its threads), in seconds; None if there is none. Needs no permission on it."""
     if pid is None:
         return None
     try:

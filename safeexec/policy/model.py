@@ -71,9 +71,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def learn(cls, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
-        """The smallest policy under which the steps of some recordings run, for a person to read, and what it leaves
-        out. Raises `RecordingError`.
-        """
+        """The smallest policy under which recorded steps run, and what it leaves out. Raises `RecordingError`."""
         empty = cls(name="learnt")
         return reports.learn.learn(empty, recordings)
 

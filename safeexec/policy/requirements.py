@@ -1,6 +1,4 @@
-"""What a line of `requirements` may say: a name of the index, versions, hashes. Nothing that a person did not mean: no
-path, no URL, no option.
-"""
+"""What a line of `requirements` may say: a name of the index, versions, hashes; no path, no URL, no option."""
 
 from __future__ import annotations
 

@@ -25,9 +25,7 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 def lookup(directory: str, name: str, make: type[P]) -> P | None:
-    """The policy of the profile `name` in `directory`, if it was resolved in advance and none of its files has changed
-    since.
-    """
+    """The policy of the profile `name` in `directory`, if it is resolved in advance and no file of it has changed."""
     try:
         entries = msgspec.json.decode(_contents(directory, FILE), type=dict[str, msgspec.Raw])
         resolved = msgspec.json.decode(entries[name], type=Resolved)

@@ -61,9 +61,7 @@ class DisplayData(msgspec.Struct, array_like=True):
 
 
 class ChangesReport(msgspec.Struct, array_like=True):
-    """Names that a step created, changed and deleted, and a short description (``DataFrame 891x12``) per living
-    name.
-    """
+    """Names that a step created, changed, deleted, and a description (``DataFrame 891x12``) per living name."""
 
     created: Annotated[list[str], _MANY] = []
     changed: Annotated[list[str], _MANY] = []
@@ -72,9 +70,7 @@ class ChangesReport(msgspec.Struct, array_like=True):
 
 
 class ToolSignature(msgspec.Struct, array_like=True):
-    """What guest code sees of a host tool: its name, signature (``(city: str, days: int = 1) -> dict``) and
-    docstring.
-    """
+    """What guest code sees of a host tool: name, signature (``(city: str, days: int = 1) -> dict``), docstring."""
 
     name: str
     parameters: list[tuple[str, str, str, str]] = []
@@ -84,9 +80,7 @@ class ToolSignature(msgspec.Struct, array_like=True):
 
 
 class Export(msgspec.Struct, kw_only=True):
-    """What a plugin's child says about one of its exports. Hostile input: it is shown and compared, nothing depends
-    on it.
-    """
+    """What a plugin's child says about one of its exports. Hostile: it is shown and compared, no more."""
 
     name: str
     kind: Literal["function", "class", "other", "missing"]
@@ -99,9 +93,7 @@ class Export(msgspec.Struct, kw_only=True):
 
 
 class VariableData(msgspec.Struct, array_like=True):
-    """One name of a session's namespace, described without its value. `size` is in bytes, as far as it is cheaply
-    known.
-    """
+    """One name of a session's namespace without its value. `size` is in bytes, as far as it is cheaply known."""
 
     name: str
     type: str
@@ -375,9 +367,7 @@ class Parked(msgspec.Struct, tag="parked", array_like=True):
 
 
 class StepDone(msgspec.Struct, tag="done", array_like=True):
-    """The end of a step as the child tells it. A value over the inline limit is announced by `pending` bytes and
-    fetched by `Deliver`.
-    """
+    """The end of a step, by the child. A value over the inline limit is `pending` bytes, to be fetched by `Deliver`."""
 
     outcome: Literal["ok", "error", "rejected", "violation", "memory", "output"]
     value: bytes = b""

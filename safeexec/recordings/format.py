@@ -483,5 +483,4 @@ AnyRecord = (
 KINDS: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
 TRANSCRIPT: dict[str, type[TranscriptEntry]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Transcribed)}
 STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed"})
-"""Outcomes that the host decided by time or memory, or that a process died of: a replay takes them as recorded where
-the state was restored."""
+"""Outcomes by time, memory or a death: a replay takes them as recorded where the state was restored."""

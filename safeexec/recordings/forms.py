@@ -57,9 +57,7 @@ REDACTED = "[redacted]"
 
 
 class Redaction:
-    """What is kept out of a recording: the values of some variables and tools by name, and their texts wherever else
-    they turn up.
-    """
+    """What is kept out of a recording: values of variables and tools by name, and their texts wherever they turn up."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
@@ -264,9 +262,7 @@ def _cut(text: str) -> str:
 
 
 def line_of(record: Record | TranscriptEntry, hidden: Redaction = NOTHING_REDACTED) -> bytes:
-    """A record as its line. ASCII, so that lone surrogates survive. (What is `hidden` by name, `Redaction.of` takes
-    out.)
-    """
+    """A record as its line. ASCII: lone surrogates survive. (What is `hidden` by name, `Redaction.of` takes out.)"""
     if not hidden:
         try:
             # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.

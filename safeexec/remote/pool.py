@@ -23,9 +23,7 @@ LOOK_SECONDS = 0.05
 
 
 class Pool:
-    """Servers that offer the same policies, by their addresses and one token. The identity of a session begins with the
-    number of its server.
-    """
+    """Servers of the same policies and one token, by address. A session's identity begins with its server's number."""
 
     def __init__(self, urls: Sequence[str], token: str | None) -> None:
         """Raises ValueError for what is no address of a server, and for none at all. Nothing is sent yet."""

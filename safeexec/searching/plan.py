@@ -24,8 +24,7 @@ WIDTH = {"best-of-n": None, "beam": 4, "tree": 8}
 PROPOSALS = 1000
 """Programs that are taken from one call of a proposer at most: a generator may never end."""
 CURIOSITY = 0.7
-"""How much a tree search prefers what it has looked at less: half of sqrt(2), as the best score below counts and not
-the mean."""
+"""How much a tree search prefers what it has tried less: half of sqrt(2), as the best score counts, not the mean."""
 
 
 @dataclass(frozen=True, slots=True)

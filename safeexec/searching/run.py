@@ -39,9 +39,7 @@ class SearchResult(Generic[S]):
 
     def __init__(self, best: S | None, tree: SearchTree, why: str, message: str) -> None:
         self.best = best
-        """A session in the best state, to go on from; None if no program led to a state with a score, or if the sandbox
-        has gone.
-        """
+        """A session in the best state, to go on from; None if no state has a score, or if the sandbox has gone."""
         self.tree = tree
         self.why = why
         """Why the search is over: ``exhausted`` (nothing left to try), ``goal``, ``steps``, ``seconds`` or ``tokens``
@@ -339,9 +337,7 @@ class Search:
             self._live[node], self._layers[node] = session, 1
 
     def _trim(self, keep: Iterable[SearchNode] = ()) -> list[Any]:
-        """Give up the states that will not be needed, and of the others those beyond what there is room for. Their
-        sessions, to be closed.
-        """
+        """Give up states that are not needed, or have no room. Returns their sessions, to be closed."""
         waiting = {node.parent for node in self.plan.untried()}
         needed = [self.tree.root, *keep, *(node for node in self._live if node in waiting)]
         kept = {*needed, *self.plan.worth()[: self._room // 2]}

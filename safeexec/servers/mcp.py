@@ -62,9 +62,7 @@ REMEMBERED = 1000
 """Handles of closed sessions, kept to say why they are gone."""
 MAX_DESCRIPTION = 2000
 MAX_VALUE = 20_000
-"""About how many characters of a step's value as JSON; beyond, its short text stands there, for a client may show it to
-its model.
-"""
+"""Characters of a step's value as JSON; a larger one is its short text, as clients may show it to their model."""
 MAX_TOLD = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
@@ -354,9 +352,7 @@ class Door:
         ]
 
     async def open(self) -> None:
-        """Begin to open the sandbox. It may take seconds, and clients give up on a server that does not answer. Raises
-        `ToolError`.
-        """
+        """Begin to open the sandbox, which may take seconds: clients give up on a silent server. Raises `ToolError`."""
         self.opening = asyncio.create_task(self._sandbox.open())
         await asyncio.sleep(0)
         if self.opening.done():

@@ -99,9 +99,7 @@ def fitted(name: str, data: bytes | msgspec.Raw, shape: type[T]) -> T:
 
 
 class Held:
-    """A session that a client has opened. `used` is when it was last called (monotonic seconds), `calls` how many are
-    under way.
-    """
+    """A session of a client. `used`: its last call (monotonic seconds); `calls`: how many are under way."""
 
     __slots__ = ("calls", "sandbox", "session", "used")
 

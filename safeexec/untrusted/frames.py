@@ -13,9 +13,7 @@ NAME_CHARACTERS = 200
 _HEAD = b"(most recent call first):\n"
 _ENDS = (b" in <module>\n", b"  ...\n")
 _FRAME = re.compile(rb'^  File "(<(?:step [0-9]{1,9}|plugin [^"\n]*)>)", line ([0-9]{1,9}) in ([^\n]++)$', re.M)
-"""One frame of guest code. Digits are bounded: `int` refuses more than 4300 of them with a ValueError, and is
-quadratic below that.
-"""
+"""One frame of guest code. Digits are bounded: `int` refuses more than 4300, and is quadratic below that."""
 _ESCAPE = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 
 Frames = tuple[tuple[str, int, str], ...]

@@ -1,6 +1,4 @@
-"""Models: what the loop needs of one (`Model`), and the ones that come with it. The Mistral SDK is imported on first
-use.
-"""
+"""Models: what the loop needs of one (`Model`), and those at hand. The Mistral SDK is imported on first use."""
 
 from __future__ import annotations
 

@@ -15,9 +15,7 @@ MAX_CALLS = 64
 
 
 class Assembly:
-    """Collects one reply. `feed` returns the new text of a chunk; `reply` raises Transient where the stream broke
-    off.
-    """
+    """Collects one reply. `feed` returns the new text of a chunk; `reply` raises Transient if the stream broke off."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = messages

@@ -33,9 +33,7 @@ NO_EVENTS = ModelEvents()
 
 @runtime_checkable
 class Model(Protocol):
-    """A chat model. Implement `complete`; add `complete_async` (see `AsyncModel`) where calls should not need a
-    thread.
-    """
+    """A chat model. Implement `complete`; add `complete_async` (see `AsyncModel`) if calls shall need no thread."""
 
     @property
     def name(self) -> str: ...

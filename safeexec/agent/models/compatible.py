@@ -85,9 +85,7 @@ class SdkModel(ServedModel):
                     return
 
     def _unstreamed(self, assembly: Assembly, body: bytes) -> str:
-        """The text of the reply that a server has sent as one JSON object. Another attempt would not mend one that is
-        no reply: ModelError.
-        """
+        """The text of a reply that came as one JSON object. ModelError where it is none: trying again does not help."""
         try:
             return assembly.feed_response(self._whole(loads(body.decode())))
         except (ValueError, TypeError, AttributeError, Transient):

@@ -1,6 +1,4 @@
-"""Models that need no server: `ScriptedModel` says what it is given, `RecordedModel` records another model and
-replays it.
-"""
+"""Models that need no server: `ScriptedModel` says what it is given, `RecordedModel` records a model and replays it."""
 
 from __future__ import annotations
 

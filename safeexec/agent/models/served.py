@@ -62,9 +62,7 @@ class ServedModel(ABC):
         return self._name
 
     def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
-        """One reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
-        succeed.
-        """
+        """One reply. ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot succeed."""
         return self._patience.complete(messages, tools, events)
 
     async def complete_async(

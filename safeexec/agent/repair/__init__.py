@@ -1,6 +1,4 @@
-"""Code repair: a model reads, patches and verifies a copy of a repository; what helps is committed, what harms is
-rolled back.
-"""
+"""Code repair: a model patches and verifies a copy of a repository; what helps is committed, the rest rolled back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Edit text as a model asks for it: replace an exact passage, or apply a unified diff. Pure; errors say what stands
-there instead.
-"""
+"""Edits text for a model: replaces a passage, or applies a unified diff. Pure; errors say what stands there."""
 
 from __future__ import annotations
 
@@ -128,9 +126,7 @@ class FileDiff:
 
 
 def parse_diff(diff: str) -> list[FileDiff]:
-    """The files of a unified diff. Line counts in the headers are not believed: models count badly. Raises
-    RepairError that names the line.
-    """
+    """The files of a unified diff, without its line counts: models count badly. RepairError names the line."""
     files: list[FileDiff] = []
     hunk: Hunk | None = None
     lines = list(_numbered_lines(diff))

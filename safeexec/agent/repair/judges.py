@@ -1,6 +1,4 @@
-"""What judges the code: tests, and what decides how they run. A patch that changes it needs a person. Nothing is
-imported to find out.
-"""
+"""What judges the code: tests, and how they run. A patch that changes it needs a person. Nothing is imported."""
 
 from __future__ import annotations
 

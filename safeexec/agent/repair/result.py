@@ -24,18 +24,14 @@ AUTHOR = "safeexec <safeexec@localhost>"
 
 
 class RepairResult(OfRun):
-    """The outcome of a repair. Truthy when the verification passes after the last commit. The original is untouched
-    until `apply`.
-    """
+    """The outcome of a repair. Truthy when its last commit passes. The original is untouched until `apply`."""
 
     def __init__(self, bench: Bench, run: AgentResult, *, strict: bool = False) -> None:
         self.run = run
         self.before: Verification = bench.first
         self.after: Verification = bench.last
         self.held_out: Verification | None = bench.held_out
-        """What the held-out commands said of the last commit; None where there are none. The model knows nothing of
-        it.
-        """
+        """What the held-out commands said of the last commit; None where there are none. The model never sees it."""
         self.editable: tuple[str, ...] = bench.copy.editable
         self.commits: tuple[RepairCommit, ...] = tuple(bench.commits)
         self.rolled_back: tuple[str, ...] = tuple(bench.rolled_back)

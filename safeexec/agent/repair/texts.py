@@ -1,6 +1,4 @@
-"""A file's text as a model edits it, and back to the bytes it came from: encoding, byte order mark and line ends stay
-as they were. Pure.
-"""
+"""A file's text as a model edits it, and its bytes again: encoding, byte order mark and line ends are kept. Pure."""
 
 from __future__ import annotations
 

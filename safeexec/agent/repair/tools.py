@@ -1,6 +1,4 @@
-"""The tools a repairing model calls from its code, and the gate behind them: verify, accept or roll back, ask before
-risks.
-"""
+"""The tools that a repairing model calls, and the gate behind them: verify, accept or roll back, ask before risks."""
 
 from __future__ import annotations
 

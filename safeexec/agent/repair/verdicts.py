@@ -25,9 +25,7 @@ class Verification:
     """The verdicts of several commands, in their order; empty where there is one command."""
 
     def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
-        """Why this is worse than `before`; empty where it is not. `may_lose_failing`: tests that failed need not run
-        any more.
-        """
+        """Why this is worse than `before`; empty where it is not. `may_lose_failing`: failed tests may be gone."""
         if self.parts and len(self.parts) == len(before.parts):
             judged = zip(self.parts, before.parts, strict=True)
             reasons = (now.worse_than(then, may_lose_failing=may_lose_failing) for now, then in judged)
@@ -89,9 +87,7 @@ _RAN = ("passed", "failed")
 
 
 class _Tests:
-    """Names of tests, and of what they are part of: function, class, module, file. Sorted, as a name may have many
-    parts.
-    """
+    """Names of tests, and of their function, class, module, file. Sorted, as a name may have many parts."""
 
     def __init__(self, tests: Iterable[str]) -> None:
         self._exact = frozenset(tests)

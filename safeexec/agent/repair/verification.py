@@ -443,9 +443,7 @@ def _archive(files: Mapping[str, tuple[bytes, int]]) -> bytes:
 
 
 def digest(log: str, characters: int) -> str:
-    """The log cut to what matters: failing tests and the lines that say why; where that is little, head and tail of
-    all of it.
-    """
+    """The log cut to failing tests and the lines that say why; where that is little, head and tail of it all."""
     log = log.strip()
     if len(log) <= characters:
         return log

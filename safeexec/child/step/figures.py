@@ -9,8 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 PIXELS = 20_000_000
-"""A larger figure is drawn at a lower resolution: figsize is the guest's to choose, and 100 inches at 300 dpi take
-3.6 GB."""
+"""A larger figure is drawn at a lower resolution: the guest chooses figsize, and 100 inches at 300 dpi take 3.6 GB."""
 
 
 def open_figures() -> list[Any]:

@@ -84,8 +84,7 @@ def _by_methods(value: Any, kind: type) -> dict[str, Any]:
 
 
 def _called(value: Any, kind: type, name: str) -> Any:
-    """What the method answers; None where the type has none, or it raises. An attribute of the instance is not
-    asked."""
+    """What the method answers; None where the type has none, or it raises. The instance's attributes are not asked."""
     try:
         method = getattr(kind, name, None)
         return None if method is None else method(value)

@@ -132,9 +132,7 @@ def _signature(described: m.ToolSignature) -> Any:
 
 
 def help_text(value: Any) -> str:
-    """What `help` of guest code prints: for tools and the guest's own functions and classes, signature and
-    docstring.
-    """
+    """What `help` of guest code prints: signature and docstring of tools and of the guest's functions and classes."""
     name = getattr(value, "__name__", type(value).__name__)
     try:
         from inspect import getdoc, signature

@@ -111,9 +111,7 @@ class AsyncSandbox(SandboxFace):
     async def map(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[Result]:
-        """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it
-        there).
-        """
+        """Run many programs, each in a session of its own; their results in order. For asyncio (trio has nurseries)."""
         waiting: deque[asyncio.Task[Result]] = deque()
         places = asyncio.Semaphore(workers_for(workers))
 
@@ -258,9 +256,7 @@ class AsyncSession(SessionFace):
 
 
 class AsyncStream(OneStep):
-    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
-    ended.
-    """
+    """The output of one step, piece by piece while it runs: iterate once. `result` is there at the end."""
 
     __slots__ = ()
 

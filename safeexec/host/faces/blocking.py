@@ -440,9 +440,7 @@ class SessionFace:
         return f"<{type(self).__name__} {self._core.summary}>"
 
     def cancel(self) -> bool:
-        """Stop the running step, or `save`, from another task or thread. Its state is restored. Whether one was
-        running.
-        """
+        """Stop the running step, or `save`, from another task or thread: it is undone. Whether one was running."""
         return self._core.cancel()
 
     @property
@@ -605,9 +603,7 @@ class Session(SessionFace):
 
     @blocking
     def get(self, name: str, default: Any = None) -> Core[Any]:
-        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
-        none.
-        """
+        """The value of a variable: arrays and frames as such if the host has the library. `default` without one."""
         found, value = yield from self._core.fetch(name, arrays=True)
         return value if found else default
 
@@ -709,9 +705,7 @@ class OneStep:
 
 
 class Stream(OneStep):
-    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
-    ended.
-    """
+    """The output of one step, piece by piece while it runs: iterate once. `result` is there at the end."""
 
     __slots__ = ()
 

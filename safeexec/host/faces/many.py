@@ -1,6 +1,4 @@
-"""Many programs at once: a bounded number of workers, a bounded number of results that wait, in order or as they
-come.
-"""
+"""Many programs at once: a bounded number of workers and of results that wait, in order or as they come."""
 
 from __future__ import annotations
 

@@ -124,9 +124,7 @@ def is_too_deep(path: str) -> bool:
 
 
 def open_beneath(top: str | int, path: str, flags: int) -> int:
-    """Open `path` below the directory `top` without following a link in any component. Raises OSError, or
-    `WorkspaceError` for `..`.
-    """
+    """Open `path` below the directory `top`, following no link. Raises OSError, or `WorkspaceError` for `..`."""
     with parent_of(top, path) as (parent, name):
         # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600, dir_fd=parent)
@@ -134,9 +132,7 @@ def open_beneath(top: str | int, path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
-    """The directory that `path` is in, reached without following a link, and the last component. Raises OSError, or
-    `WorkspaceError` for `..`.
-    """
+    """The directory of `path`, no link followed, and the last component. OSError, or `WorkspaceError` for `..`."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise WorkspaceError(f"{path!r} is not a path inside the workspace")
@@ -152,9 +148,7 @@ def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
 
 
 def make_directories(top: int, path: str, owner: tuple[int, int] | None) -> None:
-    """A directory, and those on the way to it, below `top`; no link is followed. New ones are given to `owner`, a uid
-    and gid. Raises OSError.
-    """
+    """A directory below `top`, made with its parents; no link is followed. `owner` (uid, gid) gets new ones."""
     here = os.dup(top)
     try:
         for part in path.split("/"):

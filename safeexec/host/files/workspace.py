@@ -36,9 +36,7 @@ BLOCK = 4096
 
 
 class Entry(NamedTuple):
-    """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is still the
-    same.
-    """
+    """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is the same."""
 
     mode: int
     mark: tuple[int, int, int, int]
@@ -483,9 +481,7 @@ class Workspace:
             tree.make_directories(top, path, self.owner)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
-        """A directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` when not all of them can be
-        copied.
-        """
+        """A directory for a branch, with the files of `snapshot`. `WorkspaceError` if not all can be copied."""
         workspace = Workspace(self._lineage, self._region.branch())
         try:
             if problems := workspace.restore(snapshot or {}):
@@ -597,9 +593,7 @@ class Workspace:
         return restored
 
     def listing(self) -> dict[str, os.stat_result]:
-        """All that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than there
-        may be.
-        """
+        """All there is, by path, directories before their content. Raises `WorkspaceError` for too much."""
         found: list[tuple[str, os.stat_result]] = []
         with self._opened() as top:
             over = tree.too_much(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files, found)

@@ -40,9 +40,7 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 
 
 class Channel:
-    """The host's end of one process. For one thread at a time, the one that has the session's turn, but for what says
-    otherwise.
-    """
+    """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
 
     __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "pid", "pidfd", "socket")
 

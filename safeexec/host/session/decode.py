@@ -61,9 +61,7 @@ def may_be_bound(name: object) -> bool:
 
 
 def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
-    """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
-    for a value that cannot cross.
-    """
+    """A value of the host for the variable `name`. ValueError for an invalid name, TypeError if it cannot cross."""
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"{name!r} is not a variable name")
     payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)

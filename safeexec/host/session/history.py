@@ -98,9 +98,7 @@ class History(Generic[C]):
         return self._usual(state)
 
     def _usual(self, state: State) -> list[C]:
-        """What `_dropped` does, for the two usual cases: no copies are made; or there are three, of this state and of
-        the two before it.
-        """
+        """What `_dropped` does in the usual cases: no copies; or three, of this state and the two before."""
         before, copies = state.before, list(self._copies)
         if before is None:
             return self._dropped()
@@ -241,9 +239,7 @@ class History(Generic[C]):
         return before
 
     def ways_back(self) -> Iterator[tuple[State, C]]:
-        """Where the session can go on after its process has ended, the newest state first. After these only a new
-        child is left: `last_resort`.
-        """
+        """Where the session can go on after its process has ended, the newest state first. Then comes `last_resort`."""
         state: State | None = self.current
         while state is not None:
             yield from ((state, copy) for copy in self.copies_of(state))
@@ -257,9 +253,7 @@ class History(Generic[C]):
         return self.root if state is None else state
 
     def arrive(self, state: State, base: C | None = None) -> list[C]:
-        """The session is in `state` again, in a process thawed from `base`, or a new child. Returns the copies of the
-        line that was left.
-        """
+        """The session is in `state` again, thawed from `base`, or a new child. Returns the copies that were left."""
         self.current, self.next, self.base, self._begun = state, None, base, state
         return self._dropped()
 

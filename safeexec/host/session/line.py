@@ -481,9 +481,7 @@ class Line:
             self.workspace.close()
 
     def forget(self) -> None:
-        """This process was forked from the one that has the session: close its copies of the descriptors, end
-        nothing.
-        """
+        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
         if self.runner is not None:
             self.runner.channel.close()
             self.runner = None

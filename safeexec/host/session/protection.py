@@ -24,9 +24,7 @@ UNREVIEWED = (
 
 
 def planned(policy: Policy, group: Group | None, template: str | None) -> list[Mechanism]:
-    """What is to hold a session besides what holds its sandbox, and what does not and why. `template`: the name of the
-    state that it began in.
-    """
+    """What shall hold a session besides its sandbox's, and what does not and why. `template`: where it began."""
     rows = groups.mechanisms()
     if group is None:
         why = "not needed, as its guests may start no process, or no group could be made for this session"

@@ -78,9 +78,7 @@ def record(
 
 
 def preparation(session: SessionCore, recording: RecordedLineage, name: str) -> TemplateRecord:
-    """What was recorded of a session that has prepared a template. Nothing more is. Raises `RecordingError` where
-    that is not all.
-    """
+    """The recording of a session that prepared a template, which ends here. `RecordingError` if it is not whole."""
     session.recorder, session.toolbox = None, session.sandbox.toolbox
     tape = recording.tape
     tape.flush()

@@ -111,9 +111,7 @@ def exclusive(
 
 
 class SessionCore:
-    """One lineage of guest state: variables, files, checkpoints. Two users at once are a `SessionBusy`; `cancel` may
-    come from any thread.
-    """
+    """One lineage of guest state: variables, files, checkpoints. One user at a time; `cancel` is for any thread."""
 
     def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
@@ -285,9 +283,7 @@ class SessionCore:
             self.sandbox.session_closed(self)
 
     def forget(self) -> None:
-        """This process was forked from the one that has the session: close its copies of the descriptors, end
-        nothing.
-        """
+        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
         self.keeper.why_closed = "the session was opened before the process forked; open one in each worker"
         self.keeper.state = CLOSED
         self.line.forget()
@@ -430,9 +426,7 @@ class SessionCore:
 
     @exclusive
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source
-        can exhaust a parser.
-        """
+        """What the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = timeout_of(self.policy, None)
@@ -863,9 +857,7 @@ class SessionCore:
 
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
-        """What holds this session, and what does not and why: as planned, and as its process finds when it tries what
-        it must not be able to do.
-        """
+        """What holds this session, and what does not and why: as planned, and as its process finds by trying."""
         rows = [*self.mechanisms, *planned(self.policy, self.group, self.template)]
         rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
         return as_tried(rows, (yield from self.keeper.ask(self._self_test)))

@@ -19,9 +19,7 @@ BUILD_SECONDS = 120.0
 
 
 def font_cache() -> str | None:
-    """The directory that holds the cache, made if need be. None when matplotlib is not installed or the cache cannot
-    be made.
-    """
+    """The directory of the cache, made if need be. None without matplotlib, or where it cannot be made."""
     try:
         release = version("matplotlib")
     except PackageNotFoundError:

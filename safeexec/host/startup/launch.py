@@ -1,6 +1,4 @@
-"""Starts the process of a zygote. Imports next to nothing, so that the zygote boots while the host is still
-importing.
-"""
+"""Starts the process of a zygote. Imports next to nothing: the zygote boots while the host is still importing."""
 
 from __future__ import annotations
 

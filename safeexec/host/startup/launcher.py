@@ -69,9 +69,7 @@ class ZygoteHandle:
         processes.pass_identity(self.socket, True)
 
     def start(self, configure: m.Configure) -> Core[None]:
-        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its own words when it
-        cannot.
-        """
+        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its words if it cannot."""
         try:
             yield from self._send(configure)
             message = yield from self._receive(monotonic() + START_SECONDS)

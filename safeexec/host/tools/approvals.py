@@ -9,9 +9,7 @@ from msgspec import Struct
 
 
 class Allow(Struct, frozen=True):
-    """Yes. `arguments` replaces the arguments of a tool call that it names; `source` the code of a step that an agent
-    is about to run.
-    """
+    """Yes. `arguments` replaces those arguments of a tool call, `source` the code of an agent's step."""
 
     arguments: Mapping[str, Any] = {}
     source: str | None = None

@@ -357,9 +357,7 @@ def read_host_file(
 
 
 def _open_below(base: str, path: str) -> IO[bytes]:
-    """Open a regular file that lies below `base` when its links are followed, and check that it is the one that was
-    opened.
-    """
+    """Open a regular file that lies below `base`, its links followed, and check that it is the one that was opened."""
     if "\0" in path or os.path.isabs(path):
         raise PermissionError(f"{path!r} is not a path relative to the application's directory")
     real = os.path.realpath(os.path.join(base, path))

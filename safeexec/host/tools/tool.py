@@ -99,9 +99,7 @@ class Tool:
         )
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """The arguments, checked and converted. Raises TypeError that names parameter, what was expected and what
-        came.
-        """
+        """The arguments, checked and converted. A TypeError names the parameter, what was expected and what came."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -178,9 +176,7 @@ three for the end of a loop; SystemExit (argparse raises it) would end the host.
 
 
 def contained(told: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """`function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than the
-    call.
-    """
+    """`function(...)`, or what is to be awaited. `ToolError` for an exception that would end more than the call."""
     try:
         value = function(*args, **kwargs)
     except _NOT_PASSED_ON as error:

@@ -69,9 +69,7 @@ def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def convert(call: str, parameter: str, hint: Any, given: Any) -> Any:
-    """`given` as `hint` wants it. Raises TypeError that names the call, the parameter, what was expected and what
-    came.
-    """
+    """`given` as `hint` wants it. A TypeError names the call, the parameter, what was expected and what came."""
     if type(given) is hint and hint in _ITSELF:
         return given
     return made(f"{call} argument {parameter!r}", parameter, hint, given)

@@ -111,9 +111,7 @@ class Account:
         self._births_mark = self._births
 
     def take(self, members: Iterable[Process], known: Known, total: float | None = None) -> None:
-        """What a look has found. `total`: CPU seconds by the control group's count, which has what was born and ended
-        between two looks.
-        """
+        """What a look has found. `total`: CPU seconds of the control group, also of processes that a look never saw."""
         runner, copies, promised = known
         if runner != self._runner:
             self._runner, self._own_cpu, self._own_held = runner, 0.0, 0

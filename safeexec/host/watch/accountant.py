@@ -37,9 +37,7 @@ NEWBORN_LOOKS = 2
 LONGEST_SECONDS = 1.0
 """The longest pause between two looks."""
 DEEP_SHARE = 100
-"""Files and descriptors, which take 0.1 to 0.6 ms per session, have 1 % of a core: one session after the other. What
-they take puts off no look.
-"""
+"""Files and descriptors take 0.1 to 0.6 ms per session, and have 1 % of a core: one session after the other."""
 LOOK_MICROSECONDS = 14
 """What a look at one session takes that runs."""
 SOCKET_BYTES, PIPE_BYTES = 240 << 10, 32 << 10

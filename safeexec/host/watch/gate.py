@@ -72,9 +72,7 @@ class ForkGate:
         return self._listener >= 0
 
     def announce(self, process: int | None, *, alone: bool = False) -> None:
-        """One more fork of this process is the host's wish; `alone`: and none but that, what was announced before is
-        void.
-        """
+        """One more fork of this process is the host's wish; `alone`: what was announced before is void."""
         if process is None or self._listener < 0:
             return
         with self._lock:

@@ -1,6 +1,4 @@
-"""Objects as their plain data, where the other side has a class to make of it: dataclasses, pydantic models, structs,
-members of an Enum, paths.
-"""
+"""Objects as plain data, for a side that has their class: dataclasses, pydantic models, structs, Enums, paths."""
 
 from __future__ import annotations
 

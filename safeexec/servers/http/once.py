@@ -19,9 +19,7 @@ MAX_KEPT = 32 << 20
 
 
 class Answers:
-    """What one tenant's requests with an id were answered. The work goes on when its client leaves: one who asks again
-    gets the answer.
-    """
+    """The answers to a tenant's requests with an id. Work goes on when its client leaves, who may ask again."""
 
     def __init__(self) -> None:
         self._asked: OrderedDict[str, _Asked] = OrderedDict()
