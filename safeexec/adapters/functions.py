@@ -46,13 +46,7 @@ def schema(policy: Given, api: Api = "openai", *, tools: Any = ()) -> dict[str, 
     if api in ("openai", "mistral"):
         return {"type": "function", "function": {"name": NAME, "description": description, "parameters": parameters}}
     if api == "openai-responses":
-        return {
-            "type": "function",
-            "name": NAME,
-            "description": description,
-            "parameters": parameters,
-            "strict": True,
-        }
+        return {"type": "function", "name": NAME, "description": description, "parameters": parameters, "strict": True}
     if api == "anthropic":
         return {"name": NAME, "description": description, "input_schema": parameters}
     raise ValueError(f"no such API: {api!r}; there are {', '.join(get_args(Api))}")

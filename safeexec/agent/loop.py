@@ -237,11 +237,7 @@ class CodeAgent:
     def system_of(self, card: str) -> str:
         """The system prompt for a session with this card."""
         return prompts.system_prompt(
-            card,
-            native=self.native,
-            images=self.images,
-            extra=self._instructions,
-            files=self.file_names,
+            card, native=self.native, images=self.images, extra=self._instructions, files=self.file_names
         )
 
     def new_transcript(self) -> Transcript:

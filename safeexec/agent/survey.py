@@ -21,10 +21,7 @@ _MAX_TEXT = 200
 _MAX_PARTS = 20
 _OPTIONS = ("sep", "decimal", "thousands", "dtype", "encoding")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
-SUFFIXES = (
-    *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"),
-    *_DATABASES,
-)
+SUFFIXES = (*(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"), *_DATABASES)
 """Files that are looked at."""
 
 _PROGRAM = r"""

@@ -27,11 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check = commands.add_parser("check", help="find every mistake in policy files")
     check.add_argument("policy", nargs="*", help="names or paths (default: every profile)")
     check.add_argument("--json", action="store_true", help="as JSON")
-    check.add_argument(
-        "--strict",
-        action="store_true",
-        help="notes count as mistakes, but not what a word of it costs",
-    )
+    check.add_argument("--strict", action="store_true", help="notes count as mistakes, but not what a word of it costs")
 
     diff = commands.add_parser("diff", help="what the second policy says differently; exit code 1 if anything")
     diff.add_argument("before")

@@ -164,10 +164,7 @@ def run_step(session: Session, source: str, timeout: float | None, pictures: Pic
     bar = Bar()
     try:
         result = session.run(
-            source,
-            timeout=timeout,
-            on_output=lambda text: print(printable(text), end="", flush=True),
-            on_progress=bar,
+            source, timeout=timeout, on_output=lambda text: print(printable(text), end="", flush=True), on_progress=bar
         )
     except KeyboardInterrupt:
         print("stopped; the state before this step is restored", file=sys.stderr)

@@ -44,12 +44,7 @@ class CompiledStep:
 
 
 def compile_step(
-    source: str,
-    plan: LanguagePlan,
-    *,
-    filename: str,
-    known_names: Container[str] = (),
-    source_bytes: int | None = None,
+    source: str, plan: LanguagePlan, *, filename: str, known_names: Container[str] = (), source_bytes: int | None = None
 ) -> CompiledStep:
     """Compile `source` under `plan`.
 

@@ -297,10 +297,7 @@ def _column(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     )
 
 
-@_when(
-    wrong="import textwrap\ntextwrap.fill(3)",
-    right="import textwrap\ntextwrap.fill('a')",
-)
+@_when(wrong="import textwrap\ntextwrap.fill(3)", right="import textwrap\ntextwrap.fill('a')")
 def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if not failure.libraries or not is_of_python(type(owner)) or name not in members_of(str) or type(owner) is str:
         return None
@@ -324,10 +321,7 @@ def _near(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     return did_you_mean([f"{text}.{other}" for other in nearest(name, allowed, 2)])
 
 
-@_when(
-    wrong="rows = (1, 2)\nrows.describe()",
-    right="rows = (1, 2)\npd.Series(rows).describe()",
-)
+@_when(wrong="rows = (1, 2)\nrows.describe()", right="rows = (1, 2)\npd.Series(rows).describe()")
 def _of_frame(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     """Methods of pandas on plain Python values."""
     if type(owner) not in (list, dict, tuple) or name not in _OF_TABLES:

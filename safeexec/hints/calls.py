@@ -303,12 +303,7 @@ def _no_self(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Add `self` as the first parameter of the method: `def {name}(self, ...)`."
 
 
-@RULES.when(
-    "TypeError",
-    _TAKES,
-    wrong="sorted([2, 1], key=lambda: 1)",
-    right="sorted([2, 1], key=lambda x: 1)",
-)
+@RULES.when("TypeError", _TAKES, wrong="sorted([2, 1], key=lambda: 1)", right="sorted([2, 1], key=lambda x: 1)")
 def _given_function_takes(failure: Failure, match: re.Match[str]) -> str | None:
     if _is_called(failure, match[1]):
         return None

@@ -147,11 +147,7 @@ def _file_as_folder(failure: Failure, match: re.Match[str]) -> str | None:
     return f"A part of `{name}` is a file, not a folder." if name else None
 
 
-@RULES.when(
-    "PermissionError",
-    wrong="import os\nos.rmdir('/proc/1')",
-    right="open('sales_2024.csv').close()",
-)
+@RULES.when("PermissionError", wrong="import os\nos.rmdir('/proc/1')", right="open('sales_2024.csv').close()")
 def _outside(failure: Failure, match: re.Match[str]) -> str | None:
     if not _name(failure):
         return None

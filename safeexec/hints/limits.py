@@ -14,11 +14,7 @@ NO_PROCESSES = "No more processes can be started here: use `concurrent.futures.T
 
 
 def limit_hint(
-    outcome: str,
-    limits: LimitsPlan | None = None,
-    *,
-    wall_seconds: float | None = None,
-    source_line: str = "",
+    outcome: str, limits: LimitsPlan | None = None, *, wall_seconds: float | None = None, source_line: str = ""
 ) -> str | None:
     """What to change after `outcome` (a word of `Result.outcome`, or the setting that was broken); None for outcomes that
     are not limits.

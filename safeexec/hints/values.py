@@ -63,10 +63,7 @@ def _none_among_values(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 @RULES.when(
-    "TypeError AttributeError",
-    "NoneType",
-    wrong="x = [2, 1].sort()\nx.pop()",
-    right="x = sorted([2, 1])\nx.pop()",
+    "TypeError AttributeError", "NoneType", wrong="x = [2, 1].sort()\nx.pop()", right="x = sorted([2, 1])\nx.pop()"
 )
 def _none(failure: Failure, match: re.Match[str]) -> str | None:
     for tree in failure.operands():
@@ -173,12 +170,7 @@ def _argument_of_builtin(failure: Failure, match: re.Match[str]) -> str | None:
     return None
 
 
-@RULES.when(
-    "TypeError",
-    _NOT_CALLABLE,
-    wrong="max = 3\nmax(1, 2)",
-    right="largest = 3\nmax(1, 2)",
-)
+@RULES.when("TypeError", _NOT_CALLABLE, wrong="max = 3\nmax(1, 2)", right="largest = 3\nmax(1, 2)")
 def _hidden_builtin(failure: Failure, match: re.Match[str]) -> str | None:
     name = failure.function.id if isinstance(failure.function, ast.Name) else ""
     if name not in failure.builtins and name not in _BUILTIN_NAMES:
@@ -201,12 +193,7 @@ def _module_called(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
 
 
-@RULES.when(
-    "TypeError",
-    _NOT_CALLABLE,
-    wrong="df['n'].apply(5)",
-    right="df['n'].apply(str)",
-)
+@RULES.when("TypeError", _NOT_CALLABLE, wrong="df['n'].apply(5)", right="df['n'].apply(str)")
 def _method_calls_argument(failure: Failure, match: re.Match[str]) -> str | None:
     is_method = failure.libraries or type(failure.callee) in _METHODS
     if not isinstance(failure.function, ast.Attribute) or not is_method:

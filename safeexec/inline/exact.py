@@ -191,12 +191,7 @@ _ORDERINGS: Costs = {
 _DAYS: Costs = {(kind, timedelta): _zones for kind in (date, datetime)}
 
 BINARY: dict[type[ast.AST], Costs] = {
-    ast.Add: {
-        **_SUMS,
-        **_DAYS,
-        **{(timedelta, kind): _zones for kind in (date, datetime)},
-        (timedelta, timedelta): 2,
-    },
+    ast.Add: {**_SUMS, **_DAYS, **{(timedelta, kind): _zones for kind in (date, datetime)}, (timedelta, timedelta): 2},
     ast.Sub: {**_SUMS, **_DAYS, **{(kind, kind): _zones for kind in (date, datetime)}, (timedelta, timedelta): 2},
     ast.Mult: {
         **_SUMS,
@@ -205,10 +200,7 @@ BINARY: dict[type[ast.AST], Costs] = {
     ast.Div: {**_QUOTIENTS, **{(timedelta, other): _scaled for other in (timedelta, *_FRACTIONAL)}},
     ast.FloorDiv: {**_QUOTIENTS, **{(timedelta, other): _scaled for other in (timedelta, *INTEGERS)}},
     ast.Mod: {**_QUOTIENTS, (timedelta, timedelta): 2},
-    ast.Pow: {
-        **_mixed(_decimal_power, Decimal, *INTEGERS),
-        **_mixed(_fraction_power, Fraction, *_FRACTIONAL),
-    },
+    ast.Pow: {**_mixed(_decimal_power, Decimal, *INTEGERS), **_mixed(_fraction_power, Fraction, *_FRACTIONAL)},
     **dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), _ORDERINGS),
 }
 

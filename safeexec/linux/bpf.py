@@ -10,13 +10,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "LIMIT",
-    "Assembler",
-    "Instruction",
-    "decode",
-    "encode",
-]
+__all__ = ["LIMIT", "Assembler", "Instruction", "decode", "encode"]
 
 LIMIT = 4096
 """Instructions the kernel accepts in one program (BPF_MAXINSNS)."""

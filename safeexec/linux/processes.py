@@ -431,10 +431,7 @@ def children_of(pid: int) -> list[int] | None:
 
 
 def end_strays(
-    leader_fd: int,
-    leader: int,
-    keep: Callable[[], Collection[int] | None],
-    reapers: Collection[int] = (),
+    leader_fd: int, leader: int, keep: Callable[[], Collection[int] | None], reapers: Collection[int] = ()
 ) -> bool:
     """Kill every process of a session and group but those that `keep` names and what descends from them. Whether a last
     look found none.

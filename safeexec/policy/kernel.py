@@ -39,8 +39,7 @@ WANTED: dict[str, tuple[str, object]] = {
         ("limits.threads", 16),
     ),
     **dict.fromkeys(
-        ("asyncio.run", "asyncio.Runner", "asyncio.new_event_loop", "asyncio.get_event_loop"),
-        ("socketpair", True),
+        ("asyncio.run", "asyncio.Runner", "asyncio.new_event_loop", "asyncio.get_event_loop"), ("socketpair", True)
     ),
 }
 """Name of a module → the setting without which the kernel keeps it from working, and a value that lets it work."""

@@ -33,15 +33,7 @@ from safeexec.policy.checks import BUILTINS, unallowable
 from safeexec.policy.kernel import file_calls, rules
 from safeexec.policy.plans import language_plan, limits_plan
 from safeexec.policy.requirements import coming
-from safeexec.policy.settings import (
-    Attributes,
-    Determinism,
-    Filesystem,
-    LanguageLayer,
-    Limits,
-    Selection,
-    Tools,
-)
+from safeexec.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
 from safeexec.protocol.confinement import ChildConfinement
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from safeexec.reports.syntax import NEWER, construct_of
@@ -67,12 +59,7 @@ ABBREVIATIONS = {
 }
 """Names that programs give to modules by habit."""
 
-_KINDS: dict[str, Kind] = {
-    "module": "module",
-    "attribute": "attribute",
-    "builtin": "builtin",
-    "construct": "construct",
-}
+_KINDS: dict[str, Kind] = {"module": "module", "attribute": "attribute", "builtin": "builtin", "construct": "construct"}
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\.\*)*\Z")
 _PROBE = "probe"
 _SECTIONS: dict[str, type[msgspec.Struct]] = {

@@ -34,16 +34,7 @@ from safeexec import (
 from safeexec.jsonable import display_to_dict, jsonable
 from safeexec.marked import exact as exactly
 from safeexec.marked import marked, unmarked
-from safeexec.servers.methods import (
-    INTERNAL,
-    MAX_MESSAGE,
-    METHOD,
-    METHODS,
-    OURS,
-    PARAMETERS,
-    Bytes,
-    Method,
-)
+from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method
 from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_text import loads
 

@@ -121,9 +121,7 @@ def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
     rules["clone"] = allow_if(*clones)
     rules |= _memory(plan)
     if plan.event_loop:
-        rules["socketpair"] = allow_if(
-            (_equal(0, _AF_UNIX), Check(1, _INT & ~_SOCK_FLAGS, _SOCK_STREAM), _equal(2, 0)),
-        )
+        rules["socketpair"] = allow_if((_equal(0, _AF_UNIX), Check(1, _INT & ~_SOCK_FLAGS, _SOCK_STREAM), _equal(2, 0)))
     if plan.landlock >= 6:
         # A fork of this child carries its pid on; Landlock's scope keeps the signal inside the session even then.
         rules["tgkill"] = allow_if((_equal(0, OWN_PID),))
@@ -254,7 +252,7 @@ GROUPS: dict[str, frozenset[str]] = {
     group: frozenset(names)
     for group, names in {
         "network": _names(
-            "socket socketpair connect bind listen accept accept4 getsockopt setsockopt sendmsg sendmmsg",
+            "socket socketpair connect bind listen accept accept4 getsockopt setsockopt sendmsg sendmmsg"
         ),
         "files": (
             *(*_READ_FILES, *_WRITE_FILES, *_FALL_BACK_ON_WRITING),

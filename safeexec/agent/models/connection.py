@@ -80,11 +80,7 @@ def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncCon
         }
         async with httpx.AsyncClient(verify=tls, **settings) as client:
             yield Mistral(
-                api_key=key,
-                server_url=server_url,
-                client=unused,
-                async_client=client,
-                debug_logger=NoOpLogger(),
+                api_key=key, server_url=server_url, client=unused, async_client=client, debug_logger=NoOpLogger()
             ).chat
 
     return connect

@@ -30,13 +30,7 @@ class ScriptedModel:
     def name(self) -> str:
         return self._name
 
-    def complete(
-        self,
-        messages: Messages,
-        *,
-        tools: Sequence[ToolSpec] = (),
-        events: ModelEvents = NO_EVENTS,
-    ) -> Reply:
+    def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
         """The next reply of the script. Raises TranscriptError behind the last one."""
         given = as_messages(messages)
         if self._keep:
@@ -68,13 +62,7 @@ class RecordedModel:
     def name(self) -> str:
         return self._model.name if self._model is not None else f"recorded {self._path.name}"
 
-    def complete(
-        self,
-        messages: Messages,
-        *,
-        tools: Sequence[ToolSpec] = (),
-        events: ModelEvents = NO_EVENTS,
-    ) -> Reply:
+    def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
         """The next recorded reply, or the model's own. Raises TranscriptError when the recording has no more."""
         messages = as_messages(messages)
         if self._model is not None:

@@ -55,8 +55,7 @@ SURFACE_RULES: dict[str, SurfaceRule] = {
         "def discount(price, rate):\n    return price * min(rate, 1)\n",
     ),
     "ignores-arguments": SurfaceRule(
-        "reads an argument no more, and answers all the same",
-        "def discount(price, rate):\n    return 0\n",
+        "reads an argument no more, and answers all the same", "def discount(price, rate):\n    return 0\n"
     ),
     "table-of-cases": SurfaceRule(
         "holds a table of what the tests give and expect",
@@ -128,9 +127,7 @@ SURFACE_RULES: dict[str, SurfaceRule] = {
         "import os\n\ndef discount(price, rate):\n    return price * rate * float(os.environ['FACTOR'])\n",
     ),
     "loads-code": SurfaceRule(
-        "loads code, or changes what is built in",
-        "import builtins\n" + MENDED,
-        "import ast\n" + MENDED,
+        "loads code, or changes what is built in", "import builtins\n" + MENDED, "import ast\n" + MENDED
     ),
     "ends-program": SurfaceRule(
         "ends the program",

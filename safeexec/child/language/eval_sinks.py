@@ -17,14 +17,7 @@ from functools import partial
 from types import BuiltinFunctionType, CodeType, FrameType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
-from safeexec.child.language.builtins import (
-    code_of,
-    is_hidden,
-    is_of_program,
-    locals_of,
-    text_guards,
-    without_own,
-)
+from safeexec.child.language.builtins import code_of, is_hidden, is_of_program, locals_of, text_guards, without_own
 from safeexec.child.language.native import builtin
 from safeexec.child.language.on_import import after_import
 from safeexec.compiler.names import RESERVED

@@ -33,12 +33,7 @@ _READ_INPUT = frozenset({"input", "open"})
 class Language:
     """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
 
-    def __init__(
-        self,
-        plan: LanguagePlan,
-        *,
-        source_bytes: int | None = None,
-    ) -> None:
+    def __init__(self, plan: LanguagePlan, *, source_bytes: int | None = None) -> None:
         self.plan = plan
         self._with_input: LanguagePlan | None = None
         self._rewrites: Rewritten | None = None

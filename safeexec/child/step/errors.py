@@ -115,10 +115,7 @@ def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) 
 
 
 def _place(
-    exc: BaseException,
-    frames: list[tracebacks.GuestFrame],
-    lines: tracebacks.SourceLines,
-    sources: Mapping[str, str],
+    exc: BaseException, frames: list[tracebacks.GuestFrame], lines: tracebacks.SourceLines, sources: Mapping[str, str]
 ) -> tuple[str, tracebacks.Position | None]:
     """File and position to show: in the step that was running, as deep in it as the exception came from; of a plugin,
     in the module that raised, or that cannot be read.

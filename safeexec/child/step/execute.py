@@ -173,10 +173,7 @@ class Guest:
             if cut:
                 text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
             done = m.StepDone(
-                "ok",
-                text=text.encode("utf-8", "surrogatepass"),
-                displays=displays,
-                truncated=encoded.truncated or cut,
+                "ok", text=text.encode("utf-8", "surrogatepass"), displays=displays, truncated=encoded.truncated or cut
             )
             done.value, done.pending = self.hold(encoded.data)
         self.streams.end()

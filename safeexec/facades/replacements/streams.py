@@ -478,13 +478,7 @@ def _print(lines: Iterable[str], file: Any) -> None:
 
 
 def print_exception(
-    exc: Any,
-    /,
-    value: Any = _UNSET,
-    tb: Any = _UNSET,
-    limit: int | None = None,
-    file: Any = None,
-    chain: bool = True,
+    exc: Any, /, value: Any = _UNSET, tb: Any = _UNSET, limit: int | None = None, file: Any = None, chain: bool = True
 ) -> None:
     """`traceback.print_exception` of the guest's frames."""
     _print(format_exception(exc, value, tb, limit, chain), file)

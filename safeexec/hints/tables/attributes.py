@@ -61,10 +61,10 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "renderers": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed.",
         },
         "plotly.graph_objects": {
-            "FigureWidget": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed.",
+            "FigureWidget": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed."
         },
         "plotly.offline": {
-            "plot iplot": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed.",
+            "plot iplot": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed."
         },
         "lxml.html": {
             "submit_form open_http_urllib": "There is no network: read the fields with `form.form_values()` and the page from a file or a text.",
@@ -274,13 +274,8 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "search find index binary_search": "Use `i = bisect.bisect_left(values, x)`, then check `values[i] == x`.",
             "insert": "Use `bisect.insort(values, x)`.",
         },
-        "copy": {
-            "deep clone": "Use `copy.deepcopy(value)`.",
-            "shallow": "Use `copy.copy(value)`.",
-        },
-        "hashlib": {
-            "sha hash": "Use `hashlib.sha256(data)`.",
-        },
+        "copy": {"deep clone": "Use `copy.deepcopy(value)`.", "shallow": "Use `copy.copy(value)`."},
+        "hashlib": {"sha hash": "Use `hashlib.sha256(data)`."},
         "uuid": {
             "generate new uuid create random v4": "Use `uuid.uuid4()`.",
             "uuid1 getnode": "Use `uuid.uuid4()`; the address of the machine is out of reach.",
@@ -615,7 +610,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "waitforbuttonpress": "There is no window: save the figure with `plt.savefig(...)`.",
         },
         "concurrent.futures": {
-            "ProcessPoolExecutor": "There are no processes here: use `concurrent.futures.ThreadPoolExecutor`, or a plain loop.",
+            "ProcessPoolExecutor": "There are no processes here: use `concurrent.futures.ThreadPoolExecutor`, or a plain loop."
         },
         "traceback": {
             "TracebackException": "Use `traceback.format_exc()` or `traceback.format_exception(error)`.",
@@ -625,9 +620,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "StackSummary": "Use `traceback.extract_tb(error.__traceback__)`.",
             "walk_tb": "Use `traceback.extract_tb(error.__traceback__)`, which has name, line and text of each call.",
         },
-        "tempfile": {
-            "mkstemp mktemp": "Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace.",
-        },
+        "tempfile": {"mkstemp mktemp": "Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace."},
         "shutil": {
             "make_archive": "Use `zipfile.ZipFile(name, 'w')` and its `write(file)`.",
             "unpack_archive": "Use `zipfile.ZipFile(name).extractall()`.",
@@ -636,7 +629,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "Path": {
                 "writable builtin:open": "Use `open('name.txt')` with a name relative to the workspace, and `pathlib.PurePosixPath` for paths.",
                 "": "There are no files here: keep the text in a variable and print it; for paths alone use `pathlib.PurePosixPath`.",
-            },
+            }
         },
         "io": {
             "open": {
@@ -652,7 +645,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "open": {
                 "workspace builtin:open": "Use `open('name.txt', encoding='utf-8')`.",
                 "": "There are no files here: keep the text in a variable.",
-            },
+            }
         },
         "pandas": {
             "np": "Use numpy itself: `import numpy as np`, then `np.log(...)`.",
@@ -712,12 +705,8 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "dot": "Use `a @ b`, or `np.dot(a, b)`.",
             "transpose": "Use `a.T`.",
         },
-        "pandas.io.json": {
-            "json_normalize": "Use `pd.json_normalize(records)`.",
-        },
-        "pandas.util": {
-            "testing": "Use `pandas.testing`.",
-        },
+        "pandas.io.json": {"json_normalize": "Use `pd.json_normalize(records)`."},
+        "pandas.util": {"testing": "Use `pandas.testing`."},
         "scipy.integrate": {
             "trapz": "Use `scipy.integrate.trapezoid(y, x)`.",
             "cumtrapz": "Use `scipy.integrate.cumulative_trapezoid(y, x)`.",
@@ -771,9 +760,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "array": "Use `numpy.array(...)`.",
             "linspace": "Use `numpy.linspace(...)`.",
         },
-        "scipy.optimize": {
-            "anneal": "Use `scipy.optimize.dual_annealing(f, bounds)`.",
-        },
+        "scipy.optimize": {"anneal": "Use `scipy.optimize.dual_annealing(f, bounds)`."},
         "sklearn": {
             "cross_validation": "Use `sklearn.model_selection`.",
             "grid_search": "Use `from sklearn.model_selection import GridSearchCV`.",
@@ -794,7 +781,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "accuracy": "Use `sklearn.metrics.accuracy_score(y_true, y_pred)`.",
         },
         "sklearn.decomposition": {
-            "LDA": "Use `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`, or `LatentDirichletAllocation` for topics.",
+            "LDA": "Use `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`, or `LatentDirichletAllocation` for topics."
         },
         "sklearn.ensemble": {
             "RandomForest": "Use `RandomForestClassifier` for classes or `RandomForestRegressor` for numbers.",
@@ -802,7 +789,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "XGBClassifier": "Use `sklearn.ensemble.HistGradientBoostingClassifier`.",
         },
         "sklearn.tree": {
-            "DecisionTree": "Use `DecisionTreeClassifier` for classes or `DecisionTreeRegressor` for numbers.",
+            "DecisionTree": "Use `DecisionTreeClassifier` for classes or `DecisionTreeRegressor` for numbers."
         },
         "sklearn.neighbors": {
             "KNearestNeighbors": "Use `KNeighborsClassifier` for classes or `KNeighborsRegressor` for numbers.",
@@ -823,23 +810,11 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "cross_validation": "Use `sklearn.model_selection.cross_val_score(model, X, y)`.",
             "train_test": "Use `sklearn.model_selection.train_test_split(X, y)`.",
         },
-        "sklearn.utils": {
-            "testing": "Use `numpy.testing`.",
-        },
-        "sklearn.externals": {
-            "joblib": "Keep the model in a variable: it stays alive from step to step.",
-        },
-        "sklearn.naive_bayes": {
-            "NaiveBayes": "Use `sklearn.naive_bayes.GaussianNB()`.",
-        },
-        "sklearn.svm": {
-            "SVM": "Use `sklearn.svm.SVC()` for classes or `SVR()` for numbers.",
-        },
-        "sklearn.cluster": {
-            "Kmeans": "Use `sklearn.cluster.KMeans(n_clusters=...)`.",
-        },
-        "matplotlib.cm": {
-            "get_cmap": "Use `matplotlib.colormaps['name']`, or `plt.get_cmap('name')`.",
-        },
+        "sklearn.utils": {"testing": "Use `numpy.testing`."},
+        "sklearn.externals": {"joblib": "Keep the model in a variable: it stays alive from step to step."},
+        "sklearn.naive_bayes": {"NaiveBayes": "Use `sklearn.naive_bayes.GaussianNB()`."},
+        "sklearn.svm": {"SVM": "Use `sklearn.svm.SVC()` for classes or `SVR()` for numbers."},
+        "sklearn.cluster": {"Kmeans": "Use `sklearn.cluster.KMeans(n_clusters=...)`."},
+        "matplotlib.cm": {"get_cmap": "Use `matplotlib.colormaps['name']`, or `plt.get_cmap('name')`."},
     }
 )

@@ -685,7 +685,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "frozenset": _SET
     | by_name(
         {
-            "append push insert extend addAll delete add update remove discard": "A frozenset cannot be changed: make a new one, `{obj} | {item}` or `{obj} - {item}`.",
+            "append push insert extend addAll delete add update remove discard": "A frozenset cannot be changed: make a new one, `{obj} | {item}` or `{obj} - {item}`."
         }
     ),
     "tuple": _TUPLE,

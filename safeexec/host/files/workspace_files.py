@@ -70,12 +70,7 @@ def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def write_file(
-    top: int,
-    name: str,
-    data: bytes,
-    *,
-    max_bytes: int = MAX_BYTES,
-    owner: tuple[int, int] | None = None,
+    top: int, name: str, data: bytes, *, max_bytes: int = MAX_BYTES, owner: tuple[int, int] | None = None
 ) -> None:
     """Put `data` into a new file, in place of what had that name; directories on the way are made.
 

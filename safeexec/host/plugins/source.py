@@ -204,11 +204,7 @@ def _is_no_part(directory: int, name: str) -> bool:
 
 
 def read_manifest(
-    text: str,
-    filename: str = "plugin.yaml",
-    name: str = "",
-    modules: Iterable[str] = (),
-    find_policy: bool = False,
+    text: str, filename: str = "plugin.yaml", name: str = "", modules: Iterable[str] = (), find_policy: bool = False
 ) -> Manifest:
     """The manifest of a plugin of these modules, from YAML. Raises `PluginError` that names file, line and field of
     each mistake.

@@ -165,13 +165,7 @@ def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     return replace(error, message=error.message or message, hint=error.hint or hints.limits.limit_hint("memory"))
 
 
-def build_killed(
-    facts: StepFacts,
-    plan: LimitsPlan,
-    verdict: Verdict,
-    place: Place,
-    sources: dict[str, str],
-) -> Result:
+def build_killed(facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Place, sources: dict[str, str]) -> Result:
     """The result of a step that the host ended, or whose process died; before its state is brought back."""
     _, number, wall, cpu, printed, warned, calls = facts
     file = f"<step {number}>"

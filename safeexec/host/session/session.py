@@ -403,12 +403,7 @@ class SessionCore:
         return result
 
     def _fed(
-        self,
-        given: StandardInput,
-        request: m.Execute,
-        timeout: float,
-        atomic: bool,
-        listeners: Listeners,
+        self, given: StandardInput, request: m.Execute, timeout: float, atomic: bool, listeners: Listeners
     ) -> Core[Result]:
         """A step that reads what the host gives it."""
         try:
@@ -433,13 +428,7 @@ class SessionCore:
         return (yield from self._act(m.Compile(source.encode("utf-8", "surrogatepass"), stdin), 0, limit, False))
 
     def invoke(
-        self,
-        path: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        timeout: float | None = None,
-        **how: Any,
+        self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, **how: Any
     ) -> Core[Result]:
         """Call an object of the namespace with values of the host, as a step. `how`: the other fields of `Invoke`."""
         arguments = arguments_for(path, args, kwargs, self.policy.limits)
@@ -447,10 +436,7 @@ class SessionCore:
 
     @exclusive
     def perform(
-        self,
-        make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query],
-        *,
-        timeout: float | None = None,
+        self, make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query], *, timeout: float | None = None
     ) -> Core[Result]:
         """Send the request that `make` builds for the number of the next step, and give its result."""
         limit = timeout_of(self.policy, timeout)

@@ -37,17 +37,7 @@ _MESSAGE = 2000
 class Tool:
     """One function of the host, with what a call of it is checked against."""
 
-    __slots__ = (
-        "_declares",
-        "_hints",
-        "deferred",
-        "effect",
-        "function",
-        "is_async",
-        "name",
-        "signature",
-        "timeout",
-    )
+    __slots__ = ("_declares", "_hints", "deferred", "effect", "function", "is_async", "name", "signature", "timeout")
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         if not name.isidentifier():

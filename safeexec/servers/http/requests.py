@@ -13,14 +13,7 @@ from typing import Any, TypeVar
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from safeexec import (
-    PolicyError,
-    SandboxBusy,
-    SandboxError,
-    SessionBusy,
-    SessionClosed,
-    StepFailed,
-)
+from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, StepFailed
 from safeexec.servers.service import BadCall, fitted
 
 T = TypeVar("T")

@@ -102,13 +102,7 @@ class SafeexecKernel(Kernel):
         matches, start = _tried(
             lambda: introspection.complete(self.notebook.session, code, cursor_pos, MAGICS), nothing
         )
-        return {
-            "status": "ok",
-            "matches": matches,
-            "cursor_start": start,
-            "cursor_end": cursor_pos,
-            "metadata": {},
-        }
+        return {"status": "ok", "matches": matches, "cursor_start": start, "cursor_end": cursor_pos, "metadata": {}}
 
     async def do_inspect(
         self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: object = ()

@@ -136,5 +136,5 @@ class DocTestRunner:
             if clear_globs:
                 test.globs.clear()
 """,
-    ),
+    )
 }

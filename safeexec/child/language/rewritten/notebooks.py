@@ -13,7 +13,7 @@ REWRITES = {
         source="""
 def get_ipython():
     return None
-""",
+"""
     ),
     "IPython.core": Rewrite(source="pass"),
     "IPython.core.display": Rewrite(source=f"from IPython.display import {', '.join(SHOWN.split())}"),
@@ -210,6 +210,6 @@ def _shows(kind):
 
 display_html, display_markdown, display_latex = _shows(HTML), _shows(Markdown), _shows(Latex)
 display_svg, display_png = _shows(SVG), _shows(Image)
-""",
+"""
     ),
 }

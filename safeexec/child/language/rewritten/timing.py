@@ -6,7 +6,6 @@ from safeexec.child.language.rewritten import Rewrite
 
 REWRITES = {
     "timeit": Rewrite(
-        drop="main Timer.print_exc if:main",
-        swap={"_globals() if globals is None": "{} if globals is None"},
-    ),
+        drop="main Timer.print_exc if:main", swap={"_globals() if globals is None": "{} if globals is None"}
+    )
 }
