@@ -23,8 +23,7 @@ from safeexec.identity import dict_of, flags_of
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 _TYPE_FLAGS: Final = 21 * _POINTER  # PyTypeObject.tp_flags
 _MEMBER: Final = 5 * _POINTER  # PyMemberDescrObject.d_member
-_MEMBER_OFFSET: Final = 2 * _POINTER  # PyMemberDef.offset, .flags
-_MEMBER_FLAGS: Final = 3 * _POINTER
+_MEMBER_FLAGS: Final = 3 * _POINTER  # PyMemberDef.flags
 _IMMUTABLE: Final = 1 << 8
 _HEAP: Final = 1 << 9
 _BASE: Final = 1 << 10
@@ -296,14 +295,42 @@ def _definition_flags(member: MemberDescriptorType) -> ctypes.c_int:
     return ctypes.c_int.from_address(_definition(member) + _MEMBER_FLAGS)
 
 
+def replace_name(facade: Facade, name: str, value: object) -> None:
+    """Let a facade hold another object under a name that it has, as `unittest.mock.patch` does for a while.
+
+    Raises AttributeError for a name that it does not hold. No name can be taken away, and none that says what it is.
+    """
+    member = dict_of(type(facade)).get(name)
+    if type(member) is property:
+        member.__set__(facade, value)
+        return
+    if type(member) is not MemberDescriptorType or name[:2] == "__":
+        raise AttributeError(f"'{facade.__name__}.{name}' cannot be replaced")
+    member.__get__(facade)
+    _write(facade, member, value)
+
+
 def _fill(facade: Facade, name: str, value: Any) -> None:
     """Put the value into its slot, which is empty: what is read the first time costs nothing the second."""
-    offset = ctypes.c_ssize_t.from_address(_definition(dict_of(type(facade))[name]) + _MEMBER_OFFSET).value
-    slot: Any = ctypes.py_object.from_address(id(facade) + offset)
+    member = dict_of(type(facade))[name]
     try:
-        slot.value  # noqa: B018  # another thread was first
-    except ValueError:
-        slot.value = value
+        member.__get__(facade)  # another thread was first
+    except AttributeError:
+        _write(facade, member, value)
+
+
+_set_member: Final = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.py_object)(
+    ("PyMember_SetOne", ctypes.pythonapi)
+)
+
+
+def _write(facade: Facade, member: MemberDescriptorType, value: object) -> None:
+    """Set a slot by a copy of its definition that is not read-only: in one call of C, so that no thread comes between
+    and what is held is counted.
+    """
+    definition = ctypes.create_string_buffer(ctypes.string_at(_definition(member), 5 * _POINTER))
+    ctypes.c_int.from_buffer(definition, _MEMBER_FLAGS).value &= ~_READ_ONLY
+    _set_member(id(facade), definition, value)
 
 
 _seal(Facade, base=True)

@@ -14,7 +14,11 @@ from typing import Any
 
 import pytest
 
-from safeexec.facades.sealed import Facade, names_of, sealed
+from safeexec.facades.sealed import Facade, names_of, replace_name, sealed
+
+
+class Counted:
+    """Something that can be looked for after it has gone."""
 
 
 class Evil(Facade):
@@ -87,6 +91,22 @@ def test_what_is_made_when_it_is_read_is_made_once() -> None:
     made: Any = sealed("sample", {}, later=["late"], resolve=lambda name: asked.append(name) or object())
     assert made.late is made.late
     assert asked == ["late"]
+
+
+def test_a_facade_holds_what_is_made_late_or_put_in_its_place() -> None:
+    made: Any = sealed("sample", {"pi": 3}, later=["late"], resolve=lambda name: Counted())
+    late, put = weakref.ref(made.late), Counted()
+    assert late() is made.late
+    replace_name(made, "late", put)
+    assert late() is None and sys.getrefcount(put) == 3
+    replace_name(made, "late", None)
+    assert sys.getrefcount(put) == 2
+
+
+@pytest.mark.parametrize("name", ["absent", "__name__", "__class__", "late"])
+def test_no_name_is_put_where_there_is_none(facade: Any, name: str) -> None:
+    with pytest.raises(AttributeError, match="absent|cannot be replaced|late"):
+        replace_name(facade, name, 1)
 
 
 def test_the_names_are_read_past_everything(facade: Any) -> None:

@@ -47,7 +47,17 @@ WAYS = {
     "a patch of a library's class": (
         "from unittest.mock import patch\nimport json\nwith patch.object(json.JSONDecoder, 'decode'): pass"
     ),
-    "a patch of a module": "from unittest.mock import patch\nimport json\nwith patch.object(json, 'dumps'): pass",
+    "a patch of what a module is called": (
+        "from unittest.mock import patch\nimport json\nwith patch.object(json, '__name__', 'os'): pass"
+    ),
+    "a patch that leaves a place empty": (
+        "from unittest.mock import patch\np = patch('json.dumps')\np.start()\np.is_local = False\np.stop()"
+    ),
+    "a patch of the import statement": "from unittest.mock import patch\npatch('builtins.__import__').start()",
+    "builtins below what a patch names": (
+        "from unittest.mock import patch\nfound = patch('builtins.print').getter()\n"
+        "print([n for n in (*vars(found), *dir(found)) if n[:1] == '_'])\ndel found.print"
+    ),
     "a mock with the spec of a function": (
         "from unittest.mock import create_autospec\ndef f(): pass\nprint(create_autospec(f).__globals__)"
     ),
@@ -60,9 +70,12 @@ REASONS = {
     "a test method of any name": "attribute '__globals__' is refused",
     "an example that names what is refused": "1",
     "text that is timed, in the program's own module": "attribute '__builtins__' is refused",
-    "a patch of a library by a dotted name": "by a dotted name is refused",
+    "a patch of a library by a dotted name": "os.system is refused",
     "a patch of a library's class": "immutable type 'JSONDecoder'",
-    "a patch of a module": "modules are read-only",
+    "a patch of what a module is called": "'json.__name__' cannot be replaced",
+    "a patch that leaves a place empty": "modules are read-only",
+    "a patch of the import statement": "does not have the attribute '__import__'",
+    "builtins below what a patch names": "[]\nAttributeError: 'builtins.print' cannot be taken away",
     "a mock with the spec of a function": "attribute '__globals__' is refused",
     "tests found in files": "is refused",
     "a suite of another module": "import of subprocess is refused",
@@ -88,6 +101,51 @@ def searched(sandbox_for: Callable[[str], Sandbox]) -> Iterator[Session]:
     with sandbox_for("standard").session() as session:
         prepare(session)
         yield session
+
+
+PATCHED = """
+import io, os, random, unittest
+from unittest.mock import mock_open, patch
+
+class Patched(unittest.TestCase):
+    @patch('builtins.open', new_callable=mock_open, read_data='text')
+    def test_open(self, opened):
+        with open('a.txt') as file:
+            self.assertEqual(file.read(), 'text')
+        opened.assert_called_once_with('a.txt')
+
+    @patch('builtins.input', side_effect=['1', '2'])
+    def test_input(self, _):
+        self.assertEqual([input(), input('?')], ['1', '2'])
+
+    @patch('sys.stdout', new_callable=io.StringIO)
+    def test_stream(self, stream):
+        print('seen')
+        self.assertEqual(stream.getvalue(), 'seen\\n')
+
+    @patch('__main__.print')
+    @patch('os.path.join', return_value='joined')
+    @patch.object(random, 'random', side_effect=[1, 2])
+    def test_modules(self, drawn, joined, printed):
+        from random import random as draw
+        print(draw(), random.random(), os.path.join('a'))
+        printed.assert_called_once_with(1, 2, 'joined')
+
+    def tearDown(self):
+        self.assertEqual((os.path.join('a', 'b'), random.random() < 1, type(print)), ('a/b', True, type(len)))
+
+with patch('random.no_such_name'):
+    pass
+"""
+
+
+def test_a_program_finds_what_it_patched_and_then_the_real_thing(sandbox_for: Callable[[str], Sandbox]) -> None:
+    tests, _, missing = PATCHED.rpartition("with")
+    with sandbox_for("standard").session() as session:
+        result = session.run(tests + "unittest.main()", stdin="")
+        assert result.stderr.endswith("\n\nOK\n") and "Ran 4 tests" in result.stderr, result.observation()
+        error = session.run("from unittest.mock import patch\nwith" + missing).error
+    assert error is not None and error.message == "<module 'random'> does not have the attribute 'no_such_name'"
 
 
 NOTEBOOK = """

@@ -13,7 +13,7 @@ import gc
 import io
 import linecache
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace, TracebackType
@@ -28,7 +28,7 @@ from safeexec.compiler.rules import REFUSED, Rules, rules_of
 from safeexec.compiler.transformer import StepTransformer
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.streams import format_exception
-from safeexec.facades.sealed import OwnModule
+from safeexec.facades.sealed import Facade, OwnModule, own_module, replace_name
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 if TYPE_CHECKING:
@@ -128,6 +128,9 @@ class Rewritten:
         rules = rules_of(plan)
 
         def change(target: Any, attribute: str, /, *value: Any) -> None:
+            if value and type(attribute) is str and issubclass(type(target), Facade):
+                replace_name(target, attribute, *value)
+                return
             own = issubclass(type(target), type) and vars(target).get("__module__") in self._modules
             if (
                 own
@@ -321,6 +324,8 @@ def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
         "_first_line": first_line,
         "_source_lines": source_lines,
         "_import_by_name": import_by_name,
+        "_is_facade": lambda thing: issubclass(type(thing), Facade),
+        "_program_builtins": _builtins_module(written),
         "_add_folder": lambda path: written.add_folder(path),
         "_program": main,
         "_modules": known,
@@ -350,6 +355,49 @@ def _known(written: Modules) -> Any:
             return found
 
     return OwnByName()
+
+
+class _Builtins(MutableMapping[str, Any]):
+    """The builtins that a program may name. What is written there counts in each of its modules; nothing can go."""
+
+    def __init__(self, written: Modules) -> None:
+        self._written = written
+
+    def _tables(self) -> list[dict[str, Any]]:
+        return [space["__builtins__"] for _, space in self._written.spaces()]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._tables()[0] if name[:1] != "_")
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, name: str) -> Any:
+        if name[:1] == "_":
+            raise KeyError(name)
+        return self._tables()[0][name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self:
+            raise AttributeError(f"module 'builtins' has no attribute {name!r}")
+        for table in self._tables():
+            if name in table:
+                table[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise AttributeError(f"'builtins.{name}' cannot be taken away")
+
+
+def _builtins_module(written: Modules) -> OwnModule:
+    """What ``builtins.print`` names where a test replaces it."""
+    table: Any = _Builtins(written)
+    return own_module(
+        "builtins",
+        table,
+        NamespaceView(table),
+        is_hidden=lambda name: name[:1] == "_",
+        absence=lambda name: f"module 'builtins' has no attribute {name!r}",
+    )
 
 
 def _stand_ins() -> dict[str, Any]:

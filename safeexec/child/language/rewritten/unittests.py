@@ -1,4 +1,7 @@
-"""`unittest`: discovery in the workspace alone, no signals; a text names modules that the program may import."""
+"""`unittest`: discovery in the workspace alone, no signals; a text names modules that the program may import.
+
+What `patch` puts in a module of a library the program alone finds there: libraries keep the real one.
+"""
 
 from __future__ import annotations
 
@@ -124,6 +127,8 @@ REWRITES["unittest.mock"] = Rewrite(
     swap={
         "getattr(func, '__code__', None)": "inspect.isfunction(func)",
         "pkgutil.resolve_name": "_named",
+        "original = getattr(target, name, DEFAULT)": "original, local = _original(target, name)",
+        "isinstance(target, ModuleType)": "hasattr(target, '__name__')",
         "inspect.getattr_static(": "_getattr_static(",
         "getattr(spec, attr, None)": "_shown(spec, attr)",
         "getattr(obj, '__func__')": "_shown(obj, '__func__') or obj",
@@ -131,22 +136,33 @@ REWRITES["unittest.mock"] = Rewrite(
     },
     put="""
 from types import ModuleType, MethodType
-_builtins = set()
+_builtins = set(dir(_program_builtins))
 
 
 def _named(target):
     parts = target.split('.')
     found = _modules.get(parts[0])
-    if found is not None:
-        for depth, part in enumerate(parts[1:], 2):
-            if not hasattr(found, part) and _modules.get('.'.join(parts[:depth - 1])) is not None:
+    if found is None:
+        found = _program_builtins if parts[0] == 'builtins' else _import_by_name(parts[0])
+    for depth, part in enumerate(parts[1:], 2):
+        if not hasattr(found, part):
+            try:
                 _import_by_name('.'.join(parts[:depth]))
-            found = getattr(found, part)
-        return found
-    raise PermissionError(
-        f"patch of {target!r} by a dotted name is refused but for modules of the program itself: "
-        "use patch.object(thing, 'name', ...), or patch.dict(mapping)"
-    )
+            except ImportError:
+                pass
+        found = getattr(found, part)
+    return found
+
+
+def _original(target, name):
+    if not _is_facade(target):
+        return getattr(target, name, DEFAULT), False
+    try:
+        return getattr(target, name), True
+    except AttributeError as error:
+        if ' is refused' in str(error):
+            raise
+        return DEFAULT, True
 
 
 def _shown(spec, name):
