@@ -105,7 +105,7 @@ def test_a_facade_holds_what_is_made_late_or_put_in_its_place() -> None:
 
 @pytest.mark.parametrize("name", ["absent", "__name__", "__class__", "late"])
 def test_no_name_is_put_where_there_is_none(facade: Any, name: str) -> None:
-    with pytest.raises(AttributeError, match="absent|cannot be replaced|late"):
+    with pytest.raises(AttributeError, match=r"absent|cannot be replaced|late"):
         replace_name(facade, name, 1)
 
 

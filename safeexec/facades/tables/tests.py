@@ -44,7 +44,7 @@ TABLES = {
             ANY AsyncMock call create_autospec DEFAULT FILTER_DIR MagicMock Mock mock_open NonCallableMagicMock
             NonCallableMock patch PropertyMock seal sentinel ThreadingMock
         """,
-        note="what patch puts in a module the program finds there, and no library does; classes of libraries stay as they are.",
+        note="what patch puts in a module the program finds there, and no library; classes of libraries stay.",
     ),
     "token": Table(_TOKENS),
     "tokenize": Table(
