@@ -12,13 +12,17 @@ as an attribute of a module); on 3.11 with one 38 ns, where a module with a ``__
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
+import _io
 import ctypes
+import io
 import sys
+from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
-from safeexec.identity import dict_of, flags_of
+from safeexec.identity import dict_of, flags_of, mro_of
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 _TYPE_FLAGS: Final = 21 * _POINTER  # PyTypeObject.tp_flags
@@ -258,6 +262,29 @@ def seal_classes() -> None:
         flags.value |= _IMMUTABLE
     for alias in _ALIASES:
         _type_flags(alias).value &= ~_BASE
+    _forget_asked()
+
+
+def _forget_asked() -> None:
+    """Let abstract classes forget the classes that they were asked about, and `io.RawIOBase` the one that opens files.
+
+    They keep them in sets. A metaclass of a program says what its classes are equal to, and would be given whatever
+    class stands there: of modules, of what loads them.
+    """
+    raw = io.RawIOBase
+    if "__subclasshook__" not in dict_of(raw):
+        write_to_class(raw, "__subclasshook__", classmethod(_is_raw))
+        _abc._reset_registry(raw)
+        _abc._reset_caches(raw)
+    _asked.register(type("asked", (), {}))  # what others have answered with no is void now
+
+
+def _is_raw(cls: type, asked: type) -> Any:
+    return True if cls is io.RawIOBase and any(base is _io._RawIOBase for base in mro_of(asked)) else NotImplemented
+
+
+_asked: Final = ABCMeta("asked", (), {})
+"""What is registered with it says that there is another class."""
 
 
 def write_to_class(cls: type, name: str, value: object) -> None:

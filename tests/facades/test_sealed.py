@@ -132,3 +132,32 @@ def test_classes_are_sealed_also_where_one_module_came_and_another_went() -> Non
     )
     found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
     assert "cannot set 'done' attribute of immutable type 'TopologicalSorter'" in found.stderr
+
+
+_HANDED_OUT = """
+import _abc, io, pkgutil, sys, types
+import safeexec.child, safeexec.compiler, safeexec.facades
+from importlib import import_module
+from safeexec.facades.sealed import seal_classes
+for package in (safeexec.child, safeexec.compiler, safeexec.facades):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        import_module(found.name)
+seal_classes()
+KEPT = {types.CodeType, types.FrameType, types.ModuleType, types.CellType, io.FileIO}
+for name, module in sorted(sys.modules.items()):
+    for item, value in vars(module).items() if name.startswith("safeexec") else ():
+        if isinstance(value, (dict, set, frozenset)) and not KEPT.isdisjoint(value):
+            print(name, item)
+for item, value in vars(io).items():
+    if isinstance(value, type(io.IOBase)):
+        registered, kept, refused, _ = _abc._get_dump(value)
+        if not KEPT.isdisjoint(found() for found in registered | kept):
+            print("io", item)
+assert isinstance(io.FileIO(0, closefd=False), io.RawIOBase) and not isinstance(io.BytesIO(), io.RawIOBase)
+"""
+
+
+def test_no_table_is_asked_for_a_class_that_holds_one_of_frames_code_modules_or_files() -> None:
+    """A metaclass of the program says what its classes are equal to, and is given what they are compared with."""
+    found = subprocess.run([sys.executable, "-c", _HANDED_OUT], capture_output=True, text=True, timeout=60, check=False)
+    assert (found.stdout, found.stderr) == ("", "")

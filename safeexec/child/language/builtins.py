@@ -13,7 +13,7 @@ from operator import index
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from safeexec.child.language.guards import GuestProgram, attribute_guards, exact
+from safeexec.child.language.guards import GuestProgram, attribute_guards, exact, leads_away
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
 from safeexec.compiler import names
@@ -57,6 +57,7 @@ def make_builtins(
         vars=dict_of,
         name=guards.pop("<name>"),
         guarded=names.GUARDED,
+        away=leads_away,
     )
     table: dict[str, Any] = {
         name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER

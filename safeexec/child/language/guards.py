@@ -74,8 +74,9 @@ _KNOWN_TEMPLATES: Final = 4096
 _KNOWN_NAMES: Final = 4096
 _KNOWN_TYPES: Final = 512
 _READ_ONLY: Final = (type, *MODULES)
-_CARRIERS: Final = frozenset({FrameType, CodeType, ModuleType})
-"""Types of what never comes back from a guarded read, whoever holds it; see `leads_away`."""
+_CARRIERS: Final = frozenset(map(identity, (FrameType, CodeType, ModuleType)))
+"""Types of what never comes back from a guarded read, whoever holds it; see `leads_away`. By identity: a metaclass of
+the program says what its classes are equal to, and would be handed what a set compares them with."""
 MOST_UNSEEN: Final = 16
 unseen: Final[list[tuple[AttributeError, int]]] = []
 """Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""
@@ -475,7 +476,7 @@ def _readable_dict(value: Any, found: Any, rules: Rules, own: GuestProgram, refu
     if makes_bases(found) and not _is_own(found["__mro_entries__"], own):
         return dict(found)
     hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, found[name], own)}
-    if not _CARRIERS.isdisjoint(map(_type, found.values())):
+    if not _CARRIERS.isdisjoint(map(identity, map(_type, found.values()))):
         hidden |= {name for name, item in found.items() if leads_away(item)}
     return {key: item for key, item in found.items() if key not in hidden} if hidden else found
 
@@ -632,7 +633,11 @@ def leads_away(found: Any) -> bool:
     """
     kind = _type(found)
     if kind is dict:
-        return found is _REAL_BUILTINS or "__builtins__" in found or names.GUARD_ATTRIBUTE in found
+        return (
+            found.get("__import__") is _REAL_BUILTINS["__import__"]
+            or "__builtins__" in found
+            or names.GUARD_ATTRIBUTE in found
+        )
     if issubclass(kind, ModuleType):
         space = _dict_of_module(found)
         return space is _REAL_BUILTINS or names.GUARD_ATTRIBUTE not in _keys(space.get("__builtins__"))

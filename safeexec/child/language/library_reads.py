@@ -386,8 +386,14 @@ class _Held(ModuleType):
     def __repr__(self) -> str:
         return f"<module {ModuleType.__getattribute__(self, '__name__')!r}>"
 
-    def __reduce_ex__(self, protocol: object) -> Any:
-        return importlib.import_module, (ModuleType.__getattribute__(self, "__name__"),)
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("cannot pickle 'module' object")
 
 
 _Held.__name__ = _Held.__qualname__ = "module"

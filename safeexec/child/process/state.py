@@ -23,6 +23,7 @@ import cloudpickle.cloudpickle as engine
 from safeexec.child.process.salvage import Salvager
 from safeexec.child.process.state_names import Inert, Untouched, find, judge, variables
 from safeexec.facades.build import facade, recorded
+from safeexec.identity import identity
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import LanguagePlan
 
@@ -78,10 +79,29 @@ def set_foreign_state(function: FunctionType, state: tuple[dict[str, Any], dict[
     set_function_state(function, state)
 
 
+class _ByIdentity:
+    """A table whose keys are classes. A metaclass of the program says what its classes are equal to: a dict would hand
+    it those of the table, of which code objects are made.
+    """
+
+    def __init__(self, table: Mapping[Any, Any]) -> None:
+        self._values = {identity(key): value for key, value in table.items()}
+
+    def __contains__(self, key: Any) -> bool:
+        return identity(key) in self._values
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._values[identity(key)]
+
+
+engine._BUILTIN_TYPE_NAMES = _ByIdentity(engine._BUILTIN_TYPE_NAMES)
+
+
 class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(
         self, file: Any, namespace: dict[str, Any], specials: Mapping[int, tuple[str, str]], plan: LanguagePlan
     ) -> None:
+        self.dispatch_table = _ByIdentity(cloudpickle.Pickler.dispatch_table)  # read once, by what follows
         super().__init__(file, protocol=PROTOCOL)
         self._namespace = namespace
         self._specials = specials

@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
-from safeexec.facades.replacements.guards import Lazy, check_name, checked_getattr, checked_setattr, readable_state
+from safeexec.facades.replacements.guards import (
+    Lazy,
+    check_name,
+    checked_getattr,
+    checked_setattr,
+    leads_away,
+    readable_state,
+)
 
 
 class attrgetter:
@@ -160,7 +167,9 @@ def check_states(copy: ModuleType) -> None:
     """Let this copy module show a program what it may read, and nothing else.
 
     A `__setstate__` takes the state; the memo of a deep copy has it, and may say what stands for each argument of what
-    makes the copy: that of a method of a value is `getattr`. A metaclass compares its class with those in the tables.
+    makes the copy: that of a method of a value is `getattr`. An object of a library says by its attributes what makes
+    its copy, and of what: an alias of `typing` an item of any global of `typing`. A metaclass compares its class with
+    those in the tables.
     """
     space = vars(copy)
     real = space["_reconstruct"]
@@ -171,15 +180,20 @@ def check_states(copy: ModuleType) -> None:
         if func is getattr:
             func = checked_getattr
 
+        def judged(part: Any) -> Any:
+            if leads_away(part):
+                raise TypeError(f"cannot copy {type(x).__name__!r} object: its parts lead out of the program")
+            return part
+
         def make(*arguments: Any) -> Any:
-            made = func(*arguments)
+            made = judged(func(*arguments))
             if "__mro_entries__" in getattr(made, "__dict__", ()):  # the state would go into it
                 raise TypeError("what makes classes is not made by a copy")
             return made
 
         if state is not None:
             state = readable_state(x, state)
-        return real(x, memo, make, args, state, *rest, **options)
+        return real(x, memo, make, tuple(map(judged, args)), state, *rest, **options)
 
     space["_reconstruct"] = _reconstruct
     for table in ("_copy_dispatch", "_deepcopy_dispatch"):

@@ -50,6 +50,11 @@ def _strict_state(value: Any, state: Any) -> Any:
     return state
 
 
+def _is_module(value: Any) -> bool:
+    return isinstance(value, ModuleType)
+
+
+_away: Callable[[Any], bool] = _is_module
 _getattr: Callable[..., Any] = _strict_getattr
 _name: Callable[[str], object] = _check
 _guarded: frozenset[str] = frozenset()
@@ -65,15 +70,17 @@ def set_guards(
     vars: Callable[..., Any] | None = None,
     name: Callable[[str], object] | None = None,
     guarded: frozenset[str] | None = None,
+    away: Callable[[Any], bool] | None = None,
 ) -> None:
     """Use these instead of the strict ones. Called once per process, before guest code runs."""
-    global _getattr, _setattr, _state, _vars, _name, _guarded
+    global _getattr, _setattr, _state, _vars, _name, _guarded, _away
     _getattr = getattr or _getattr
     _setattr = setattr or _setattr
     _state = state or _state
     _vars = vars or _vars
     _name = name or _name
     _guarded = guarded or _guarded
+    _away = away or _away
 
 
 def check_name(name: Any) -> None:
@@ -108,3 +115,8 @@ def checked_vars(value: Any) -> Any:
 def readable_state(value: Any, state: Any) -> Any:
     """What the program may see of the state of `value`, where its own methods are given it."""
     return _state(value, state)
+
+
+def leads_away(value: Any) -> bool:
+    """Tell what never comes to a program: a module that is no facade, the namespace of one, a frame, a code object."""
+    return _away(value)

@@ -5,14 +5,17 @@ They are grouped by what made them possible. The kernel layer held each of them:
 
 from __future__ import annotations
 
+import io
 import re
 import sys
+import types
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
 
 from safeexec import Sandbox
+from safeexec.identity import identity
 
 STEP = "# --- next step ---\n"
 OBJECTS = (
@@ -1134,6 +1137,54 @@ COPIES = [
         "print('code', 'code' in [cls.__name__ for cls in got] or not got)",
     ),
 ]
+_ALIAS = "import copy, typing\na = typing.List[int].copy_with((int,))\na._name = '__builtins__'\n"
+COPIES += [
+    Way(
+        "an alias of typing says which global of typing its copy is an item of",
+        "cannot copy '_GenericAlias' object: its parts lead out of the program",
+        f"{_ALIAS}a.__args__ = ('eval',)\nprint(copy.copy(a))",
+    ),
+    Way(
+        "and so does the one whose parts are copied first",
+        "cannot copy '_GenericAlias' object: its parts lead out of the program",
+        f"{_ALIAS}a.__args__ = ('eval',)\nm = {{}}\ntry: print(copy.deepcopy([a], m))\n"
+        "finally: print([v for v in m.values() if type(v) is dict])",
+    ),
+    Way(
+        "a module that a program makes is copied as the one that has its name",
+        "made <module 'shlex'> False",
+        "import copy\nfrom scipy.spatial.transform import Rotation\nm = type(Rotation.identity()._xp)('shlex')\n"
+        "c = copy.copy(m)\nprint('made', copy.deepcopy(c), hasattr(c, 'split'))",
+        "data-analysis",
+    ),
+]
+_KEPT = (types.CodeType, types.FrameType, types.ModuleType, io.FileIO)
+_ASKED = f"""
+got = []
+at = [0]
+class M(type):
+    def __hash__(self): return at[0]
+    def __eq__(self, other):
+        if other is not X: got.append(other.__name__)
+for away in {[identity(cls) - identity(int) for cls in _KEPT]}:  # those of CPython's own types lie side by side
+    at[0] = object.__hash__(int) + away
+    class X(metaclass=M): pass
+    x = X.__new__(X)
+    ASK
+print('got', got)
+"""
+TYPES_COMPARED = [
+    Way(
+        "a metaclass is compared with the types that an attribute may not have",
+        "got []",
+        "class O: pass\no = O()\n" + _ASKED.replace("ASK", "o.a = x; o.__dict__"),
+    ),
+    Way(
+        "a metaclass is compared with the class that opens files",
+        "got []",
+        "import io\n" + _ASKED.replace("ASK", "isinstance(x, io.RawIOBase)"),
+    ),
+]
 ENUMS = [
     Way(
         "an object in the place of __reduce_ex__ is compared with that of object",
@@ -1155,6 +1206,7 @@ WAYS = [
     *NAMES_OF_WRAPPERS,
     *FIELDS,
     *COPIES,
+    *TYPES_COMPARED,
     *ENUMS,
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,

@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any
@@ -586,6 +587,23 @@ def test_what_a_state_names_and_sets_is_judged_before_it_is_signed(
     with sandbox.restore(tmp_path / "state") as session:
         assert session.get("kept") == 1
         assert session.run("x").error.type == "NameError"
+
+
+def test_saving_compares_no_class_of_the_program_with_those_that_make_code(
+    sandbox: Sandbox, tmp_path: pathlib.Path
+) -> None:
+    """A table of the pickler's has them; which hash they have follows from that of another type of CPython's."""
+    with sandbox.session() as session:
+        off = object.__hash__(types.CodeType) - object.__hash__(int)
+        session.run(
+            f"got = []\nclass M(type):\n    def __hash__(self): return object.__hash__(int) + {off}\n"
+            "    def __eq__(self, other):\n        got.append(other.__name__)\n        return self is other\n"
+            "class C(metaclass=M): pass\nx = C.__new__(C)"
+        ).check()
+        assert session.save(tmp_path / "state") == {}
+        assert "code" not in session.get("got")
+    with sandbox.restore(tmp_path / "state") as session:
+        assert session.run("type(x) is C and 'code' not in got").text == "True"
 
 
 def test_a_function_of_another_namespace_comes_back_with_the_builtins_of_the_policy(
