@@ -47,6 +47,7 @@ class Keeper:
         """The request that runs, or the one that ran last."""
         self.tool_records = ToolLog()
         self.sources = Sources()
+        line.lost = lambda: self.sources.bound_last()  # a branch is given the sources of its parent
         self.marks: Marks = {}
         """The workspace's files after the last step, to tell what the next one changes."""
         self.notes_next: list[str] = []
@@ -170,7 +171,7 @@ class Keeper:
         """End the process; what it was doing is undone. The state is to be brought back."""
         self.line.undo()
         self.go(LOST)
-        yield from self.line.stop(self.sources.bound_last())
+        yield from self.line.stop()
 
     def restore(self, *, asked: bool = False) -> Core[list[str]]:
         """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: by the caller,
@@ -178,7 +179,7 @@ class Keeper:
         """
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
-        notes = yield from self.line.restore(self.sources.bound_last())
+        notes = yield from self.line.restore()
         self.restored += not asked
         self.arrived()
         return notes

@@ -72,6 +72,8 @@ class Line:
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
         self._spare = spare
+        self.lost: Callable[[], list[str]] = list
+        """Tells the names that the last step has bound, for a process that goes on from the state before it."""
         self._coming: tuple[Checkpoint, Channel] | None = None
         """The process that is being thawed, and from which copy."""
         self._unmet = False
@@ -196,6 +198,7 @@ class Line:
                 history.parked(copy)
             elif seen is False:
                 self.lose(copy)
+        self._give_up_coming()
         self.release(history.commit(files, tool_calls))
 
     def undo(self) -> None:
@@ -276,9 +279,9 @@ class Line:
 
     # Going back
 
-    def restore(self, lost: list[str]) -> Core[list[str]]:
+    def restore(self) -> Core[list[str]]:
         """Bring back the state that the session is in, or the newest older one. Returns notes about what could not be
-        carried over. `lost`: names that the step which was ended has bound.
+        carried over.
         """
         history, off = self.history, self.policy.checkpoints == "off"
         wanted = history.current
@@ -286,7 +289,7 @@ class Line:
         for state, copy in list(history.ways_back()):
             if monotonic() >= deadline:
                 break
-            if (carried := (yield from self.thaw(state, copy, lost))) is not None:
+            if (carried := (yield from self.thaw(state, copy))) is not None:
                 if state is not wanted:
                     carried.append(f"the state of checkpoint {copy.label!r} {NEWEST_LEFT}")
                 return carried
@@ -308,8 +311,9 @@ class Line:
         self.release(self.history.arrive(state))
         return problems
 
-    def thaw(self, state: State, copy: Checkpoint, lost: list[str]) -> Core[list[str] | None]:
+    def thaw(self, state: State, copy: Checkpoint) -> Core[list[str] | None]:
         """Go on from `state`, of whose memory there is `copy`. None if that is not there any more."""
+        asked = self._coming is not None
         if (channel := (yield from self._thawing(copy))) is None:
             return None
         place: str | None = None
@@ -320,25 +324,32 @@ class Line:
             # What a branch goes back to may have been parked in the directory of the session that it came from.
             place = self.workspace.path
         if channel.state == THAWED:
-            yield from self._wake(channel, copy, place, lost)
-        if (ready := (yield from woken(channel))) is None:
-            return None
+            yield from self._wake(channel, copy, place, self.lost())
+        if (ready := (yield from woken(channel))) is None or channel.is_over():
+            self._give_up_coming()
+            # What was asked for while the step ran may have ended since: the copy is not to blame.
+            return (yield from self.thaw(state, copy)) if asked else None
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self.release(self.history.arrive(state, copy))
         self._enter_group(channel)
         return [*problems, *ready.notes]
 
-    def _thaw_ahead(self, lost: list[str]) -> Core[None]:
-        """While the running process ends: ask for the one to go on in, if the copy of it is known to be there. On two
-        cores it then takes no time of its own. Where there are files it waits for them before it wakes.
+    def thaw_in_time(self) -> Core[None]:
+        """The step will soon be stopped: `_thaw_ahead`, unless one process more would be one fewer for the guest."""
+        if not self.policy.limits.processes:
+            yield from self._thaw_ahead()
+
+    def _thaw_ahead(self) -> Core[None]:
+        """While the running process is there: ask for the one to go on in, if the copy of it is known to be there. Then
+        that takes no time of its own. Where there are files it waits for them before it wakes.
         """
         _, copy = next(self.history.ways_back(), (None, None))
         if copy is not None and copy.channel is not None and copy.channel.state == PARKED:
             processes.send_signal(copy.channel.pidfd, signal.SIGCONT)
             channel = yield from self._thawing(copy)
             if channel is not None and channel.state == THAWED and self.workspace is None:
-                yield from self._wake(channel, copy, None, lost)
+                yield from self._wake(channel, copy, None, self.lost())
 
     def _thawing(self, copy: Checkpoint) -> Core[Channel | None]:
         """A process that is thawed from `copy`, and has not said so: the one that was asked for ahead, or another."""
@@ -355,6 +366,7 @@ class Line:
     def _give_up_coming(self, but: Channel | None = None) -> None:
         coming, self._coming = self._coming, None
         if coming is not None and coming[1] is not but:
+            coming[1].read_if_ready()
             give_up(coming[1])
 
     def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
@@ -432,12 +444,12 @@ class Line:
 
     # Ending
 
-    def stop(self, lost: list[str]) -> Core[None]:
-        """End the running process and its strays, and ask for the one to go on in; `lost` as for `restore`.
-        Interrupted, it is to be done again: the runner stays until it is done.
+    def stop(self) -> Core[None]:
+        """End the running process and its strays, and ask for the one to go on in. Interrupted, it is to be done again:
+        the runner stays until it is done.
         """
         if (runner := self.runner) is not None:
-            if not (yield from runner.stop(self, partial(self._thaw_ahead, lost))):
+            if not (yield from runner.stop(self, self._thaw_ahead)):
                 self._give_up_coming()  # it may have said that it is there, and dies
             self.runner = None
             runner.channel.close()

@@ -42,6 +42,10 @@ TOLD_BYTES = 64 << 20
 """Of displays that come as the step runs; a child may update one without end, and its listener may keep them all."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
+AHEAD_SECONDS = supervisor.TICK_SECONDS
+"""How long before a step's deadline the process is asked for that goes on from the state before it: at the last look
+until then. With pandas it takes 2.5 ms.
+"""
 OVER: Final = Verdict("ok", "")
 """The fate of a step that nobody has ended."""
 
@@ -210,6 +214,8 @@ class Step:
             yield from self.secure(0.0)
         verdict = self.watch.look()
         if verdict is None:
+            if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
+                yield from self._line.thaw_in_time()
             return None
         if not self._secured and not self._fate and (yield from self.secure(FREEZE_SECONDS)):
             # Until now the child made the copy of the state before this step: its time begins here.

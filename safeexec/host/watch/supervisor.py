@@ -175,7 +175,7 @@ def where(runner: Channel, stderr: OutputFile, gate: ForkGate) -> Core[Place]:
                 return Place(frames)
         if monotonic() >= deadline:
             if monotonic() < latest and _undelivered(runner.pid):
-                deadline = monotonic() + 0.001
+                deadline = monotonic() + WHERE_SECONDS
                 continue
             stderr.hide(mark)
             return Place()

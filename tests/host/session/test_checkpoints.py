@@ -11,8 +11,11 @@ from time import monotonic
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, Session
+from safeexec.host.session import step
+from safeexec.host.session.channel import Channel
 from safeexec.host.waiting import Wait, drive, wait
 from safeexec.host.watch.verdict import Verdict
+from safeexec.linux import processes
 from safeexec.outcomes import STARTS_EMPTY
 from tests.footprint import DEADLINE_SECONDS, pause
 from tests.interrupting import interrupting
@@ -223,6 +226,57 @@ def test_many_kills_in_a_row(session: Session) -> None:
         for _ in range(2):
             kill(session)
         assert session.run("len(x)").value == n + 2
+
+
+def test_a_process_is_asked_for_before_the_deadline_and_ends_with_a_step_that_does_not_need_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(step, "AHEAD_SECONDS", 60.0)
+    pids: list[int | None] = []
+
+    def seen() -> bool:
+        ahead = session._core.line._coming
+        if ahead is not None:
+            ahead[1].read_if_ready()  # it says Ready while the step goes on
+            pids[:] = [ahead[1].pid]
+        return ahead is not None and ahead[1].pid is not None
+
+    with Sandbox("calculator", tools={"seen": seen}) as sandbox, sandbox.session() as session:
+        session.run("x = [1]").check()
+        session.run("x.append(2)\nwhile not seen():\n    pass").check()
+        (pid,) = pids
+        assert pid is not None
+        deadline = monotonic() + DEADLINE_SECONDS
+        while processes.session_of(pid) is not None and monotonic() < deadline:
+            pause()
+        assert processes.session_of(pid) is None
+        assert session.get("x") == [1, 2]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: pytest.MonkeyPatch, ends: bool) -> None:
+    """If it has ended meanwhile, another one does from the same copy."""
+    monkeypatch.setattr(step, "AHEAD_SECONDS", 60.0)
+    coming: list[Channel] = []
+
+    def seen() -> bool:
+        line = session._core.line
+        coming[:] = [] if line._coming is None else [line._coming[1]]
+        born = {stat.pid for stat in processes.session_members(line.lineage.leader)} - set(line.pids())
+        if ends and coming and born:
+            for pid in born:
+                os.kill(pid, signal.SIGKILL)
+        return bool(coming and born)
+
+    with Sandbox("calculator", tools={"seen": seen}) as sandbox, sandbox.session() as session:
+        session.run("x = [1]").check()
+        result = session.run("x.append(2)\nwhile not seen():\n    pass\n" + FOREVER, timeout=2.0)
+        assert (result.outcome, result.state) == ("timeout", "restored")
+        assert not any("checkpoint" in note for note in result.notes)
+        runner = session._core.line.runner
+        assert runner is not None
+        assert (runner.channel is coming[0]) is not ends
+        assert session.get("x") == [1]
 
 
 def test_without_checkpoints_a_kill_says_that_the_state_is_gone(open_session: OpenSession) -> None:

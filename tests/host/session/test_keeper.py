@@ -35,10 +35,10 @@ class Bare:
     def undo(self) -> None:
         self.history.undo()
 
-    def stop(self, lost: list[str]) -> Generator[Any, Any, None]:
+    def stop(self) -> Generator[Any, Any, None]:
         yield from ()
 
-    def restore(self, lost: list[str]) -> Generator[Any, Any, list[str]]:
+    def restore(self) -> Generator[Any, Any, list[str]]:
         yield from ()
         if EMPTY in self.left:
             self.history.arrive(self.history.last_resort())
