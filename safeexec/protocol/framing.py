@@ -1,6 +1,8 @@
-"""Bytes ↔ frames: a four-byte little-endian length, then that many bytes of one msgpack message.
+"""Bytes ↔ frames: a four-byte little-endian length, the seal, then that many bytes of one msgpack message.
 
-The length is checked against a cap before anything is allocated for it.
+The length is checked against a cap before anything is allocated for it. The seal is empty but for what a child says:
+there it is random bytes that the host has told its process. Guest code that gets C code of a library to write to the
+control socket (``image.save`` to what has a `fileno` of 3) does not know them.
 """
 
 from __future__ import annotations
@@ -14,38 +16,43 @@ MAX_FRAME = 64 << 20
 """Bytes of the largest frame either side accepts. Larger values travel through a memfd."""
 
 
-def frame(payload: bytes) -> bytes:
+def frame(payload: bytes, seal: bytes = b"") -> bytes:
     """One frame around `payload`."""
-    return HEADER.pack(len(payload)) + payload
+    return HEADER.pack(len(payload)) + seal + payload
 
 
 class FrameReader:
     """Cuts a byte stream into payloads. `feed` returns the complete ones; the rest waits for more bytes."""
 
-    __slots__ = ("_buffer", "_cap")
+    __slots__ = ("_buffer", "_cap", "_head", "_seal")
 
-    def __init__(self, cap: int = MAX_FRAME) -> None:
+    def __init__(self, cap: int = MAX_FRAME, seal: bytes = b"") -> None:
         self._buffer = bytearray()
         self._cap = cap
+        self._seal = seal
+        self._head = HEADER.size + len(seal)
 
     def feed(self, data: bytes) -> list[bytes]:
         """The payloads that `data` completes.
 
-        Raises `ProtocolError` as soon as a header announces more than the cap.
+        Raises `ProtocolError` as soon as a header announces more than the cap, or has another seal.
         """
-        if not self._buffer and len(data) >= 4:
+        head = self._head
+        if not self._buffer and len(data) >= head:
             # The usual case: one whole frame in one read; nothing is copied twice.
             (size,) = HEADER.unpack_from(data)
-            if size == len(data) - 4 and size <= self._cap:
-                return [data[4:]]
+            if size == len(data) - head and size <= self._cap and data[HEADER.size : head] == self._seal:
+                return [data[head:]]
         self._buffer += data
         payloads = []
-        while len(self._buffer) >= 4:
+        while len(self._buffer) >= HEADER.size:
             (size,) = HEADER.unpack_from(self._buffer)
             if size > self._cap:
                 raise ProtocolError(f"a frame of {size} bytes was announced; {self._cap} are allowed")
-            if len(self._buffer) < 4 + size:
+            if not self._seal.startswith(self._buffer[HEADER.size : head]):
+                raise ProtocolError("bytes came on its socket that are none of the sandbox's messages")
+            if len(self._buffer) < head + size:
                 break
-            payloads.append(bytes(self._buffer[4 : 4 + size]))
-            del self._buffer[: 4 + size]
+            payloads.append(bytes(self._buffer[head : head + size]))
+            del self._buffer[: head + size]
         return payloads

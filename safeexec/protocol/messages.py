@@ -131,6 +131,8 @@ class Configure(msgspec.Struct, tag="configure", kw_only=True):
     tools: tuple[ToolSignature, ...] = ()
     packages: str | None = None
     """Directory of the packages that the policy required: on the path of locked children, never of the zygote."""
+    seal: bytes = b""
+    """What begins each message of a child."""
 
 
 class Spawn(msgspec.Struct, tag="spawn", kw_only=True):

@@ -72,9 +72,9 @@ class Conversation:
 
     __slots__ = ("_reader", "state")
 
-    def __init__(self, state: str = STARTING, cap: int = MAX_FRAME) -> None:
+    def __init__(self, state: str = STARTING, cap: int = MAX_FRAME, seal: bytes = b"") -> None:
         self.state = state
-        self._reader = FrameReader(cap)
+        self._reader = FrameReader(cap, seal)
 
     def say(self, message: msgspec.Struct) -> bytes:
         """The frame for `message`. Raises `ProtocolError` if it is not the host's turn to say it."""

@@ -138,7 +138,7 @@ def import_modules(names: Sequence[str]) -> list[str]:
 def build_server(configure: m.Configure, control: int) -> Server:
     """What serves every session to come, complete but for its control socket, which becomes descriptor `control`."""
     substitutes.install()
-    link = Link(control)
+    link = Link(control, seal=configure.seal)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
     functions = tool_functions(tools, configure.tools)
     if functions:

@@ -17,7 +17,7 @@ import msgspec
 
 from safeexec.child.language import determinism
 from safeexec.child.process.command import run_command
-from safeexec.child.process.link import Link, packed
+from safeexec.child.process.link import Link
 from safeexec.child.process.lockdown import Lockdown
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
@@ -130,7 +130,8 @@ class Zygote:
             host = os.dup(host)
             if isinstance(request, m.RunCommand):
                 assert self.command_lockdown is not None
-                run_command(request, control, stdout, stderr, self.link.fileno(), self.command_lockdown)
+                link = self.server.link
+                run_command(request, control, stdout, stderr, link.fileno(), self.command_lockdown, link.seal)
             library = self.image.library if self.image is not None else None
             become_child(
                 request, control, stdout, stderr, self.server, self.lockdown, self.seed, library, self.packages
@@ -182,7 +183,7 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, 
         sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
     if image is not None:
         sent["image"], sent["bell"] = os.dup(image.library.fd), os.dup(image.library.bell)
-    socket.send_fds(link.socket, [packed(m.ZygoteReady(mechanisms, list(sent)))], list(sent.values()))
+    socket.send_fds(link.socket, [link.packed(m.ZygoteReady(mechanisms, list(sent)))], list(sent.values()))
     for fd in sent.values():
         os.close(fd)
 

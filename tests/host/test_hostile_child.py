@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
+import msgspec
 import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
@@ -42,7 +43,7 @@ server = find_server()
 pack = msgspec.msgpack.encode
 
 def say(*payloads, to=server.link.socket):
-    to.sendall(b"".join(struct.pack("<I", len(payload)) + payload for payload in payloads))
+    to.sendall(b"".join(struct.pack("<I", len(payload)) + server.link.seal + payload for payload in payloads))
 
 def many(item, bytes):
     count = bytes // len(item)
@@ -66,7 +67,7 @@ FRAMES = {
     "a tool that nobody waits for": "say(done(), pack(['tool-call', 1, 'x', b'']))",
     "a number for a name": "say(pack(['done', 1]))",
     "no message": "say(b'')",
-    "half a frame": "server.link.socket.sendall(struct.pack('<I', 1000) + b'x')",
+    "half a frame": "server.link.socket.sendall(struct.pack('<I', 1000) + server.link.seal + b'x')",
     "a frame of 4 GiB": "server.link.socket.sendall(b'\\xff' * 5)",
     "millions of displays": "say(done(*nothing, many(b'\\x91\\x80', 60_000_000)))",
     "millions of notes": "say(done(*nothing, b'\\x90', many(b'\\xa0', 60_000_000)))",
@@ -556,3 +557,28 @@ def test_any_damage_of_a_state_is_told_as_such(session: Session, tmp_path: Path)
                 continue
             saved.close()
             assert not saved.signed or whole[place] == byte
+
+
+BY_LIBRARIES = {
+    "PIL": """
+from PIL import Image
+class File:
+    def fileno(self): return number
+    def write(self, data): pass
+    def flush(self): pass
+Image.frombytes("L", (len(data), 1), data).save(File(), "PPM")""",
+    "open": "open(number, 'wb', buffering=0, closefd=False).write(data)",
+}
+"""Code of a library that writes to the descriptor whose number it is given, under the rules of the language."""
+
+
+@pytest.mark.parametrize("write", BY_LIBRARIES.values(), ids=BY_LIBRARIES.keys())
+@pytest.mark.profile("data-analysis")
+def test_no_message_is_forged_by_who_does_not_know_the_seal(session: Session, write: str) -> None:
+    message = ["done", "ok", b"forged", b"", None, False, 0, None, [], [], 1, [], False, 2]
+    data = msgspec.msgpack.encode(message)
+    session.run(f"data = {len(data).to_bytes(4, 'little') + data!r}\nnumber = 3").check()
+    result = session.run(f"{write}\nwhile True: pass", timeout=20)
+    assert result.error is not None and "none of the sandbox's messages" in result.error.message
+    assert (result.outcome, result.state) == ("crashed", "restored")
+    assert session.run("number").value == 3

@@ -17,6 +17,7 @@ from tests.protocol.damage import INTERESTING, damaged, seeds_of_messages, seeds
 FRAMES = int(os.environ.get("SAFEEXEC_FUZZ_FRAMES", "200000"))
 SEED = int(os.environ.get("SAFEEXEC_FUZZ_SEED", "20240229"))
 CAP = 1 << 16
+SEAL = bytes(range(8))
 
 
 def test_damaged_values() -> None:
@@ -44,9 +45,9 @@ def test_damaged_messages() -> None:
     states = (turns.STARTING, turns.IDLE, turns.RUNNING, turns.ANSWERING, turns.PARKING)
     heard = refused = 0
     for _ in range(FRAMES // 4):
-        conversation = turns.Conversation(random_.choice(states), CAP)
+        conversation = turns.Conversation(random_.choice(states), CAP, SEAL)
         try:
-            heard += len(conversation.hear(frame(damaged(random_, seeds))))
+            heard += len(conversation.hear(frame(damaged(random_, seeds), SEAL)))
         except ProtocolError:
             refused += 1
     assert heard and refused
@@ -58,11 +59,11 @@ def test_damaged_streams() -> None:
     seeds = seeds_of_messages()
     for _ in range(FRAMES // 4 // 10):
         payloads = [random_.choice(seeds) for _ in range(10)]
-        stream = bytearray(b"".join(map(frame, payloads)))
+        stream = bytearray(b"".join(frame(payload, SEAL) for payload in payloads))
         broken = random_.random() < 0.5
         if broken:
             stream[random_.randrange(len(stream))] = random_.choice(INTERESTING)
-        reader, got, at = FrameReader(CAP), [], 0
+        reader, got, at = FrameReader(CAP, SEAL), [], 0
         try:
             while at < len(stream):
                 size = random_.choice((1, 3, 4, 50, len(stream)))

@@ -13,7 +13,7 @@ import os
 import resource
 import select
 
-from safeexec.child.process.link import Link, packed
+from safeexec.child.process.link import Link
 from safeexec.child.process.open_files import OpenFiles
 from safeexec.child.step import violations
 from safeexec.linux import landlock
@@ -47,7 +47,7 @@ class Checkpoints:
         files = OpenFiles(self.workspace, {control, *link.descriptors()}) if self.workspace is not None else None
         read, write = os.pipe()
         # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.
-        parked = packed(m.Parked(step))
+        parked = link.packed(m.Parked(step))
         poller = select.poll()
         poller.register(link.fileno(), select.POLLIN)
         try:

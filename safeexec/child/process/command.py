@@ -19,17 +19,18 @@ CANNOT_EXECUTE = 126
 
 
 def run_command(
-    request: m.RunCommand, control: int, stdout: int, stderr: int, kept: int, lockdown: Lockdown
+    request: m.RunCommand, control: int, stdout: int, stderr: int, kept: int, lockdown: Lockdown, seal: bytes
 ) -> NoReturn:
     """Lock this fork of the zygote down, run the program, report, and end with everything that it left running.
 
-    `kept`: the descriptor that the lockdown keeps, which becomes that of the control socket.
+    `kept`: the descriptor that the lockdown keeps, which becomes that of the control socket; `seal` begins what is
+    said on it.
     """
     os.setsid()
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     os.dup2(control, kept, inheritable=False)
-    link = Link(kept)
+    link = Link(kept, seal=seal)
     os.chdir(request.directory)
     lockdown.apply(workspace=request.home, lowered=[(resource.RLIMIT_STACK, STACK - PROGRAM_STACK)])
     # Ignored signals stay ignored across an exec, and a program that cannot wait for its children is broken.

@@ -23,27 +23,27 @@ _encode = msgspec.msgpack.Encoder().encode
 _from_host = msgspec.msgpack.Decoder(m.ToChild)
 
 
-def packed(message: msgspec.Struct) -> bytes:
-    """`message` as `Link.send` sends it."""
-    return frame(_encode(message))
-
-
 class Link:
     """One socket to the host, framed."""
 
-    __slots__ = ("_decoder", "_queue", "_reader", "fds", "socket")
+    __slots__ = ("_decoder", "_queue", "_reader", "fds", "seal", "socket")
 
-    def __init__(self, fd: int, decoder: msgspec.msgpack.Decoder[Any] = _from_host) -> None:
+    def __init__(self, fd: int, decoder: msgspec.msgpack.Decoder[Any] = _from_host, *, seal: bytes = b"") -> None:
         # Family, type and protocol are named: without them the socket object calls getsockname, which seccomp refuses.
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)
         self._reader = FrameReader()
         self._decoder = decoder
+        self.seal = seal
         self._queue: list[bytes] = []
         self.fds: list[int] = []
         """Descriptors that came with the last messages and nobody has taken yet."""
 
+    def packed(self, message: msgspec.Struct) -> bytes:
+        """`message` as `send` sends it."""
+        return frame(_encode(message), self.seal)
+
     def send(self, message: msgspec.Struct) -> None:
-        self.socket.sendall(frame(_encode(message)))
+        self.socket.sendall(self.packed(message))
 
     def receive(self) -> Any:
         """The next message. The end of the socket ends this process: the host is gone, or wants it gone."""
@@ -72,12 +72,12 @@ class Link:
             getattr(function, "__code__", None)  # a look counts a reference, as a call does
         self._keep(_NO_FD)
         self.fds.pop()
-        self._queue = self._reader.feed(packed(request))
+        self._queue = self._reader.feed(frame(_encode(request)))
         return self._decoder.decode(self._queue.pop(0))
 
     def pretend_to_send(self, answer: msgspec.Struct) -> None:
         """Do what sending `answer` does, short of sending."""
-        packed(answer)
+        self.packed(answer)
         self.socket.sendall(b"")
 
     def quiet(self, seconds: float) -> bool:

@@ -4,8 +4,6 @@ A caught exception leaves no trace. So this module listens to the interpreter's 
 operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
 the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
 what C code of a library calls by itself. A new thread that is refused raises no event of its own.
-
-One refusal is made here: that of a file on the socket to the host.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from stat import S_ISSOCK
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -100,8 +97,6 @@ def watch(plan: ChildConfinement) -> None:
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
         if event not in heard or busy:
             return
-        if event == "open" and _is_of_protocol(arguments[0]):
-            raise PermissionError(errno.EPERM, "this descriptor is not the program's")
         frame = _guest_frame()
         if frame is None:
             return
@@ -125,18 +120,6 @@ def watch(plan: ChildConfinement) -> None:
             busy.clear()
 
     sys.addaudithook(hear)
-
-
-def _is_of_protocol(path: Any) -> bool:
-    """Whether it is the number of a socket: those to the host are the only ones that a file could be opened on. What
-    becomes a number when it is asked could become another one the second time.
-    """
-    if type(path) is not int:
-        return hasattr(type(path), "__index__")
-    try:
-        return S_ISSOCK(os.fstat(path).st_mode)
-    except (OSError, OverflowError):
-        return False
 
 
 def _database(path: Any, frame: FrameType) -> None:

@@ -26,6 +26,8 @@ CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
 SEND_SECONDS = 10.0
 """How long a living child may leave a request unread before it counts as broken."""
+SEAL = os.urandom(8)
+"""Begins each message of the children of this process; see `protocol.framing`."""
 
 
 class Gone(Exception):
@@ -50,7 +52,7 @@ class Channel:
         self.pid: int | None = None
         self.pidfd = -1
         ours.setblocking(False)
-        self._talk = Conversation(state)
+        self._talk = Conversation(state, seal=SEAL)
         self._inbox: list[m.FromChild] = []
         self._reading = False
         """Whether bytes have been taken from the socket that may not have been heard yet."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from safeexec.errors import ProtectionError
+from safeexec.host.session.channel import SEAL
 from safeexec.host.startup import confinement as kernel
 from safeexec.policy.kernel import COMMAND_THREADS
 from safeexec.protocol import messages as m
@@ -76,6 +77,7 @@ def configuration(
         clock="real" if determinism is None else determinism.clock,
         tools=toolbox.signatures(),
         packages=packages,
+        seal=SEAL,
     )
     return told, user
 

@@ -147,27 +147,3 @@ def test_a_default_that_stands_for_a_refused_name_is_told(run: Run) -> None:
     assert (refusal.message, refusal.line) == ("attribute '__globals__' is refused", 2)
     assert refusal.rule
     assert run("getattr(f, 'nope', 5)").refusals == ()
-
-
-@pytest.mark.profile("confined-python")
-def test_no_file_is_opened_on_the_socket_to_the_host(session: Session) -> None:
-    """A program that opens files could else speak for its own process: say that a step is done, and how."""
-    source = (
-        "import io\n"
-        "class Number:\n"
-        "    def __init__(self, *numbers): self.numbers = list(numbers)\n"
-        "    def __index__(self): return self.numbers.pop(0)\n"
-        "told = set()\n"
-        "for file in [*range(3, 30), Number(3, 0), Number(3, 3)]:\n"
-        "    for way in (open, io.open, io.FileIO):\n"
-        "        try:\n"
-        "            way(file, 'wb', closefd=False)\n"
-        "            told.add('opened')\n"
-        "        except (OSError, TypeError) as error:\n"
-        "            told.add(str(error))\n"
-        "with open('a.txt', 'w') as file: file.write('x')\n"
-        "told"
-    )
-    told = session.run(source).value
-    assert "[Errno 1] this descriptor is not the program's" in told and "opened" not in told
-    assert session.run("open('a.txt').read()").value == "x"

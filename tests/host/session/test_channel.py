@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.channel import SEAL, Channel, Gone
 from safeexec.host.waiting import Wait, drive
 
 
@@ -25,11 +25,15 @@ def test_a_message_that_trickles_meets_its_deadline() -> None:
     channel.close()
 
 
-@pytest.mark.parametrize("sent", [b"\xff\xff\xff\xff", b"\x03\x00\x00\x00abc", b"\x01\x00\x00\x00\x91"])
-def test_what_is_no_message_is_an_error_of_the_protocol(sent: bytes) -> None:
+@pytest.mark.parametrize(
+    ("size", "sealed", "payload"),
+    [(b"\xff\xff\xff\xff", True, b""), (b"\x03\x00\x00\x00", True, b"abc"), (b"\x01\x00\x00\x00", True, b"\x91"),
+     (b"\x03\x00\x00\x00", False, b"abc")],
+)  # fmt: skip
+def test_what_is_no_message_is_an_error_of_the_protocol(size: bytes, sealed: bool, payload: bytes) -> None:
     channel, theirs = Channel.pair()
     with theirs:
-        theirs.send(sent)
+        theirs.send(size + (SEAL if sealed else b"") + payload)
         with pytest.raises(ProtocolError):
             drive(channel.receive(monotonic() + 30))
     channel.close()

@@ -358,7 +358,7 @@ caller = next(cell.cell_contents for cell in note.__closure__ if callable(cell.c
 fd = caller.link.socket.fileno()
 def frame(*message):
     payload = msgspec.msgpack.encode(message)
-    return struct.pack("<I", len(payload)) + payload
+    return struct.pack("<I", len(payload)) + caller.link.seal + payload
 def say(*message):
     os.write(fd, frame(*message))
 """
@@ -378,7 +378,7 @@ def say(*message):
         "say('ready', [])",
         "say('no-such-message', 1)",
         "os.write(fd, b'\\xff\\xff\\xff\\xff')",
-        "os.write(fd, b'\\x05\\x00\\x00\\x00ab'); os._exit(0)",
+        "os.write(fd, b'\\x05\\x00\\x00\\x00' + caller.link.seal + b'ab'); os._exit(0)",
     ],
 )
 def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging: Session, forgery: str) -> None:
