@@ -15,6 +15,7 @@ from __future__ import annotations
 import _abc  # type: ignore[import-not-found]
 import _io
 import ctypes
+import gc
 import io
 import sys
 from abc import ABCMeta
@@ -292,7 +293,11 @@ def write_to_class(cls: type, name: str, value: object) -> None:
     flags = _type_flags(cls)
     before = flags.value
     flags.value = before & ~_IMMUTABLE
-    setattr(cls, name, value)
+    if name == "__dict__":  # that of a class is an attribute of its type, which `setattr` would find
+        gc.get_referents(dict_of(cls))[0][name] = value
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+    else:
+        setattr(cls, name, value)
     flags.value |= before & _IMMUTABLE
 
 

@@ -5,7 +5,8 @@
 Two searches take turns. The grammar joins every route from a text to an attribute with every refused and guarded name
 and every carrier of objects, and every form of binding with every name of the interpreter's own. The walk starts at
 what the facades of a profile give, follows each attribute that the guards allow, and calls what can be called with
-harmless arguments, two calls deep. Where a library reads a name in a module of its own, each name is tried that its
+harmless arguments, two calls deep. All objects of a facade that take attributes are given a function of the program in
+each of them, before others are used. Where a library reads a name in a module of its own, each name is tried that its
 facade does not have. What takes a function of the program is given one that looks at what it is called with. Each ends
 with an oracle: a real module, a frame, a code object or the builtins in a variable of the program is a way out, and is
 printed with the program that has it.
@@ -94,9 +95,9 @@ CARRIERS = {
     ),
     "a property": "t = property(len)",
     "a cached property": "import functools\nt = functools.cached_property(len)",
-    "a typing alias": "import typing, json\nt = typing.List[int]\nt.__origin__ = json.dumps",
+    "a typing alias": "import typing, json\nt = proxy(json.dumps)",
     "a typing alias of an exception": (
-        "import typing, math\nt = typing.List[int]\ntry: math.nothing\nexcept AttributeError as e: t.__origin__ = e"
+        "import typing, math\ntry: math.nothing\nexcept AttributeError as e: t = proxy(e)"
     ),
     "an alias of a function": ("import types, json\nt = types.GenericAlias(json.dumps, int)"),
     "an alias of a class": ("import types\nt = types.GenericAlias(object, int)"),
@@ -201,9 +202,7 @@ except ImportError: pass
 try: from concurrent import futures
 except ImportError: pass
 def proxy(t):
-    a = typing.List[int]
-    a.__origin__ = t
-    return a
+    return type(typing.List[int])(t, (int,), name="p")
 def tried(f):
     try: return f()
     except Exception as error: return error
@@ -321,6 +320,33 @@ def _call_back(of, path, firsts):
             for value in _given:
                 _look(value, f"{path}.{name}({item.name}=)")
             _given.clear()
+def _watcher(path):
+    def watch(*arguments, **options):
+        for value in (*arguments, *options.values()):
+            _look(value, path + "()")
+        return watch
+    return watch
+def _write_to(of, path, turn):  # every other attribute: what uses them stays
+    count = 0
+    for name in sorted(set(dir(of)) - _SKIP - {"stdout", "stderr", "print"}):
+        try:
+            x = getattr(of, name)
+            found = [] if isinstance(x, type) else [*dir(x), "copy_with", "register", "__wrapped__", "__signature__"]
+        except BaseException:
+            continue
+        for attribute in sorted(found)[turn::2]:
+            try:
+                setattr(x, attribute, _watcher(path + "." + name + "." + attribute))
+                count += 1
+            except BaseException:
+                pass
+    return count
+def _call_all(of):
+    for name, arguments in itertools.product(sorted(set(dir(of)) - _SKIP), ((), (1,), ("a",), ([1.0, 2.0],), (int,))):
+        try:
+            getattr(of, name)(*arguments)
+        except BaseException:
+            pass
 NoneType = type(None)
 _SKIP = {"exit", "quit", "input", "breakpoint", "sleep", "show", "pause", "run_forever", "wait", "acquire", "join",
          "get", "main", "serve_forever", "abort", "kill", "run", "rmtree"}
@@ -417,6 +443,22 @@ def call_back(session: Session, module: str, *, timeout: float) -> list[str]:
     return [f"{module}: {path}" for path in ways_out(result.stdout)]
 
 
+def write(session: Session, module: str, late: Iterable[str], *, timeout: float) -> list[str]:
+    """What meets a function of the program that it has put into all attributes of all objects of this module's facade:
+    its functions are called, modules are imported behind it, and a step fails.
+    """
+    if not session.run(f"import {module} as _start").ok:
+        return []
+    ways = []
+    session.checkpoint("unwritten")
+    for turn in (0, 1):
+        steps = (f"_write_to(_start, {module!r}, {turn})", "_call_all(_start)", *(f"import {name}" for name in late))
+        for step in (*steps, "1 / 0", "nosuch"):
+            ways += [f"{module}: {way}" for way in ways_out(session.run(step, timeout=timeout).stdout)]
+        session.rollback("unwritten")
+    return ways
+
+
 def prepare(session: Session) -> None:
     """Give the session the oracle and the walk."""
     session.run(ORACLE).check()
@@ -464,6 +506,9 @@ def search(sandbox: Sandbox, profile: str, seed: int, until: float) -> Iterator[
     random.Random(seed).shuffle(modules)
     random.Random(seed).shuffle(asked)
     yield from found(sandbox, (partial(_look_at, module=module) for module in modules), (monotonic() + until) / 2)
+    some = random.Random(seed)
+    writing = (partial(_written, module=module, late=some.sample(modules, min(4, len(modules)))) for module in modules)
+    yield from found(sandbox, writing, (3 * monotonic() + until) / 4)
     joined = (partial(run_programs, chosen=[program]) for program in _in_turns(asked, programs(seed)))
     yield from found(sandbox, joined, until)
 
@@ -471,6 +516,10 @@ def search(sandbox: Sandbox, profile: str, seed: int, until: float) -> Iterator[
 def _look_at(session: Session, module: str) -> list[str]:
     paths = walk(session, module, depth=3, calls=2, limit=20_000, timeout=30.0)
     return paths + call_back(session, module, timeout=30.0)
+
+
+def _written(session: Session, module: str, late: list[str]) -> list[str]:
+    return write(session, module, late, timeout=30.0)
 
 
 def found(sandbox: Sandbox, tries: Iterable[Callable[[Session], list[str]]], until: float) -> Iterator[str]:

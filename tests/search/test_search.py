@@ -8,7 +8,18 @@ from itertools import islice
 import pytest
 
 from safeexec import Sandbox, Session
-from tests.search.search import bindings, call_back, found, prepare, programs, readings, run_programs, walk, ways_out
+from tests.search.search import (
+    bindings,
+    call_back,
+    found,
+    prepare,
+    programs,
+    readings,
+    run_programs,
+    walk,
+    ways_out,
+    write,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +71,21 @@ def test_what_a_callback_is_given_is_looked_at(session: Session) -> None:
 @pytest.mark.parametrize("module", ["json", "functools", "re", "contextlib"])
 def test_callbacks_are_given_nothing_that_is_outside(session: Session, module: str) -> None:
     assert call_back(session, module, timeout=10.0) == []
+
+
+def test_what_objects_hand_on_to_their_attributes_is_looked_at(session: Session) -> None:
+    source = (
+        "class Held:\n    def use(self): self.told({'__import__': 1})\n    def told(self, x): pass\n"
+        "class Gives:\n    held = Held()\n    def over(self): type(self).held.use()\n"
+        "for turn in (0, 1):\n    Gives.held = Held(); _write_to(Gives(), 'it', turn); _call_all(Gives())"
+    )
+    assert ways_out(session.run(source).check().stdout) == ["it.held.told()"]
+
+
+@pytest.mark.parametrize("module", ["typing", "reprlib"])
+def test_what_is_written_to_objects_of_libraries_meets_nothing_that_is_outside(session: Session, module: str) -> None:
+    session.run(f"import {module} as _start").check()
+    assert write(session, module, ["statistics", "unittest"], timeout=20.0) == []
 
 
 @pytest.mark.parametrize("module", ["json", "functools", "enum", "asyncio", "collections"])

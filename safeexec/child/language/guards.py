@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+import typing
 from collections import UserString
 from collections.abc import Callable, Container
 from functools import partial
@@ -74,6 +75,8 @@ _KNOWN_TEMPLATES: Final = 4096
 _KNOWN_NAMES: Final = 4096
 _KNOWN_TYPES: Final = 512
 _READ_ONLY: Final = (type, *MODULES)
+_OF_TYPING: Final[tuple[type, ...]] = tuple(vars(typing)[name] for name in ("_BaseGenericAlias", "_SpecialForm"))
+"""Types of what modules put between brackets of; see `library_reads`."""
 _CARRIERS: Final = frozenset(map(identity, (FrameType, CodeType, ModuleType)))
 """Types of what never comes back from a guarded read, whoever holds it; see `leads_away`. By identity: a metaclass of
 the program says what its classes are equal to, and would be handed what a set compares them with."""
@@ -233,6 +236,8 @@ def _write_checks(rules: Rules, own: GuestProgram, refuse: Refuse) -> tuple[Guar
         """`target` if it may be assigned to: anything but a module or a class of a library."""
         if issubclass(_type(target), MODULES) and not issubclass(_type(target), OwnModule):
             raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
+        if issubclass(_type(target), _OF_TYPING):
+            raise AttributeError(f"assignment to {name!r} is refused: objects of typing are read-only")
         if issubclass(_type(target), type) and not _is_own_class(target, own):
             raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
         if name == "__mro_entries__":
@@ -288,7 +293,7 @@ def _judges(
         if issubclass(_type(owner), type):
             raise refuse("__getstate__")  # a method that copies its __dict__, called with a class
         if _type(found) is dict:
-            return judged(owner, "__dict__", found)
+            return dict(judged(owner, "__dict__", found))  # a state is no way to write
         if _type(found) is not tuple:
             return found
         if len(found) == 2 and _type(found[1]) is dict and (found[0] is None or _type(found[0]) is dict):

@@ -14,12 +14,13 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from types import (
     CodeType,
     FrameType,
     FunctionType,
     GetSetDescriptorType,
+    MappingProxyType,
     MethodDescriptorType,
     MethodType,
     ModuleType,
@@ -91,7 +92,7 @@ def guard_reads(rules: Rules) -> None:
     after_import("functools", lambda: _check_cached_property(sys.modules["functools"]))
     after_import("functools", lambda: _check_partialmethod(sys.modules["functools"]))
     after_import("enum", lambda: _check_members(sys.modules["enum"], rules))
-    after_import("typing", _keep_forms)
+    after_import("typing", lambda: _keep_typing(sys.modules["typing"]))
     _put("inspect", lambda: {"eval": _named(rules)})
     _put("traceback", lambda: {"__import__": sys.modules.__getitem__})  # which looks for the name of an ImportError
     after_import("sqlite3", _close_databases)
@@ -163,7 +164,7 @@ def _setattr_of_wrappers(rules: Rules) -> Callable[[Any, Any, Any], None]:
 
 
 def _check_cached_property(functools: ModuleType) -> None:
-    """`cached_property` looks a name up in the dict of whatever it is asked of: `type` has one, too."""
+    """`cached_property` reads and writes the dict of whatever it is asked of: `type` has one, too."""
 
     def __get__(self: Any, instance: Any, owner: Any = None) -> Any:
         name = self.attrname
@@ -171,6 +172,8 @@ def _check_cached_property(functools: ModuleType) -> None:
             return self
         if _type(name) is not str:
             raise TypeError("Cannot use cached_property instance without calling __set_name__ on it.")
+        if not any(found is self for cls in mro_of(_type(instance)) for found in dict_of(cls).values()):
+            raise TypeError("a cached_property is for the objects of a class that has it")
         kind = _type(instance).__name__
         try:
             cache = instance.__dict__
@@ -204,19 +207,42 @@ def _check_partialmethod(functools: ModuleType) -> None:
     write_to_class(functools.partialmethod, "__get__", __get__)
 
 
-def _keep_forms() -> None:
-    """`typing.Optional` and its kind ask the function that they were made with for what is in their brackets: it stays,
-    else it would be given the types of modules that are imported late.
+def _keep_typing(typing: Any) -> None:
+    """`typing.Mapping` and `typing.Optional` are asked for what is in their brackets by all modules, also by those that
+    are imported late: typing sets each of their attributes once, and nobody else does.
     """
-    form: Any = sys.modules["typing"]._SpecialForm
-    slot = vars(form)["_getitem"]
+    alias, form = typing._BaseGenericAlias, typing._SpecialForm
+    dict_of_alias = vars(alias)["__dict__"].__get__
 
-    def keep(self: Any, function: Any) -> None:
-        if hasattr(self, "_getitem"):
-            raise AttributeError(f"{self!r} is read-only", name="_getitem")
-        slot.__set__(self, function)
+    def keep(self: Any, name: str, *_: object) -> NoReturn:
+        raise AttributeError(f"assignment to {name!r} is refused: objects of typing are read-only", name=name)
 
-    write_to_class(form, "_getitem", property(slot.__get__, keep))
+    def __setattr__(self: Any, name: str, value: object) -> None:
+        homes = (vars(typing), vars(sys.modules.get("typing_extensions", typing)))
+        space = sys._getframe(1).f_globals
+        if name in dict_of_alias(self) or not any(space is home for home in homes):
+            keep(self, name)
+        object.__setattr__(self, name, value)
+
+    write_to_class(alias, "__setattr__", __setattr__)
+    write_to_class(alias, "__delattr__", keep)
+    for kind in [kind for kind in vars(typing).values() if isinstance(kind, type) and issubclass(kind, alias)]:
+        if "__dict__" in dict_of(kind):
+            write_to_class(kind, "__dict__", property(lambda self: MappingProxyType(dict_of_alias(self))))
+    for name in form.__slots__:
+        write_to_class(form, name, _set_once(vars(form)[name], partial(keep, name=name)))
+
+
+def _set_once(slot: Any, keep: Callable[[Any], NoReturn]) -> property:
+    def set_once(self: Any, value: object) -> None:
+        try:
+            slot.__get__(self)
+        except AttributeError:
+            slot.__set__(self, value)
+        else:
+            keep(self)
+
+    return property(slot.__get__, set_once)
 
 
 def _check_members(enum: ModuleType, rules: Rules) -> None:

@@ -152,6 +152,13 @@ def _guard_reads(tree: ast.Module, namespace: dict[str, Any]) -> None:
     """
 
     class Guarded(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            self.generic_visit(node)
+            if ast.unparse(node.func) == "__dataclass_builtins_object__.__setattr__" and _INSTANCE not in namespace:
+                node.args[:1] = [ast.Call(ast.Name(_INSTANCE, ast.Load()), node.args[:1], [])]  # the first of all
+                namespace[_INSTANCE] = _instance
+            return node
+
         def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
             self.generic_visit(node)
             if not isinstance(node.ctx, ast.Load) or node.attr in _SETTERS or not is_guarded(node.attr):
@@ -161,15 +168,22 @@ def _guard_reads(tree: ast.Module, namespace: dict[str, Any]) -> None:
             return ast.copy_location(call, node)
 
     Guarded().visit(tree)
-    if _GUARD in namespace:
+    for name in {_GUARD, _INSTANCE} & namespace.keys():
         around = tree.body[0]
         assert isinstance(around, ast.FunctionDef)
-        around.args.kwonlyargs.append(ast.arg(_GUARD))
-        around.args.kw_defaults.append(ast.Name(_GUARD, ast.Load()))
+        around.args.kwonlyargs.append(ast.arg(name))
+        around.args.kw_defaults.append(ast.Name(name, ast.Load()))
         ast.fix_missing_locations(tree)
 
 
-_GUARD = "<guard>"
+_GUARD, _INSTANCE = "<guard>", "<instance>"
+
+
+def _instance(value: Any) -> Any:
+    """An object whose attributes a frozen dataclass sets: past what its class says about that."""
+    if not hasattr(type(value), "__dataclass_fields__"):
+        raise TypeError(f"{type(value).__name__!r} object is no instance of a dataclass")
+    return value
 
 
 def replace(obj: Any, /, **changes: Any) -> Any:

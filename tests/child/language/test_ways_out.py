@@ -68,7 +68,7 @@ STORES_INTO_FACADES = [
     ),
     Way(
         "cached_property writes into what it is asked of",
-        "does not support item assignment",
+        "for the objects of a class that has it",
         "import functools, json\nc = functools.cached_property(lambda self: 42)\nc.attrname = 'dumpz'\nc.__get__(json)",
     ),
     Way(
@@ -107,9 +107,9 @@ WHAT_COMES_BACK = [
     Way(
         "a typing alias forwards obj",
         "attribute 'obj' is refused",
-        "import typing, math\nt = typing.List[int]\n"
+        "import typing, math\n"
         "try: math.nothing\n"
-        "except AttributeError as e: t.__origin__ = e\n"
+        "except AttributeError as e: t = type(typing.List[int])(e, (int,), name='p')\n"
         "print(t.obj)",
     ),
     Way(
@@ -503,8 +503,8 @@ WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have nam
             "functools.update_wrapper(N, like, (name,), ())": "'__mro_entries__' is refused",
             "for T in [W]: T.__dict__ = {name: evil}": "'__dict__' is refused",
             "setattr(N, '__dict__', {name: evil})": "'__dict__' is refused",
-            "typing.Optional.__init__(evil)": "typing.Optional is read-only",
-            "object.__setattr__(typing.Literal, '_getitem', evil)": "typing.Literal is read-only",
+            "typing.Optional.__init__(evil)": "objects of typing are read-only",
+            "object.__setattr__(typing.Literal, '_getitem', evil)": "objects of typing are read-only",
             "copy.copy(R())": "not made by a copy",
             "copy.deepcopy(R())": "not made by a copy",
             "N.__dict__[name] = evil": "made True 1",
@@ -518,6 +518,33 @@ WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have nam
         "class E:\n    def __mro_entries__(self, bases): return (int,)\nclass F(E()): pass\n"
         "def h(): pass\nh.__mro_entries__ = lambda bases: (F,)\nclass G(h): pass\nprint('made', issubclass(G, int))",
     ),
+]
+_FOR_TYPING = (
+    "import copy, dataclasses, functools, logging, typing, weakref\nM, name = typing.Mapping, '__origin__'\n"
+    "def evil(*given): print('got', given)\ndef like(): pass\nlike.__dict__['copy_with'] = evil\n"
+    "class R:\n    def __reduce_ex__(self, protocol): return lambda: M, (), {name: evil}\n"
+)
+OBJECTS_OF_TYPING = [  # modules that are imported late put types and classes between their brackets
+    Way(f"an object of typing: {what}", told, f"{_FOR_TYPING}{what}")
+    for what, told in {
+        "for T in [M]: T.__origin__ = evil": "objects of typing are read-only",
+        "for T in [M]: T.copy_with = evil": "objects of typing are read-only",
+        "for T in [M]: del T.__origin__": "objects of typing are read-only",
+        "weakref.proxy(M).__origin__ = evil": "objects of typing are read-only",
+        "setattr(M, name, evil)": "objects of typing are read-only",
+        "object.__setattr__(M, name, evil)": "objects of typing are read-only",
+        "typing.List[int].__init__(evil, ())": "objects of typing are read-only",
+        "type(typing.Optional)._name.__set__(typing.Optional, 'x')": "objects of typing are read-only",
+        "functools.update_wrapper(M, evil, ('__name__',), ())": "objects of typing are read-only",
+        "M.__dict__[name] = evil": "does not support item assignment",
+        "vars(M)[name] = evil": "does not support item assignment",
+        "functools.update_wrapper(M, like, (), ('__dict__',))": "has no attribute 'update'",
+        "copy.copy(R())": "has no attribute 'update'",
+        "object.__getstate__(M)[name] = evil\nprint(M.__origin__)": "collections.abc.Mapping",
+        "class C:\n    _name = functools.cached_property(evil)\nC._name.__get__(M)": "objects of a class that has it",
+        "dataclasses.make_dataclass('D', ['_name'], frozen=True).__init__(M, 'x')": "no instance of a dataclass",
+        "logging.setLogRecordFactory(lambda *_: M)\nlogging.makeLogRecord({name: 1})": "has no attribute 'update'",
+    }.items()
 ]
 _RECEIVED = "got = []\ndef evil(*given, **named): got.append(given)\n"
 CLASSES_OF_PYTHON = [
@@ -751,7 +778,7 @@ _TASK = (
 DICTS_OF_OTHERS = [
     Way(
         "cached_property reads the dict of a class",
-        "attribute '__subclasses__' is refused",
+        "for the objects of a class that has it",
         "import functools\nc = functools.cached_property(len)\nc.attrname = '__subclasses__'\n"
         "print(c.__get__(type)(object))",
         "calculator",
@@ -1212,6 +1239,7 @@ WAYS = [
     *WHAT_A_STATE_HOLDS,
     *CLASSES_OF_PYTHON,
     *WHAT_CLASSES_ARE_MADE_OF,
+    *OBJECTS_OF_TYPING,
     *NAMES_OF_A_CALLER,
     *FRAMES_OF_LIBRARIES,
     *REAL_MODULES,
