@@ -73,7 +73,7 @@ STORES_INTO_FACADES = [
     ),
     Way(
         "a frozen dataclass' __init__ writes with object.__setattr__",
-        "readonly attribute",
+        "is no instance of a dataclass",
         "import dataclasses, json\n@dataclasses.dataclass(frozen=True)\nclass A:\n    dumps: int\nA.__init__(json, 1)",
     ),
     Way(
