@@ -1164,17 +1164,17 @@ COPIES = [
         "print('code', 'code' in [cls.__name__ for cls in got] or not got)",
     ),
 ]
-_ALIAS = "import copy, typing\na = typing.List[int].copy_with((int,))\na._name = '__builtins__'\n"
+_ALIAS = "import copy, typing\na = type(typing.List[int])(list, ('eval',), name='__builtins__')\n"
 COPIES += [
     Way(
         "an alias of typing says which global of typing its copy is an item of",
         "cannot copy '_GenericAlias' object: its parts lead out of the program",
-        f"{_ALIAS}a.__args__ = ('eval',)\nprint(copy.copy(a))",
+        f"{_ALIAS}print(copy.copy(a))",
     ),
     Way(
         "and so does the one whose parts are copied first",
         "cannot copy '_GenericAlias' object: its parts lead out of the program",
-        f"{_ALIAS}a.__args__ = ('eval',)\nm = {{}}\ntry: print(copy.deepcopy([a], m))\n"
+        f"{_ALIAS}m = {{}}\ntry: print(copy.deepcopy([a], m))\n"
         "finally: print([v for v in m.values() if type(v) is dict])",
     ),
     Way(
