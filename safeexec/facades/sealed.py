@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
-from safeexec.identity import dict_of, flags_of, mro_of
+from safeexec.identity import dict_of, flags_of, identity, mro_of
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 _TYPE_FLAGS: Final = 21 * _POINTER  # PyTypeObject.tp_flags
@@ -216,7 +216,7 @@ class and the attributes of any other object.
 _modules_known: Final[dict[str, int]] = {"": 0}
 """Name → identity of each module that was looked at; under the empty name how many there were then."""
 _unsealed: Final[dict[int, type]] = {}
-"""Classes that are to be sealed, by their `id`."""
+"""Classes that are to be sealed, by their identity."""
 
 
 def find_classes() -> None:
@@ -224,11 +224,11 @@ def find_classes() -> None:
     call.
     """
     last = next(reversed(sys.modules))  # one that has been loaded since would be, also where another has gone
-    if len(sys.modules) == _modules_known[""] and _modules_known.get(last) == id(sys.modules[last]):
+    if len(sys.modules) == _modules_known[""] and _modules_known.get(last) == identity(sys.modules[last]):
         return
     for name, module in list(sys.modules.items()):
-        if _modules_known.get(name) != id(module):
-            _modules_known[name] = id(module)
+        if _modules_known.get(name) != identity(module):
+            _modules_known[name] = identity(module)
             if name.partition(".")[0] in _SEALED_LIBRARIES:
                 _find_all(list(vars(module).values()))
     _modules_known[""] = len(sys.modules)
@@ -239,14 +239,14 @@ def _find_all(pending: list[Any]) -> None:
         cls = pending.pop()
         if not isinstance(cls, type) or not _HEAP <= flags_of(cls) & (_HEAP | _IMMUTABLE) < _HEAP + _IMMUTABLE:
             continue
-        if id(cls) in _unsealed:
+        if identity(cls) in _unsealed:
             continue
         held = dict_of(cls)
         home = held.get("__module__")
         if type(home) is not str or home.partition(".")[0] not in _SEALED_LIBRARIES:
             continue
         if (home, cls.__name__) not in _WRITE_TO_THEMSELVES:
-            _unsealed[id(cls)] = cls
+            _unsealed[identity(cls)] = cls
         pending += held.values()
 
 
@@ -257,12 +257,13 @@ def seal_classes() -> None:
     compiler and the guards hold. Most stores are not looked at when they run: here it is CPython that refuses them.
     """
     find_classes()
+    if _unsealed:
+        for alias in _ALIASES:
+            _type_flags(alias).value &= ~_BASE
     while _unsealed:
         _, cls = _unsealed.popitem()
         flags = _type_flags(cls)
         flags.value |= _IMMUTABLE
-    for alias in _ALIASES:
-        _type_flags(alias).value &= ~_BASE
     _forget_asked()
 
 
@@ -277,7 +278,8 @@ def _forget_asked() -> None:
         write_to_class(raw, "__subclasshook__", classmethod(_is_raw))
         _abc._reset_registry(raw)
         _abc._reset_caches(raw)
-    _asked.register(type("asked", (), {}))  # what others have answered with no is void now
+    _abc._reset_registry(_asked)
+    _asked.register(int)  # what others have answered with no is void now
 
 
 def _is_raw(cls: type, asked: type) -> Any:
@@ -285,7 +287,7 @@ def _is_raw(cls: type, asked: type) -> Any:
 
 
 _asked: Final = ABCMeta("asked", (), {})
-"""What is registered with it says that there is another class."""
+"""What is registered with it, each time anew, says that there is another class."""
 
 
 def write_to_class(cls: type, name: str, value: object) -> None:
