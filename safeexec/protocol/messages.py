@@ -24,6 +24,8 @@ FEW = 1000
 """Parts that hold further ones."""
 NAME_CHARACTERS = 100
 """Of a variable's name in `Ready`."""
+DESCRIPTION_CHARACTERS = 200
+"""Of a variable that a step created or changed."""
 _MANY, _FEW = msgspec.Meta(max_length=MANY), msgspec.Meta(max_length=FEW)
 
 
@@ -61,12 +63,14 @@ class DisplayData(msgspec.Struct, array_like=True):
 
 
 class ChangesReport(msgspec.Struct, array_like=True):
-    """Names that a step created, changed, deleted, and a description (``DataFrame 891x12``) per living name."""
+    """Names that a step created, changed, deleted, and a description (``DataFrame 891x12``) per living name.
+    A child leaves out what is beyond.
+    """
 
-    created: Annotated[list[str], _MANY] = []
-    changed: Annotated[list[str], _MANY] = []
-    deleted: Annotated[list[str], _MANY] = []
-    descriptions: Annotated[dict[str, str], _MANY] = {}
+    created: Annotated[list[str], _FEW] = []
+    changed: Annotated[list[str], _FEW] = []
+    deleted: Annotated[list[str], _FEW] = []
+    descriptions: Annotated[dict[str, Annotated[str, msgspec.Meta(max_length=DESCRIPTION_CHARACTERS)]], _FEW] = {}
 
 
 class ToolSignature(msgspec.Struct, array_like=True):

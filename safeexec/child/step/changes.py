@@ -20,7 +20,8 @@ not happen.
 from __future__ import annotations
 
 import sys
-from itertools import islice
+from itertools import compress, islice
+from operator import ne
 from types import CodeType, FunctionType, GetSetDescriptorType
 from typing import Any
 from zlib import crc32
@@ -28,7 +29,7 @@ from zlib import crc32
 from safeexec.compiler.names import is_internal
 from safeexec.facades.sealed import MODULES
 from safeexec.identity import dict_of, identity, module_of, mro_of, name_of
-from safeexec.protocol.messages import MANY, ChangesReport, VariableData
+from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
 
 _ALL_NAMES = 64
@@ -97,7 +98,7 @@ class Tracker:
         """What it will have done to bind `name` to `value`."""
         plain = _plain(name)
         created, changed = ([], [plain]) if name in namespace else ([plain], [])
-        return ChangesReport(created, changed, [], {plain: describe(value)})
+        return ChangesReport(created, changed, [], {plain: describe(value)[:DESCRIPTION_CHARACTERS]})
 
     def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
         """What is different now, or None where nothing is."""
@@ -108,10 +109,7 @@ class Tracker:
         created: list[str] = []
         deleted: list[str] = []
         if names == before.names:
-            changed = []
-            if identities != before.identities:
-                pairs = zip(names, before.identities, identities, strict=True)
-                changed = [name for name, old, new in pairs if old != new]
+            changed = list(compress(names, map(ne, before.identities, identities)))
         else:
             was = dict(zip(before.names, before.identities, strict=True))
             now = dict(zip(names, identities, strict=True))
@@ -166,12 +164,12 @@ def _report(
     descriptions, gone = report.descriptions, report.deleted
     for names, told in ((created, report.created), (changed, report.changed), (deleted, gone)):
         for name in names:
-            if type(name) is not str or is_internal(name) or len(told) >= MANY:
+            if type(name) is not str or is_internal(name) or len(told) >= FEW:
                 continue
             plain = name if name.isascii() else _plain(name)
             told.append(plain)
             if told is not gone and len(descriptions) < _DESCRIBED:
-                descriptions[plain] = describe(namespace[name])
+                descriptions[plain] = describe(namespace[name])[:DESCRIPTION_CHARACTERS]
     return report if report.created or report.changed or gone else None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -186,13 +185,8 @@ def build_killed(facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Pl
 
 
 def changes_of(report: m.ChangesReport) -> Changes:
-    """The names that a step touched, a thousand of each kind at most."""
-    return Changes(
-        tuple(report.created[:NAMES]),
-        tuple(report.changed[:NAMES]),
-        tuple(report.deleted[:NAMES]),
-        {name: text[:200] for name, text in islice(report.descriptions.items(), NAMES)},
-    )
+    """The names that a step touched, within the bounds of the message."""
+    return Changes(tuple(report.created), tuple(report.changed), tuple(report.deleted), report.descriptions)
 
 
 def variables_of(rows: list[m.VariableData]) -> list[Variable]:

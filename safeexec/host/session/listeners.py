@@ -24,8 +24,6 @@ class Listeners(NamedTuple):
 
     def of_streams(self, out: OutputFile, err: OutputFile) -> tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...]:
         """Each stream that somebody listens to, and who."""
-        if self is NOBODY:
-            return ()
         heard = ((out, (self.stdout, self.output)), (err, (self.stderr, self.output)))
         kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
         return tuple((file, ears) for file, ears in kept if ears)

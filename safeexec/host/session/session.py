@@ -474,7 +474,8 @@ class SessionCore:
         line.err.begin()
         self.calls_of_step, calls = 0, self.keeper.tool_records.total
         watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), self.sandbox.library)
-        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners)
+        streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
+        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
         try:
             done = yield from step.run(request, control, given)
             over = done if isinstance(done, Verdict) else None
@@ -925,7 +926,7 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         watch = Watch(channel, self.policy.limits, seconds, (line.out, line.err), self.sandbox.library)
-        step = self.keeper.doing = Step(0, line, runner, watch, self._answer_tool, NOBODY)
+        step = self.keeper.doing = Step(0, line, runner, watch, self._answer_tool)
         try:
             yield from channel.send(request, fds)
             while (verdict := step.verdict or watch.look()) is None:

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from safeexec.errors import ProtocolError
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.decode import decode_payload, displays
 from safeexec.host.session.line import Line
 from safeexec.host.session.listeners import NOBODY, Listeners
-from safeexec.host.session.output import NOTHING
+from safeexec.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
@@ -24,8 +26,6 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.printed import EVERYWHERE
 
 if TYPE_CHECKING:
-    from msgspec import Struct
-
     from safeexec.host.files.workspace_files import Marks
     from safeexec.host.session.standard_input import StandardInput
 
@@ -50,67 +50,36 @@ OVER: Final = Verdict("ok", "")
 """The fate of a step that nobody has ended."""
 
 
-class Step:
+class Step(Struct, eq=False):
     """One request of a runner, from when it is sent until it is answered, or somebody ends it."""
 
-    __slots__ = (
-        "_answer_tool",
-        "_fate",
-        "_line",
-        "_listeners",
-        "_over",
-        "_runner",
-        "_secured",
-        "_stops",
-        "_streams",
-        "_told_bytes",
-        "cpu",
-        "files",
-        "in_tool",
-        "listening",
-        "marks",
-        "number",
-        "printed",
-        "value",
-        "wall",
-        "watch",
-    )
-
-    def __init__(
-        self,
-        number: int,
-        line: Line,
-        runner: Runner,
-        watch: Watch,
-        answer_tool: AnswerTool,
-        listeners: Listeners,
-    ) -> None:
-        """`number`: which step it is; 0 for a check, which runs nothing."""
-        self.number = number
-        self.watch = watch
-        self.value: Any = None
-        self.printed = (NOTHING, NOTHING)
-        """Its standard output and error."""
-        self.files: Any = None
-        """The files of the state after it."""
-        self.marks: Marks = {}
-        """The same, to tell what has changed."""
-        self.wall = self.cpu = 0.0
-        self._line = line
-        self._runner = runner
-        self._answer_tool = answer_tool
-        self._stops = line.policy.tools.clock == "stops"
-        self._listeners = listeners
-        self._streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
-        self.in_tool = False
-        """Whether a host tool runs, so that nobody sees what is done to the step."""
-        self.listening = False
-        """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
-        self._told_bytes = 0
-        self._over = False
-        self._fate: dict[None, Verdict] = {}
-        self._secured = False
-        """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
+    number: int
+    """Which step it is; 0 for a check, which runs nothing."""
+    _line: Line
+    _runner: Runner
+    watch: Watch
+    _answer_tool: AnswerTool
+    _listeners: Listeners = NOBODY
+    _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
+    """The streams that somebody listens to, and who."""
+    value: Any = None
+    printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
+    """Its standard output and error."""
+    files: Any = None
+    """The files of the state after it."""
+    marks: Marks = {}
+    """The same, to tell what has changed."""
+    wall: float = 0.0
+    cpu: float = 0.0
+    in_tool: bool = False
+    """Whether a host tool runs, so that nobody sees what is done to the step."""
+    listening: bool = False
+    """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
+    _told_bytes: int = 0
+    _over: bool = False
+    _fate: dict[None, Verdict] = {}
+    _secured: bool = False
+    """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
     def run(self, request: Struct, control: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
         """Send the request, with the control socket of the copy to be made afterwards, and wait for its end. A
@@ -233,13 +202,13 @@ class Step:
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest) -> Core[None]:
-        started = monotonic()
+        started, stops = monotonic(), self._line.policy.tools.clock == "stops"
         self.in_tool = True
         try:
-            reply = yield from self._answer_tool(call, None if self._stops else self.watch.deadline)
+            reply = yield from self._answer_tool(call, None if stops else self.watch.deadline)
         finally:
             self.in_tool = False
-        if self._stops:
+        if stops:
             self.watch.paused += monotonic() - started
         elif self.watch.late():
             return  # whoever waits for the answer is ended by the look that follows

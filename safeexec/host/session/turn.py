@@ -13,6 +13,8 @@ from time import monotonic
 from typing import Any, TypeVar
 from weakref import ref
 
+from msgspec import Struct
+
 from safeexec.errors import SessionBusy
 from safeexec.host.waiting import Core, Wait
 
@@ -28,16 +30,14 @@ def _nobody() -> None:
     return None
 
 
-class Turn:
-    """One caller's use of a session. `brief`: it is the host's own and soon over, so that others wait for it."""
+class Turn(Struct, eq=False):
+    """One caller's use of a session."""
 
-    __slots__ = ("_core", "_next", "brief", "thread")
-
-    def __init__(self, brief: bool = False) -> None:
-        self._core: Callable[[], Any] = _nobody
-        self._next: dict[None, Turn] = {}
-        self.brief = brief
-        self.thread = 0
+    brief: bool = False
+    """Whether it is the host's own and soon over, so that others wait for it."""
+    thread: int = 0
+    _core: Callable[[], Any] = _nobody
+    _next: dict[None, Turn] = {}
 
     def belongs_to(self, core: Core[Any]) -> None:
         """The generator whose life is that of the turn."""

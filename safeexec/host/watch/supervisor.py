@@ -70,43 +70,27 @@ def _line_of(lines: list[str], line: int) -> str:
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-class Watch:
+class Watch(Struct, eq=False):
     """The clock of one step, and what it prints. All else that bounds a step is the accountant's to look at."""
 
-    __slots__ = (
-        "_deadline",
-        "_library",
-        "_limits",
-        "_outputs",
-        "_runner",
-        "_timeout",
-        "cpu_start",
-        "paused",
-        "started",
-    )
+    _runner: Channel
+    _limits: Limits
+    _timeout: float
+    _outputs: tuple[OutputFile, OutputFile]
+    _library: LateLibrary = NO_LIBRARY
+    cpu_start: float = 0.0
+    started: float = 0.0
+    _deadline: float = 0.0
+    paused: float = 0.0
+    """Seconds during which the step's clock stood still (a host tool ran)."""
 
-    def __init__(
-        self,
-        runner: Channel,
-        limits: Limits,
-        timeout: float,
-        outputs: tuple[OutputFile, OutputFile],
-        library: LateLibrary = NO_LIBRARY,
-    ) -> None:
-        self.paused = 0.0
-        """Seconds during which the step's clock stood still (a host tool ran)."""
-        self._runner = runner
-        self._limits = limits
-        self._timeout = timeout
-        self._outputs = outputs
-        self._library = library
-        self.start_again()
-
-    def start_again(self) -> None:
+    def __post_init__(self) -> None:
         """The step begins only now."""
         self.cpu_start = processes.cpu_seconds(self._runner.pid) or 0.0
         self.started = monotonic()
         self._deadline = self.started + self._timeout
+
+    start_again = __post_init__
 
     @property
     def deadline(self) -> float:
