@@ -237,6 +237,11 @@ def is_internal(name: str) -> bool:
 SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """What `site` adds to the builtins of an ordinary interpreter."""
 
+ENVIRONMENTS: Final = frozenset(
+    {"TYPE_CHECKING", "builtin_module_names", "implementation", "platform", "python_implementation", "version_info"}
+)
+"""What a condition asks of the interpreter or the system: an import below it is refused when it runs, as it may not."""
+
 IMPORT_FALLBACKS: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 """An import in a `try` with one of these handlers is refused when it runs, so that its fallback can run."""
 

@@ -417,6 +417,12 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
         return super().visit_Try(node)
 
+    def visit_If(self, node: ast.If) -> Any:
+        """An import for another interpreter or system, or for type hints, is refused when it runs: here it may not."""
+        if _asks_for_environment(node.test):
+            self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
+        return super().visit_If(node)
+
     def visit_TryStar(self, node: Any) -> Any:
         """Allowed: `_except_group_` looks at a group first, as CPython trusts its `split` (CVE-2025-22153)."""
         self.guards.add(names.GUARD_GROUP)
@@ -593,6 +599,15 @@ def _is_one_text(node: ast.Call) -> bool:
 
 def _constant(value: str, node: ast.AST) -> ast.expr:
     return ast.copy_location(ast.Constant(value), node)
+
+
+def _asks_for_environment(test: ast.expr) -> bool:
+    sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
+    for side in sides:
+        name = side.func if isinstance(side, ast.Call) else side
+        if getattr(name, "attr", getattr(name, "id", None)) in names.ENVIRONMENTS:
+            return True
+    return False
 
 
 def _catches_import_errors(handler: ast.ExceptHandler) -> bool:

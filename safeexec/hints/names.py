@@ -287,7 +287,9 @@ def _nowhere(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Nothing is called `{match[1]}` here: assign it first{text}."
 
 
-@RULES.when("ModuleNotFoundError", r"No module named '([\w.]+)'", wrong="import maths", right="import math")
+@RULES.when(
+    "ModuleNotFoundError", r"(?:No module named '|^import of )([\w.]+)", wrong="import maths", right="import math"
+)
 def _no_module(failure: Failure, match: re.Match[str]) -> str | None:
     said = failure.said_by_exception("name")
     return hint_for("module", said if type(said) is str else match[1], failure.plan)

@@ -325,3 +325,22 @@ def test_an_import_with_a_fallback_is_left_to_run(plan: LanguagePlan) -> None:
     compile_step("try:\n    import os\nexcept (ImportError, OSError):\n    os = None", plan, filename="<step>")
     with pytest.raises(Rejection):
         compile_step("try:\n    import os\nexcept ValueError:\n    os = None", plan, filename="<step>")
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "TYPE_CHECKING",
+        "typing.TYPE_CHECKING",
+        "'__pypy__' in sys.builtin_module_names",
+        "sys.platform == 'win32'",
+        "sys.version_info < (3, 8)",
+        "platform.python_implementation() == 'PyPy'",
+    ],
+)
+def test_an_import_for_another_environment_is_left_to_run(plan: LanguagePlan, test: str) -> None:
+    compile_step(f"if {test}:\n    import msvcrt\n    from os import nothing", plan, filename="<step>")
+    with pytest.raises(Rejection):
+        compile_step(f"if {test}:\n    pass\nelse:\n    import msvcrt", plan, filename="<step>")
+    with pytest.raises(Rejection):
+        compile_step(f"if x or {test}:\n    import msvcrt", plan, filename="<step>")

@@ -263,7 +263,7 @@ class Modules:
             NamespaceView(space),
             is_hidden=is_hidden,
             absence=absence,
-            computed={"__file__": _last_step} if name == "__main__" else {},
+            computed={"__file__": last_step} if name == "__main__" else {},
         )
 
     def builtins_for(self, space: dict[str, Any]) -> dict[str, Any]:
@@ -332,7 +332,7 @@ def importlib_of(modules: Modules) -> ModuleType:
     return made
 
 
-def _last_step() -> str:
+def last_step() -> str:
     """The name of the newest source that the session has run."""
     steps = [name for name in linecache.cache if name.startswith("<step ")]
     return steps[-1] if steps else "<step 1>"

@@ -20,6 +20,7 @@ from safeexec.child.step import refusals
 from safeexec.child.step.execute import WARM_UP, Guest
 from safeexec.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.child.step.plugins import LoadedPlugin
+from safeexec.child.step.standard_input import program_file
 from safeexec.child.step.tools import ToolCaller, tool_functions
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
@@ -238,12 +239,17 @@ class Server:
         """A step that has something to read, or arguments, or whose displays are told as they come."""
         given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
         given.begin(fd, request.argv)
+        file = program_file(request.argv, self.guest.language.plan.workspace != "none")
+        if file:
+            self.guest.namespace["__file__"] = file
         if request.shows:
             self.guest.displays.tell = self._shown
         try:
             return self.guest.step(request)
         finally:
             given.end()
+            if file and self.guest.namespace.get("__file__") is file:
+                del self.guest.namespace["__file__"]
             self.guest.displays.tell = None
 
     def _shown(self, display: m.DisplayData) -> None:

@@ -81,6 +81,16 @@ class GuestInput:
         return stream
 
 
+def program_file(argv: Sequence[str] | None, has_workspace: bool) -> str:
+    """``__file__`` of a program that is called with `argv`: a name in the workspace, where there is one. "" for a
+    program without a name.
+    """
+    name = os.path.basename(argv[0]) if argv else ""
+    if name[:1] in ("", "-"):
+        return ""
+    return os.path.join(os.getcwd(), name) if has_workspace else name
+
+
 def _running() -> list[Any]:
     threading: Any = sys.modules.get("threading")
     return [] if threading is None else threading.enumerate()

@@ -133,10 +133,17 @@ def fstat(fd: int) -> os.stat_result:
     return os.stat_result((mode, 0, 0, 1, 0, 0, size, 0, 0, 0))
 
 
+def isatty(fd: int, /) -> bool:
+    """`os.isatty`: no descriptor is a terminal."""
+    _descriptor(fd)
+    return False
+
+
 REPLACEMENTS: dict[str, Any] = {
     "os.environ": environ,
     "os.getenv": getenv,
     "os.read": read,
     "os.write": write,
     "os.fstat": fstat,
+    "os.isatty": isatty,
 }

@@ -15,7 +15,7 @@ TABLES = {
             access DirEntry get_terminal_size getcwd listdir lstat makedirs mkdir remove removedirs rename renames
             replace rmdir scandir stat terminal_size truncate unlink utime walk
         """,
-        replaced="environ fstat getenv read write",
+        replaced="environ fstat getenv isatty read write",
         refuse={
             "chmod chown fchmod fchown fwalk getcwdb getxattr lchown link listxattr mkfifo mknod pathconf "
             "pathconf_names readlink removexattr setxattr statvfs statvfs_result symlink sync": FILES,
@@ -32,7 +32,7 @@ TABLES = {
             "EX_NOPERM EX_NOUSER EX_OK EX_OSERR EX_OSFILE EX_PROTOCOL EX_SOFTWARE EX_TEMPFAIL EX_UNAVAILABLE "
             "EX_USAGE execl execle execlp execlpe execv execve execvp execvpe F_LOCK F_TEST F_TLOCK F_ULOCK "
             "fdatasync fdopen fork forkpty fpathconf fstatvfs fsync ftruncate get_blocking "
-            "get_inheritable getrandom grantpt GRND_NONBLOCK GRND_RANDOM initgroups isatty kill killpg lockf "
+            "get_inheritable getrandom grantpt GRND_NONBLOCK GRND_RANDOM initgroups kill killpg lockf "
             "login_tty lseek major makedev memfd_create MFD_ALLOW_SEALING MFD_CLOEXEC MFD_HUGE_16GB "
             "MFD_HUGE_16MB MFD_HUGE_1GB MFD_HUGE_1MB MFD_HUGE_256MB MFD_HUGE_2GB MFD_HUGE_2MB MFD_HUGE_32MB "
             "MFD_HUGE_512KB MFD_HUGE_512MB MFD_HUGE_64KB MFD_HUGE_8MB MFD_HUGE_MASK MFD_HUGE_SHIFT MFD_HUGETLB "
@@ -61,7 +61,7 @@ TABLES = {
         },
         note=(
             "everything on processes, users and scheduling is refused. environ is a mapping of the guest's own, empty "
-            "at first. read, write and fstat know the step's descriptors 0, 1 and 2 and no other."
+            "at first. read, write, fstat and isatty know the step's descriptors 0, 1 and 2 and no other."
         ),
     ),
     "os.path": Table(
@@ -93,8 +93,8 @@ TABLES = {
         note="the real rmtree gives os.open and its like to error handlers; the replacement, functions that refuse.",
     ),
     "tempfile": Table(
-        files="gettempdir mkdtemp NamedTemporaryFile SpooledTemporaryFile TemporaryDirectory TemporaryFile",
-        refuse={"gettempdirb gettempprefix gettempprefixb mkstemp mktemp tempdir TMP_MAX": FILES},
+        files="gettempdir mkdtemp mktemp NamedTemporaryFile SpooledTemporaryFile TemporaryDirectory TemporaryFile",
+        refuse={"gettempdirb gettempprefix gettempprefixb mkstemp tempdir TMP_MAX": FILES},
     ),
     "tarfile": Table(
         """

@@ -102,8 +102,8 @@ NAMES: dict[str, Advice] = by_name(
         "In Out": "There is no `In` and no `Out` here: the value of the last step is `_`; give a value a name to keep it.",
         "__ ___ _1": "The value of the last step is `_`; give a value a name to keep it.",
         "__file__": {
-            "workspace": "A step has no file of its own; files of the workspace are named relative to it: `'data.csv'`.",
-            "": "A step has no file of its own; leave it out.",
+            "workspace": "A step without arguments has no file of its own; files of the workspace are named relative to it: `'data.csv'`.",
+            "": "A step without arguments has no file of its own; leave it out.",
         },
         "elif": "`elif` belongs after an `if` block, at the same indentation.",
         "isNaN isnan is_nan": {

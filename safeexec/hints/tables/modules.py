@@ -82,11 +82,12 @@ MODULES: dict[str, Advice] = by_name(
             "workspace builtin:open": "The workspace can be read with `open('name.txt')`, with relative names.",
             "": "There are no files here: keep the data in variables and print the result.",
         },
-        "cffi fcntl resource pwd grp termios tty syslog select selectors psutil winreg msvcrt os posix nt": {
+        "cffi fcntl pwd grp termios tty syslog select selectors psutil winreg msvcrt os posix nt": {
             "workspace": "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`.",
             "": "There are no files, environment variables, processes or shell commands here: keep data in variables, and print the result instead.",
         },
-        "dis code codeop faulthandler atexit site runpy pkgutil pkg_resources zipimport _frozen_importlib": "The interpreter's insides are out of reach; call functions and read attributes directly by their names instead.",
+        "atexit": "Nothing runs when the interpreter ends: use `try: … finally: …`, or `contextlib.ExitStack` and its `callback(function)`.",
+        "dis code codeop faulthandler site runpy pkgutil pkg_resources zipimport _frozen_importlib": "The interpreter's insides are out of reach; call functions and read attributes directly by their names instead.",
         "numpy numba cupy array_api": {
             "import:numpy": "It is not available; use `import numpy as np`.",
             "import:math import:statistics": "It is not available; use plain lists with `math` and `statistics`: `statistics.mean(values)`, `[x * 2 for x in values]`.",
@@ -154,7 +155,14 @@ MODULES: dict[str, Advice] = by_name(
             "tool:ask": "There is no interactive user; call the host tool `{tool}(...)`.",
             "": "There is no interactive user; assign the value to a variable.",
         },
-        "argparse optparse click getopt typer fire": "A step has no command line; assign the values to variables at the top of the code.",
+        "argparse optparse click getopt typer fire docopt": {
+            "import:argparse": "Use `argparse`: `parser = argparse.ArgumentParser()`, `parser.add_argument('--name')`, `parser.parse_args()`.",
+            "": "Only a program that is given arguments has a command line (`sys.argv`); assign the values to variables at the top of the code.",
+        },
+        "logging.handlers logging.config": "Use `logging.basicConfig(...)`, or `logging.getLogger(name).addHandler(...)` with `logging.StreamHandler` and, where there are files, `logging.FileHandler`.",
+        "resource": "Leave it out: the host sets the limits of memory, stack and time; `sys.setrecursionlimit(n)` and `threading.stack_size(n)` are there where the modules are.",
+        "stat": "Compare what `os.stat(path)` gives, or ask `os.path.isdir(path)` and `os.path.isfile(path)`.",
+        "pypyjit __pypy__": "It belongs to PyPy: leave it out, or put it below `if sys.implementation.name == 'pypy':`.",
         "dotenv environ decouple": "There are no environment variables; assign the values to variables at the top of the code.",
         "inspect ast types traceback linecache symtable": "Looking into code is out of reach here; call the function directly and print what it returns.",
         "pdb bdb ipdb trace IPython rlcompleter readline curses": {

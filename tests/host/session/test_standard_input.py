@@ -484,3 +484,15 @@ def test_a_listener_that_raises_undoes_the_step(open_session: Open) -> None:
     with pytest.raises(ZeroDivisionError):
         session.run("x = 2\ndisplay(x)\nimport time\ntime.sleep(5)", on_display=lambda display: 1 // 0)
     assert session.run("x").value == 1
+
+
+@pytest.mark.parametrize("profile", ["standard", "data-analysis", "confined-python"])
+def test_a_program_has_a_file_while_it_runs(open_session: Open, profile: str) -> None:
+    session = open_session(profile)
+    place = "" if profile == "standard" else f"{session.workspace}/"
+    assert session.run("__file__", argv=["folder/p.py"]).value == f"{place}p.py"
+    for argv in (None, ["-"], [""], ["-c"]):
+        error = session.run("__file__", argv=argv).error
+        assert error is not None and error.type == "NameError"
+    session.run("__file__ = 'mine'", argv=["p.py"])
+    assert session.run("__file__").value == "mine"

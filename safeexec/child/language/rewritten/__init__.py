@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace, TracebackType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from safeexec.child.language.builtins import NamespaceView
+from safeexec.child.language.modules import Modules, last_step
 from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
@@ -30,9 +31,6 @@ from safeexec.facades.build import facade
 from safeexec.facades.replacements.streams import format_exception
 from safeexec.facades.sealed import Facade, OwnModule, own_module, replace_name
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
-
-if TYPE_CHECKING:
-    from safeexec.child.language.modules import Modules
 
 __all__ = ["Rewrite", "Rewritten"]
 
@@ -309,7 +307,7 @@ def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
 
     def file_of(thing: Any) -> str:
         module = thing if isinstance(thing, OwnModule) else known.get(getattr(thing, "__module__", None), main)
-        file = getattr(module, "__file__", "")
+        file = last_step() if module is main else getattr(module, "__file__", "")
         return file if type(file) is str else ""
 
     def import_by_name(name: Any) -> Any:
