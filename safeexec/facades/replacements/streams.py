@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from io import TextIOBase
 from types import SimpleNamespace, TracebackType
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, Self, TextIO
 from weakref import WeakKeyDictionary
 
 from safeexec.facades import program
@@ -37,8 +37,8 @@ def _own_stream(name: str) -> TextIO:
     return _PROCESS[name] if current is _GUEST.get(name) else current
 
 
-class _BinarySide:
-    """What `io.TextIOWrapper` asks of a binary stream; closing it closes nothing."""
+class _StandardStream:
+    """What all stand-ins answer alike; closing one closes nothing."""
 
     __slots__ = ()
     closed = False
@@ -67,7 +67,7 @@ class _BinarySide:
         """Nothing is kept back here."""
 
 
-class _Bytes(_BinarySide):
+class _Bytes(_StandardStream):
     """The binary side of an `_Output`."""
 
     __slots__ = ("_name",)
@@ -86,28 +86,33 @@ class _Bytes(_BinarySide):
         _own_stream(self._name).buffer.flush()
 
 
-class _Output:
-    """A standard stream that can only be written: the real one leads to the class that opens files."""
+class _TextSide(_StandardStream):
+    """A standard stream of text: the real one leads to the class that opens files."""
 
-    __slots__ = ("_name",)
+    __slots__ = ()
     encoding = "utf-8"
     errors = "strict"
-    closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def reconfigure(self, **options: object) -> None:
+        """Nothing: the stream is UTF-8 and stays so."""
+
+
+class _Output(_TextSide):
+    """A standard stream that can only be written."""
+
+    __slots__ = ("_name",)
     mode = "w"
     newlines = None
     line_buffering = False
 
     def __init__(self, name: str) -> None:
         self._name = name
-
-    def __enter__(self) -> _Output:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def close(self) -> None:
-        """Nothing: the stream ends with the step."""
 
     def fileno(self) -> int:
         """1 or 2."""
@@ -125,21 +130,6 @@ class _Output:
         """Flush the stream."""
         _own_stream(self._name).flush()
 
-    def isatty(self) -> bool:
-        """No."""
-        return False
-
-    def writable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readable(self) -> bool:
-        """No."""
-        return False
-
-    def reconfigure(self, **options: object) -> None:
-        """Nothing: the stream is UTF-8 and stays so."""
-
     @property
     def buffer(self) -> _Bytes:
         """The binary side."""
@@ -154,7 +144,7 @@ class _Output:
         return f"<output {self.name}>"
 
 
-class _InputBytes(_BinarySide):
+class _InputBytes(_StandardStream):
     """The binary side of an `_Input`."""
 
     __slots__ = ()
@@ -188,13 +178,11 @@ class _InputBytes(_BinarySide):
         return 0
 
 
-class _Input:
-    """The standard input of a step: the real stream leads to the class that opens files."""
+class _Input(_TextSide):
+    """The standard input of a step."""
 
     __slots__ = ()
-    encoding = "utf-8"
-    errors = "strict"
-    closed = False
+    reads = True
     name = "<stdin>"
     mode = "r"
     buffer = _InputBytes()
@@ -219,37 +207,9 @@ class _Input:
             return line
         raise StopIteration
 
-    def __enter__(self) -> _Input:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def close(self) -> None:
-        """Nothing: the step's input ends with the step."""
-
     def fileno(self) -> int:
         """0."""
         return 0
-
-    def isatty(self) -> bool:
-        """No."""
-        return False
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def writable(self) -> bool:
-        """No."""
-        return False
-
-    def seekable(self) -> bool:
-        """No."""
-        return False
-
-    def reconfigure(self, **options: object) -> None:
-        """Nothing: the stream is UTF-8 and stays so."""
 
     def __repr__(self) -> str:
         return "<input <stdin>>"

@@ -122,25 +122,9 @@ def names_class(hint: Any) -> bool:
     except (TypeError, NotImplementedError):
         return False
     found: set[Any] = set()
-    _visit(_type_info(hint), found)
+    for _ in _classes(_type_info(hint), found):
+        pass
     return bool(found)
-
-
-def _visit(info: Any, found: set[Any]) -> None:
-    """The classes in a described type, arrays and frames included, which `_classes` leaves out."""
-    if isinstance(info, tuple):
-        for part in info:
-            _visit(part, found)
-        return
-    kind = getattr(info, "cls", None)
-    if kind in found and kind is not None:
-        return
-    if kind is not None:
-        found.add(kind)
-    for attribute in _NESTED:
-        part = getattr(info, attribute, None)
-        if part is not None and part is not ...:
-            _visit(part, found)
 
 
 def shown(annotation: Any) -> str:
@@ -244,7 +228,7 @@ def _type_info(hint: Any) -> Any:
 
 
 def _classes(info: Any, seen: set[Any]) -> Iterator[Any]:
-    """The classes of the host in a described type, the outermost first."""
+    """The classes of the host in a described type, the outermost first; `seen` gets arrays and frames, too."""
     if isinstance(info, tuple):
         for part in info:
             yield from _classes(part, seen)
