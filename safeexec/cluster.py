@@ -108,8 +108,8 @@ class _Crew:
                     raise
                 ray.kill(worker)
                 if chunk.programs:
-                    told = ErrorInfo(type="WorkerLost", message=LOST.format(str(error).partition("\n")[0]))
-                    chunk.results = [Result(outcome="crashed", error=told)] * len(chunk.programs)
+                    died = ErrorInfo(type="WorkerLost", message=LOST.format(str(error).partition("\n")[0]))
+                    chunk.results = [Result(outcome="crashed", error=died)] * len(chunk.programs)
                     self._hire()
             else:
                 self._free.append(worker)

@@ -57,9 +57,9 @@ def inert(markup: str) -> str:
 
 
 def of_step(
-    told: str, printed: Iterable[str], displays: Sequence[Mapping[str, str | bytes]], value: str, ended: Sequence[str]
+    plain: str, printed: Iterable[str], displays: Sequence[Mapping[str, str | bytes]], value: str, ended: Sequence[str]
 ) -> Bundle:
-    """A whole step: what it printed and showed, its value, and why it ended where it should not; `told` is all that as
+    """A whole step: what it printed and showed, its value, and why it ended where it should not; `plain` is all that as
     one text.
     """
     parts = [_block(text) for text in printed if text]
@@ -68,7 +68,7 @@ def of_step(
         parts.append(_block(value))
     if ended or not parts:
         parts.append(_block("\n".join(ended or ("ok",))))
-    return {"text/plain": told, "text/html": inert("".join(parts))}
+    return {"text/plain": plain, "text/html": inert("".join(parts))}
 
 
 def in_page(data: Bundle) -> str:

@@ -248,11 +248,11 @@ def _changes(result: StepData) -> str:
     kinds = []
     for word, names in (("created", changes.created), ("changed", changes.changed), ("deleted", changes.deleted)):
         if names:
-            told = [
+            shown = [
                 _name(name, changes.descriptions.get(name, "") if word != "deleted" else "") for name in names[:_NAMES]
             ]
             more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-            kinds.append(f"{word} {', '.join(told)}{more}")
+            kinds.append(f"{word} {', '.join(shown)}{more}")
     return "; ".join(kinds)
 
 
@@ -262,8 +262,8 @@ def _name(name: str, description: str) -> str:
 
 
 def _file(entry: FileChange) -> str:
-    told = "deleted" if entry.change == "deleted" else f"{entry.change}, {entry.size} bytes"
-    return f"{_guest(entry.name)} ({told})"
+    shown = "deleted" if entry.change == "deleted" else f"{entry.change}, {entry.size} bytes"
+    return f"{_guest(entry.name)} ({shown})"
 
 
 def _guest(text: str) -> str:
@@ -356,12 +356,12 @@ def failure(result: StepData) -> list[str]:
         return []
     lines: list[str] = []
     for entry in error.diagnostics or (error,):
-        told = printable(entry.traceback).rstrip().split("\n") if entry.traceback.strip() else []
+        shown = printable(entry.traceback).rstrip().split("\n") if entry.traceback.strip() else []
         head = printable(f"{entry.type}: {entry.message}" if entry.message else entry.type)
-        if not told or not told[-1].endswith(head):
+        if not shown or not shown[-1].endswith(head):
             place = f"line {entry.line}: " if entry.line is not None else ""
-            told = [place + head, *told] if entry.rule else [*told, head]
-        lines += told
+            shown = [place + head, *shown] if entry.rule else [*shown, head]
+        lines += shown
         lines += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
     if result.state == "restored":
         lines.append("state: restored to what it was before this step")

@@ -240,8 +240,8 @@ class StepData(Struct, frozen=True):
     def __repr__(self) -> str:
         """What differs from an empty result, each part shortened: a value may be an int that `repr` refuses."""
         parts = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        told = (f"{name}={short_repr(part)}" for name, part in parts if part is not _DEFAULTS.get(name, self))
-        return f"{type(self).__name__}({', '.join(told)})"
+        fields = (f"{name}={short_repr(part)}" for name, part in parts if part is not _DEFAULTS.get(name, self))
+        return f"{type(self).__name__}({', '.join(fields)})"
 
 
 _DEFAULTS = dict(zip(reversed(StepData.__struct_fields__), reversed(StepData.__struct_defaults__), strict=False))

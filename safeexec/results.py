@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-MOST_TOLD = 4
+MOST_OTHERS = 4
 """Refusals besides the first that an exception lists."""
 
 
@@ -97,18 +97,18 @@ def in_words(error: ErrorInfo) -> str:
     """
     more = error.diagnostics[1:]
     lines = [_placed(error, error.file)] + ([f"hint: {error.hint}"] if error.hint else [])
-    lines += [f"also: {_placed(other, error.file)}" for other in more[:MOST_TOLD]]
-    lines += [f"and {len(more) - MOST_TOLD} more"] if len(more) > MOST_TOLD else []
+    lines += [f"also: {_placed(other, error.file)}" for other in more[:MOST_OTHERS]]
+    lines += [f"and {len(more) - MOST_OTHERS} more"] if len(more) > MOST_OTHERS else []
     return printable("\n".join(lines))
 
 
 def _placed(error: ErrorInfo, file: str) -> str:
-    told = f"{error.type}: {error.message}" if error.message else error.type
+    text = f"{error.type}: {error.message}" if error.message else error.type
     module = "" if file in error.message else file.partition(":")[2].rstrip(">")
     module = os.path.basename(file) if os.path.isabs(file) else module
     line = f"line {error.line}" if error.line is not None and f"line {error.line}" not in error.message else ""
     place = ", ".join(filter(None, (module, line, error.rule)))
-    return f"{told} ({place})" if place else told
+    return f"{text} ({place})" if place else text
 
 
 class StepFailed(SandboxError):

@@ -107,14 +107,14 @@ class Alternatives:
         tried = tuple(Alternative(*each) for each in found)
         scored = [each for each in tried if each.score is not None]
         if not scored:
-            self._note(transcript, _told(tried) or "There was no program to run. Go on in steps of your own.")
+            self._note(transcript, _comparison(tried) or "There was no program to run. Go on in steps of your own.")
             return Compared(tried, None, usage)
         best = max(scored, key=lambda each: each.score or 0.0)
         tried = tuple(replace(each, chosen=each is best) for each in tried)
         agent.emit(StepEvent(0, best.source))
         result = yield RunStep(best.source, agent.limits.step_timeout)
         seen = result.observation(max_tokens=agent.limits.observation_tokens)
-        step = AgentStep(0, best.source, result, f"{_told(tried)}\n\n{seen}")
+        step = AgentStep(0, best.source, result, f"{_comparison(tried)}\n\n{seen}")
         transcript.add(
             "step",
             source=step.source,
@@ -138,7 +138,7 @@ class Alternatives:
         transcript.add("unanswered", text=text)
 
 
-def _told(tried: tuple[Alternative, ...]) -> str:
+def _comparison(tried: tuple[Alternative, ...]) -> str:
     """What the model reads about the alternatives."""
     lines = []
     for number, each in enumerate(tried, 1):

@@ -276,12 +276,12 @@ def _agreed(derived: list[MathAnswer]) -> MathAnswer:
         return replace(derived[0], ways=tuple(derived), agreement=0)
     most = max(groups, key=lambda group: (len(group), any(answer.verified for answer in group)))
     best = next((answer for answer in most if answer.verified), most[0])
-    told = f"{len(most)} of {len(derived)} derivations agree"
+    votes = f"{len(most)} of {len(derived)} derivations agree"
     others = ", ".join(shorten(group[0].text, 80) for group in groups if group is not most)
     failed = len(derived) - sum(map(len, groups))
-    told += f"; others found {others}" if others else ""
-    told += f"; {failed} came to none" if failed else ""
-    reason = "; ".join(filter(None, (best.reason, told)))
+    votes += f"; others found {others}" if others else ""
+    votes += f"; {failed} came to none" if failed else ""
+    reason = "; ".join(filter(None, (best.reason, votes)))
     return replace(best, reason=reason, ways=tuple(derived), agreement=len(most))
 
 

@@ -84,8 +84,8 @@ class AgentResult:
     transcript: Transcript
 
     def __repr__(self) -> str:
-        told = short_repr(self.answer, 80) if self.ok else shorten(self.reason, 200)
-        return f"<AgentResult {self.stop}: {told}, {len(self.steps)} steps>"
+        text = short_repr(self.answer, 80) if self.ok else shorten(self.reason, 200)
+        return f"<AgentResult {self.stop}: {text}, {len(self.steps)} steps>"
 
     @property
     def ok(self) -> bool:

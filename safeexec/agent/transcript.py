@@ -294,10 +294,10 @@ def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list
             start = position
     left_out = start - 2
     if left_out > 0:
-        told = (
+        notice = (
             f"{head[1].content}\n\n(The {left_out} messages after this one were left out; variables are still there.)"
         )
-        head[1] = Message("user", f"{told}\n\n{task}" if task else told)
+        head[1] = Message("user", f"{notice}\n\n{task}" if task else notice)
     return head + messages[start:]
 
 

@@ -93,7 +93,7 @@ def effects(timeline: Timeline) -> str:
 
 def _variables(timeline: Timeline, *step: str) -> str:
     moment = timeline.at(*reversed(_place(step[0]))) if step else timeline.now()
-    return "\n".join(f"{name} = {told}" for name, told in moment.variables().items()) or "no variables"
+    return "\n".join(f"{name} = {text}" for name, text in moment.variables().items()) or "no variables"
 
 
 def _try(options: argparse.Namespace, step: str, source: str) -> None:

@@ -36,6 +36,6 @@ def main(options: argparse.Namespace) -> int:
 
 def summary(path: Path) -> str:
     """The first line of an example's docstring, and the libraries that it needs."""
-    told = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()
-    needs = next((line for line in told if line.startswith("Needs: ")), "")
-    return f"{told[0]} ({needs[0].lower()}{needs[1:]})" if needs else told[0]
+    lines = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()
+    needs = next((line for line in lines if line.startswith("Needs: ")), "")
+    return f"{lines[0]} ({needs[0].lower()}{needs[1:]})" if needs else lines[0]

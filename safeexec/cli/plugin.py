@@ -48,8 +48,8 @@ def main(options: argparse.Namespace) -> int:
             tell(error, file=sys.stderr)
         return 1
     if options.json:
-        told = {"name": manifest.name, "version": manifest.version, "policy": policy, "exports": exports}
-        print(json.dumps({"ok": True} | told))
+        summary = {"name": manifest.name, "version": manifest.version, "policy": policy, "exports": exports}
+        print(json.dumps({"ok": True} | summary))
         return 0
     tell(f"{manifest.name or options.source} {manifest.version}".rstrip() + f", under {policy}")
     if not exports:

@@ -98,7 +98,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    wrong, told = 0, []
+    wrong, rows = 0, []
     for name in args.policy or Policy.profiles():
         findings: list[object] = []
         try:
@@ -111,13 +111,13 @@ def _check(args: argparse.Namespace) -> int:
             )
             mistakes = 1
         wrong += bool(mistakes)
-        told.append({"policy": str(name), "ok": not mistakes, "findings": findings})
+        rows.append({"policy": str(name), "ok": not mistakes, "findings": findings})
         if not args.json:
             for finding in findings:
                 tell(finding, file=sys.stderr)
             tell(f"{name}: {'ok' if not mistakes else '1 mistake' if mistakes == 1 else f'{mistakes} mistakes'}")
     if args.json:
-        _print_json(told)
+        _print_json(rows)
     return 1 if wrong else 0
 
 
@@ -126,8 +126,8 @@ def _diff(args: argparse.Namespace) -> int:
     changed = compare_policies(before, after, args.recording)
     differences = before.diff(after)
     if args.json:
-        told = [difference._asdict() for difference in differences]
-        _print_json({"differences": told, "steps": changed})
+        rows = [difference._asdict() for difference in differences]
+        _print_json({"differences": rows, "steps": changed})
         return 1 if differences or changed else 0
     for step in changed:
         tell(step)
@@ -150,8 +150,8 @@ def _diff(args: argparse.Namespace) -> int:
 def _learn(args: argparse.Namespace) -> int:
     learnt = Policy.learn(args.recording)
     tell(f"# learnt from {', '.join(args.recording)}: read it before you use it")
-    for told in learnt.left_out:
-        tell(f"# not in it: {one_line(told)}")
+    for reason in learnt.left_out:
+        tell(f"# not in it: {one_line(reason)}")
     tell(learnt.policy.to_yaml().rstrip())
     return 0
 

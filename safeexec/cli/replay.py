@@ -68,8 +68,8 @@ def _named(kind: Any) -> Any:
 def main(options: argparse.Namespace) -> int:
     """0: nothing differs. 1: something does."""
     with replay(options.recording, to=options.to, **changes_of(options)) as replayed:
-        for told in replayed.taken:
-            tell(told)
+        for text in replayed.taken:
+            tell(text)
         if replayed.difference is not None:
             tell(replayed.difference)
             return EXIT_DIFFERENT

@@ -73,11 +73,11 @@ def understood() -> bool:
 
 
 def _answer(source: int) -> bytes:
-    told, deadline = b"", monotonic() + ANSWER_SECONDS
-    while not _ANSWER.search(told) and len(told) < 200 and (left := deadline - monotonic()) > 0:
+    answer, deadline = b"", monotonic() + ANSWER_SECONDS
+    while not _ANSWER.search(answer) and len(answer) < 200 and (left := deadline - monotonic()) > 0:
         if select.select([source], [], [], left)[0]:
-            told += os.read(source, 100)
-    return told
+            answer += os.read(source, 100)
+    return answer
 
 
 def says_sixel(answer: bytes) -> bool:

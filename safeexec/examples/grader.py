@@ -43,9 +43,9 @@ def main() -> None:
         results = sandbox.map(({"source": PROGRAMS[name], "stdin": given} for name, given, _ in runs), timeout=2)
         for (name, given, expected), result in zip(runs, results, strict=True):
             verdicts[name].append(verdict(result, given, expected))
-    for name, told in verdicts.items():
-        wrong = [text for text in told if text]
-        print(f"{name:8}  {len(told) - len(wrong)}/{len(told)}  {wrong[-1] if wrong else ''}".rstrip())
+    for name, rows in verdicts.items():
+        wrong = [text for text in rows if text]
+        print(f"{name:8}  {len(rows) - len(wrong)}/{len(rows)}  {wrong[-1] if wrong else ''}".rstrip())
 
 
 if __name__ == "__main__":

@@ -105,12 +105,12 @@ def runs_text(module: str) -> bool:
 def module_access(module: str, plan: LanguagePlan) -> Access:
     """May guest code import this module (a dotted name)?"""
     grant = _grant(module, plan)
-    rule, told = _written(module, plan)
+    rule, written = _written(module, plan)
     if grant is None:
         reason = tables.module_reason(module)
         if tables.table(module) is not None or not reason.tag:
-            return Access(False, told, rule)
-        return Access(False, f"{told}, and {reason.text}", rule, reason.tag)
+            return Access(False, written, rule)
+        return Access(False, f"{written}, and {reason.text}", rule, reason.tag)
     if is_unreviewed(module, plan):
         if any(part[:1] == "_" for part in module.split(".")):
             return Access(False, UNDERSCORE.text, grant.entry.rule or rule)

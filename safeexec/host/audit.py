@@ -196,8 +196,8 @@ def _gauges(metrics: Any, _provider: Any) -> list[Any]:
         return lambda _options: [metrics.Observation(number, dict(at)) for at, number in _numbers(name).items()]
 
     return [
-        meter.create_observable_gauge(f"safeexec.sessions.{name}", [observer(name)], description=told)
-        for name, told in _GAUGES.items()
+        meter.create_observable_gauge(f"safeexec.sessions.{name}", [observer(name)], description=description)
+        for name, description in _GAUGES.items()
     ]
 
 

@@ -172,11 +172,11 @@ class SandboxCore:
 
             self._root = WorkspaceRoot()
             workspaces = self._root.path
-        told, user = configuration(self.policy, self.toolbox, workspaces, self._packages)
-        self._child = told.child
+        message, user = configuration(self.policy, self.toolbox, workspaces, self._packages)
+        self._child = message.child
         if self._root is not None:
             self._root.owner = user
-        return told
+        return message
 
     def _check_protection(self) -> None:
         """Raises `ProtectionError` unless everything that the policy requires is active."""
@@ -187,7 +187,7 @@ class SandboxCore:
         if not missing:
             return
         reasons = {mechanism.name: mechanism.detail for mechanism in rows if not mechanism.active}
-        told = "; ".join(
+        text = "; ".join(
             f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})"
             for entry in missing
         )
@@ -195,7 +195,7 @@ class SandboxCore:
         kept = ", ".join(entry for entry in self.policy.require if entry not in missing)
         less = f"Take it out of `require` ({rule})" if rule else f"Write `require: [{kept}]` into the policy"
         raise ProtectionError(
-            f"this machine cannot give what the policy {self.policy.name!r} requires: {told}. "
+            f"this machine cannot give what the policy {self.policy.name!r} requires: {text}. "
             f"{less} to accept less; `safeexec doctor` shows what there is"
         )
 
@@ -675,12 +675,12 @@ def check_files(files: Files) -> None:
         try:
             mode = os.stat(content).st_mode
         except (OSError, ValueError) as error:
-            told = f"the file for {name!r}"
+            text = f"the file for {name!r}"
             if isinstance(content, str) and ("\n" in content or not os.path.dirname(content)):
-                told += " (a str is a path of the host; content is given as bytes)"
+                text += " (a str is a path of the host; content is given as bytes)"
             if isinstance(error, OSError):
-                raise type(error)(error.errno, f"{error.strerror}: {told}", os.fspath(content)) from None
-            raise WorkspaceError(f"{told}: {error}") from None
+                raise type(error)(error.errno, f"{error.strerror}: {text}", os.fspath(content)) from None
+            raise WorkspaceError(f"{text}: {error}") from None
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise WorkspaceError(f"files[{name!r}]: {os.fsdecode(content)} is neither a regular file nor a directory")
 

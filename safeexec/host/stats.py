@@ -33,8 +33,8 @@ class SandboxStats(SessionCounts, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as what `json.dumps` takes, for a page of your service."""
-        told: dict[str, Any] = to_builtins(self)
-        return told
+        fields: dict[str, Any] = to_builtins(self)
+        return fields
 
 
 class Counted(Struct, frozen=True):

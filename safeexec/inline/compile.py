@@ -132,7 +132,12 @@ class Expression:
                 source,
                 node,
             ) from None
-        told = described(error)
-        if self._bare and isinstance(node, ast.Call) and called(node) in mathematical.OF_COMPLEX and "domain" in told:
-            told += f"; a complex result wants a complex argument, {called(node)}(x + 0j)"
-        raise at_node(told, source, node) from error
+        message = described(error)
+        if (
+            self._bare
+            and isinstance(node, ast.Call)
+            and called(node) in mathematical.OF_COMPLEX
+            and "domain" in message
+        ):
+            message += f"; a complex result wants a complex argument, {called(node)}(x + 0j)"
+        raise at_node(message, source, node) from error

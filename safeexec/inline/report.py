@@ -84,8 +84,8 @@ def at_syntax_error(error: Exception, source: str, bare: bool = False) -> Expres
         end = error.end_offset - 1 if error.end_offset and error.end_lineno == line else start + 1
         message = error.msg.removesuffix(f" (detected at line {line})")
         advice = _advice(message, source, line, start)
-        told = f"not an expression: {message}{advice.replace('math.', '') if bare else advice}"
-        return failure(told, source, line, start, end)
+        words = f"not an expression: {message}{advice.replace('math.', '') if bare else advice}"
+        return failure(words, source, line, start, end)
     if isinstance(error, (MemoryError, RecursionError)):
         return failure("the expression is nested too deeply", source, 1, 0, 1)
     return failure(f"not an expression: {error}", source, 1, 0, 1)

@@ -279,9 +279,9 @@ def _notified(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> 
             os._exit(0)
     theirs.close()
     ours.settimeout(TIMEOUT_SECONDS / 2)
-    told, listeners, _, _ = socket.recv_fds(ours, 1000, 1)
+    answer, listeners, _, _ = socket.recv_fds(ours, 1000, 1)
     if not listeners:
-        raise OSError(errno.ENOSYS, told.decode(errors="replace"))
+        raise OSError(errno.ENOSYS, answer.decode(errors="replace"))
     request = notify.receive(listeners[0])
     if request is None or request.thread != pid or not notify.let_go_on(listeners[0], request.id):
         raise OSError(errno.ENOTSUP, "a fork did not wait")

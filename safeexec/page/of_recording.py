@@ -123,7 +123,7 @@ class _Rows:
             )
             if text
         ]
-        told = (
+        facts = (
             ("Python", record.python),
             ("safeexec", record.safeexec),
             ("machine", record.machine),
@@ -133,7 +133,7 @@ class _Rows:
         )
         self._sessions[1] = _Session(0, None)
         self._sessions[1].states[0] = 0
-        notes = [f"{name}: {text}" for name, text in told if text]
+        notes = [f"{name}: {text}" for name, text in facts if text]
         self.nodes.append(Node(kind="start", title="the session begins", files=[*record.files], notes=notes))
 
     @take.register

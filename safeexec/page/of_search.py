@@ -16,7 +16,7 @@ MAX_NODES = 100_000
 _STATUS = {"untried": "untried", "failed": "error", "unscored": "unscored", "merged": "merged"}
 
 
-class StepTold(Struct):
+class StepSummary(Struct):
     """What a result's `to_dict` says of a step, as far as the page shows it."""
 
     outcome: str = ""
@@ -29,7 +29,7 @@ class StepTold(Struct):
     notes: list[str] = []
 
 
-class NodeTold(Struct):
+class NodeSummary(Struct):
     """What a tree's `to_dict` says of a node."""
 
     id: int
@@ -40,13 +40,13 @@ class NodeTold(Struct):
     visits: int = 0
     problem: str = ""
     same_as: int | None = None
-    result: StepTold | None = None
+    result: StepSummary | None = None
 
 
 class Searched(Struct):
     """What a tree's `to_dict` says."""
 
-    nodes: list[NodeTold]
+    nodes: list[NodeSummary]
     best: int | None = None
     spent: dict[str, float] = {}
 
@@ -76,7 +76,7 @@ def of_search(tree: dict[str, Any]) -> RunPage:
     return RunPage(title=title, facts=facts, nodes=nodes, chains=chains, left=f"not {way}", kept=way)
 
 
-def _node(tried: NodeTold, parent: int) -> Node:
+def _node(tried: NodeSummary, parent: int) -> Node:
     """A row. What does not lead to the best state is shown as left; `of_search` takes that back for what does."""
     node = Node(
         kind="step" if tried.parent is not None else "start",

@@ -116,8 +116,8 @@ def brought(policy: P, modules: Mapping[str, Iterable[str]]) -> P:
     for name, found in modules.items():
         reasons = {module: "" if tables.table(module) is not None else unallowable(module) for module in found}
         if all(reasons.values()):
-            told = "; ".join(f"{module}: {reason}" for module, reason in reasons.items())
-            why = told or "it brings no module that could be imported"
+            refusals = "; ".join(f"{module}: {reason}" for module, reason in reasons.items())
+            why = refusals or "it brings no module that could be imported"
             raise PolicyError(f"{rule}: requirements: {name} is of no use to guest code: {why}")
         for module in (module for module, reason in reasons.items() if not reason):
             origins[f"requirements.{name}.{module}"] = rule

@@ -33,7 +33,7 @@ def fail(mistakes: list[Mistake]) -> PolicyError:
     shown = [f"  {mistake}" for mistake in unique[:MOST]]
     if len(unique) > MOST:
         shown.append(f"  and {len(unique) - MOST} more")
-    told = str(unique[0]) if len(unique) == 1 else f"{len(unique)} mistakes:\n" + "\n".join(shown)
-    error = PolicyError(told)
+    message = str(unique[0]) if len(unique) == 1 else f"{len(unique)} mistakes:\n" + "\n".join(shown)
+    error = PolicyError(message)
     error.mistakes = tuple(unique)
     return error

@@ -63,8 +63,8 @@ def decode_call(
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) -> str:
     """Which object of the host, in arguments that were just refused, is no value: its place, its type, what to do."""
     for place, value in (*((f"argument {n}", one) for n, one in enumerate(args, 1)), *kwargs.items()):
-        if told := foreign_in(value.value if type(value) is ByFields else value, place, max_depth, to_plugin=True):
-            return told
+        if problem := foreign_in(value.value if type(value) is ByFields else value, place, max_depth, to_plugin=True):
+            return problem
     return "it is, or holds, an object that is no value"
 
 
@@ -73,8 +73,8 @@ def foreign_in(value: Any, place: str, max_depth: int, *, to_plugin: bool = Fals
     if (found := _foreign(value, place, max_depth)) is None:
         return ""
     where, held = found
-    told = f"of type {type_name(type(held))}; {_remedy(held, to_plugin)}"
-    return f"{where} is, or holds, an object that is no value, {told}"
+    problem = f"of type {type_name(type(held))}; {_remedy(held, to_plugin)}"
+    return f"{where} is, or holds, an object that is no value, {problem}"
 
 
 def _foreign(value: Any, place: str, depth: int) -> tuple[str, Any] | None:

@@ -51,8 +51,8 @@ def extents(python: bytes, raw_size: int, start: int = 0) -> list[tuple[int, int
     # A mark behind printed NULs is at the end, wherever that is.
     fence = len(python) - (len(mark(0)) if len(python) > looked_at else 0)
     for match in chain(_MARK.finditer(python, 0, looked_at), _LAST_MARK.finditer(python, max(fence, 0))):
-        told = min(max(int(match[1], 16), raw), raw_size)
-        found += ((begin, match.start() - begin), (PYTHON_BYTES + raw, told - raw))
-        begin, raw = match.end(), told
+        claimed = min(max(int(match[1], 16), raw), raw_size)
+        found += ((begin, match.start() - begin), (PYTHON_BYTES + raw, claimed - raw))
+        begin, raw = match.end(), claimed
     found += ((begin, len(python) - begin), (PYTHON_BYTES + raw, raw_size - raw))
     return [(offset, size) for offset, size in found if size > 0]

@@ -32,8 +32,8 @@ class Deviation(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         of = "" if self.session == 1 else f" of session {self.session}"
-        told = f"step {self.step}{of}: {self.what} was {self.recorded}, and is {self.now}"
-        return f"{told}; {self.cause}" if self.cause else told
+        message = f"step {self.step}{of}: {self.what} was {self.recorded}, and is {self.now}"
+        return f"{message}; {self.cause}" if self.cause else message
 
 
 def differing(recorded: Ended, now: Ended) -> tuple[str, str, str] | None:

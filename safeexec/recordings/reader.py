@@ -107,8 +107,8 @@ _WRONG_HEADING = {True: "a recording begins with its heading", False: "a recordi
 
 
 def _too_much(path: Path, number: int, line: bytes | None) -> RecordingError:
-    told = f"a line has more than {LINE_BYTES} bytes" if line is None else f"there are more than {MAX_RECORDS} lines"
-    return RecordingError(f"{path}:{number}: {told}")
+    problem = f"a line has more than {LINE_BYTES} bytes" if line is None else f"there are more than {MAX_RECORDS} lines"
+    return RecordingError(f"{path}:{number}: {problem}")
 
 
 def entries_of(data: bytes, path: str | os.PathLike[str]) -> Iterator[Transcribed]:

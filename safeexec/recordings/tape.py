@@ -77,8 +77,8 @@ class Disk:
         except FileExistsError:
             raise RecordingError(f"{os.fspath(path)!s} is there already, and no recording is overwritten") from None
         except (OSError, ValueError) as error:
-            told = getattr(error, "strerror", None) or error
-            raise RecordingError(f"nothing can be recorded in {os.fspath(path)!s}: {told}") from None
+            why = getattr(error, "strerror", None) or error
+            raise RecordingError(f"nothing can be recorded in {os.fspath(path)!s}: {why}") from None
 
     def write(self, line: bytes) -> None:
         """Append a line, whole or not at all. Raises OSError."""

@@ -76,9 +76,9 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         moment: Moment | None = self
         while moment is not None:
             if not moment.undone:
-                for name, told in moment.written.items():
+                for name, words in moment.written.items():
                     if name not in gone:
-                        found.setdefault(name, told)
+                        found.setdefault(name, words)
                 gone.update(moment.deleted)
                 gone.update(moment.written)
             moment = moment.before
@@ -130,7 +130,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
                 lines.append(f"{title}: {shorten(words, 1000)}")
         if self.ended is not None:
             lines += _told_end(self.ended)
-        lines += ["variables:"] + [f"    {name} = {one_line(told, 100)}" for name, told in self.variables().items()]
+        lines += ["variables:"] + [f"    {name} = {one_line(words, 100)}" for name, words in self.variables().items()]
         return "\n".join(lines)
 
 
@@ -297,13 +297,13 @@ class Timeline:
                 self._lines[number] = _Reading(now)
 
 
-def _after(before: Moment, **told: Any) -> Moment:
+def _after(before: Moment, **fields: Any) -> Moment:
     """A moment after another one."""
     near = before.leap or before
     far = near.leap or near
     even = before.depth - near.depth == near.depth - far.depth
     stepped = before if before.ended is not None else before.stepped
-    return Moment(before=before, depth=before.depth + 1, leap=far if even else before, stepped=stepped, **told)
+    return Moment(before=before, depth=before.depth + 1, leap=far if even else before, stepped=stepped, **fields)
 
 
 def _undone(now: Moment) -> Moment | None:

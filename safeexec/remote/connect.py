@@ -89,7 +89,7 @@ class RemoteSandbox(blocking.Sandbox):
         return self._core.policy
 
     def __repr__(self) -> str:
-        return f"<RemoteSandbox {_told(self._opened)}>"
+        return f"<RemoteSandbox {_summary(self._opened)}>"
 
     def open(self) -> RemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
@@ -120,7 +120,7 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
         return self._core.policy
 
     def __repr__(self) -> str:
-        return f"<AsyncRemoteSandbox {_told(self._opened)}>"
+        return f"<AsyncRemoteSandbox {_summary(self._opened)}>"
 
     async def open(self) -> AsyncRemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
@@ -135,5 +135,5 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
         raise SandboxError(NO_PLUGINS)
 
 
-def _told(core: SandboxCore | None) -> str:
+def _summary(core: SandboxCore | None) -> str:
     return "not open" if core is None else f"{core.policy.name!r}, {'open' if core.alive else 'closed'}"

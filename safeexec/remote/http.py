@@ -39,7 +39,7 @@ class HttpWire:
         self._headers = {"Content-Type": "application/json"}
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
-        self._told = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self._address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self._lost: Exception | None = None
         self._idle: list[tuple[float, HTTPConnection]] = []
         self._lock = threading.Lock()
@@ -86,7 +86,7 @@ class HttpWire:
             asked.fail(error)
         except (OSError, HTTPException) as error:
             connection.close()
-            asked.fail(SandboxClosed(f"{self._told} does not answer: {error or type(error).__name__}"))
+            asked.fail(SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}"))
 
     def _connection(self) -> HTTPConnection:
         """One that was kept and that the server has not closed meanwhile, or a new one."""

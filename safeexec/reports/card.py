@@ -240,8 +240,8 @@ def _unquoted(signature: Any) -> str:
 
     def default(part: inspect.Parameter) -> Any:
         annotation = part.annotation
-        told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-        return part.default if part.default is part.empty else Bare(default_text(part.default, told))
+        written = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        return part.default if part.default is part.empty else Bare(default_text(part.default, written))
 
     parameters = [
         part.replace(annotation=bare(part.annotation), default=default(part)) for part in signature.parameters.values()

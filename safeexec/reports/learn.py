@@ -76,8 +76,8 @@ class _Learning:
         if heading.files:
             self._workspace()
 
-    def _leave(self, told: str) -> None:
-        self.left_out[told] = None
+    def _leave(self, reason: str) -> None:
+        self.left_out[reason] = None
 
     def _workspace(self) -> None:
         if self.policy.filesystem.workspace == "none":

@@ -115,12 +115,12 @@ def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple
 
 def examined(mistakes: Iterable[Mistake], draft: PolicyData) -> list[PolicyFinding]:
     """The mistakes for which a policy is refused, and what a closer look finds in the rest of it."""
-    told = []
+    findings = []
     for one in mistakes:
         place = one.file if one.mark is None else f"{one.file}:{one.mark.line}:{one.mark.column}"
-        told.append(PolicyFinding(place, one.path, one.text))
-    wrong = {finding.path for finding in told}
-    return [*told, *(finding for finding in review(draft) if finding.path not in wrong)]
+        findings.append(PolicyFinding(place, one.path, one.text))
+    wrong = {finding.path for finding in findings}
+    return [*findings, *(finding for finding in review(draft) if finding.path not in wrong)]
 
 
 def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:

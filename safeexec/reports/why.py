@@ -120,8 +120,8 @@ def why(policy: PolicyData, name: str) -> Answer:
         paths = [f"{section}.{name}" for section, held in _SECTIONS.items() if name in held.__struct_fields__]
         answer = judge.why(paths[0]) if paths else answer
     if answer.allowed and answer.kind in ("module", "attribute") and answer.name.partition(".")[0] in coming(policy):
-        told = "; ".join(filter(None, (FETCHED, answer.reason)))
-        answer = msgspec.structs.replace(answer, reason=told)
+        reasons = "; ".join(filter(None, (FETCHED, answer.reason)))
+        answer = msgspec.structs.replace(answer, reason=reasons)
     return answer
 
 

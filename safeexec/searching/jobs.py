@@ -83,7 +83,7 @@ def propose(proposer: Any, state: SearchState, room: int) -> Job:
             sources.append(item.source)
             tokens += item.tokens
     except Exception as error:
-        problem = f"the proposer raised {told(error)}"
+        problem = f"the proposer raised {in_words(error)}"
     return Proposals(sources, tokens, problem)
 
 
@@ -175,7 +175,7 @@ def attempt(
     except SessionClosed:
         raise
     except Exception as error:
-        return TriedProgram(result, None, key, f"the score raised {told(error)}"), found
+        return TriedProgram(result, None, key, f"the score raised {in_words(error)}"), found
     return TriedProgram(result, value, key, spoiled=spoiled), found
 
 
@@ -225,6 +225,6 @@ def _values(session: Any, rows: Iterable[Any]) -> Job:
     return values
 
 
-def told(error: BaseException) -> str:
+def in_words(error: BaseException) -> str:
     """An exception in one line."""
     return printable(f"{type(error).__name__}: {error}").partition("\n")[0][:500]

@@ -292,7 +292,7 @@ class Search:
     def _recorded(self, node: SearchNode, session: Any, task: SearchTask) -> list[Any]:
         """Take in what came of a program. The session, if it is over."""
         if task.error is not None and not isinstance(task.error, SessionClosed):
-            self.plan.record(node, TriedProgram(None, problem=jobs.told(task.error)))
+            self.plan.record(node, TriedProgram(None, problem=jobs.in_words(task.error)))
         elif task.done and task.value[0] is not None:
             tried, found = task.value
             if self.stopping and tried.result.outcome == "cancelled":
@@ -330,7 +330,7 @@ class Search:
             (session,) = _value(branching)
             self.tree.spent.replayed += node.depth
             (task,) = yield from self._done([jobs.replay(session, node.sources, self._how)])
-            if problem := task.value or ("" if task.error is None else jobs.told(task.error)):
+            if problem := task.value or ("" if task.error is None else jobs.in_words(task.error)):
                 node.problem, node.expanded = problem, True
                 yield from self._closed([session])
                 continue
@@ -611,14 +611,14 @@ class _ProgressLine:
 
     def __init__(self) -> None:
         self.n = 0
-        self._told = ""
+        self._text = ""
 
     def set_postfix_str(self, text: str, refresh: bool) -> None:
-        self._told = text
+        self._text = text
 
     def update(self, count: int) -> None:
         self.n += count
-        print(f"\rsearch: {self.n} programs, {self._told}", end="", file=sys.stderr, flush=True)
+        print(f"\rsearch: {self.n} programs, {self._text}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         print(file=sys.stderr)

@@ -96,10 +96,10 @@ def digest(value: Any) -> bytes | None:
             text = str(len(item)).encode()
             if isinstance(item, set | frozenset):
                 parts += len(item)
-                told = [digest(part) for part in item] if parts <= PARTS else [None]
-                if None in told:
+                digests = [digest(part) for part in item] if parts <= PARTS else [None]
+                if None in digests:
                     return None
-                hashed.update(b"".join(sorted(part for part in told if part is not None)))
+                hashed.update(b"".join(sorted(part for part in digests if part is not None)))
             else:
                 waiting += item
         hashed.update(b"%s %d:%s" % (kind.encode(), len(text), text))

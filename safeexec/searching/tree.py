@@ -70,10 +70,10 @@ class SearchNode:
     def to_dict(self) -> dict[str, Any]:
         """What `json.dumps` takes."""
         parent = None if self.parent is None else self.parent.id
-        told: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
-        told |= {"status": self.status, "score": _number(self.score), "visits": self.visits, "problem": self.problem}
-        told |= {"same_as": self.same_as, "expanded": self.expanded}
-        return told | {"result": None if self.result is None else self.result.to_dict()}
+        fields: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
+        fields |= {"status": self.status, "score": _number(self.score), "visits": self.visits, "problem": self.problem}
+        fields |= {"same_as": self.same_as, "expanded": self.expanded}
+        return fields | {"result": None if self.result is None else self.result.to_dict()}
 
 
 @dataclass(slots=True)

@@ -90,5 +90,5 @@ def _failure(identity: Any, error: Exception) -> bytes:
     code, kind, message = problem = problem_of(error)
     if problem.code == INTERNAL:
         print(f"safeexec serve: {type(error).__name__}: {one_line(str(error))}", file=sys.stderr)
-    told = {"code": code, "message": message, "data": {"type": kind}}
-    return encoded({"jsonrpc": "2.0", "id": identity, "error": told})
+    fault = {"code": code, "message": message, "data": {"type": kind}}
+    return encoded({"jsonrpc": "2.0", "id": identity, "error": fault})

@@ -63,7 +63,7 @@ REMEMBERED = 1000
 MAX_DESCRIPTION = 2000
 MAX_VALUE = 20_000
 """Characters of a step's value as JSON; a larger one is its short text, as clients may show it to their model."""
-MAX_TOLD = 1000
+MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
 MAX_REQUEST = 32 << 20
@@ -211,7 +211,7 @@ class RunningStep:
     def __init__(self, run: Callable[[RunningStep], Coroutine[Any, Any, CallToolResult]]) -> None:
         self.news = asyncio.Event()
         """Some of what follows has changed, or the step has ended."""
-        self.told = ""
+        self.progress = ""
         self.count = 0
         self.question = ""
         self.patience: asyncio.TimerHandle | None = None
@@ -227,7 +227,7 @@ class RunningStep:
 
     def tell(self, text: str) -> None:
         """The newest of output and progress: a client that reads slowly misses what came before it."""
-        self.told = printable(text[-MAX_TOLD:])
+        self.progress = printable(text[-MAX_WORDS:])
         self.news.set()
 
     def moved(self, what: str, done: float, of: float | None) -> None:
@@ -260,7 +260,7 @@ async def _approve(tool: str, arguments: dict[str, Any]) -> Allow | Deny:
         return Deny("it needs an approval, and this client cannot ask for one (elicitation)")
     shown = printable(", ".join(f"{name}={short_repr(value)}" for name, value in arguments.items()))
     try:
-        answer = await ask(f"Code in the sandbox wants to call {tool}({shorten(shown, MAX_TOLD)}). Allow it?")
+        answer = await ask(f"Code in the sandbox wants to call {tool}({shorten(shown, MAX_WORDS)}). Allow it?")
     except (MCPError, ValueError) as error:
         return Deny(f"the client could not be asked: {error}")
     return Allow() if answer.action == "accept" else Deny("the person at the client did not allow it")
@@ -307,8 +307,8 @@ class StrictTool(Tool):
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):  # its own text is long, and has links
                 wrong = error.__cause__.errors(include_url=False, include_input=False)
-                told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong)
-                raise ToolError(f"{self.name}: {told}") from None
+                problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong)
+                raise ToolError(f"{self.name}: {problems}") from None
             raise
 
 
@@ -404,10 +404,10 @@ class Door:
             while not step.task.done():
                 await step.news.wait()
                 step.news.clear()
-                if step.told:
-                    told, step.told = step.told, ""
+                if step.progress:
+                    progress, step.progress = step.progress, ""
                     step.count += 1
-                    await ctx.report_progress(step.count, message=told)
+                    await ctx.report_progress(step.count, message=progress)
                 if step.question:
                     return self._question(step)
         finally:

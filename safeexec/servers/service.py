@@ -245,7 +245,7 @@ async def _plainly(session: AsyncSession, verb: str, given: Mapping[str, Any]) -
     return await returned if isinstance(returned, Awaitable) else returned
 
 
-def _told(result: Result, exact: bool) -> Answer:
+def _answer_of(result: Result, exact: bool) -> Answer:
     """A result as JSON; with `exact` its value keeps its types (`safeexec.marked`)."""
     answer = result.to_dict()
     if exact:
@@ -302,11 +302,11 @@ async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
 ) -> Answer:
     async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
-        return _told(await session.run(**await _options(given)), exact)
+        return _answer_of(await session.run(**await _options(given)), exact)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, *, source: str, stdin: bool) -> Answer:
-    return _told(await sandbox.check(source, stdin=stdin), False)
+    return _answer_of(await sandbox.check(source, stdin=stdin), False)
 
 
 async def _open_session(
@@ -338,7 +338,7 @@ async def _protection(service: Service, sandbox: AsyncSandbox) -> Answer:
 
 
 async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
-    return _told(
+    return _answer_of(
         await at.session.run(**await _options(given), **(_listeners(at, at.tell) if stream and at.tell else {})), exact
     )
 
@@ -362,7 +362,7 @@ def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
 
 
 async def _sql(service: Service, at: Target, *, exact: bool, **given: Any) -> Answer:
-    return _told(await at.session.sql(**given), exact)
+    return _answer_of(await at.session.sql(**given), exact)
 
 
 async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answer:

@@ -73,8 +73,8 @@ class RepairResult(OfRun):
         held_out = "" if self.held_out is None else f", held out {self.held_out.summary()}"
         files = f"{len(self.files)} files" if len(self.files) != 1 else "1 file"
         verdict = "ok" if self.ok else "not ok"
-        told = f"{files} changed, {len(self.warnings)} warnings; {self.after.summary()}{held_out}"
-        return f"<RepairResult {verdict}: {told}>"
+        text = f"{files} changed, {len(self.warnings)} warnings; {self.after.summary()}{held_out}"
+        return f"<RepairResult {verdict}: {text}>"
 
     @property
     def reason(self) -> str:
@@ -96,9 +96,9 @@ class RepairResult(OfRun):
         return {
             "ok": self.ok,
             "text": self.text,
-            "before": _told(self.before),
-            "after": _told(self.after),
-            "held_out": None if self.held_out is None else _told(self.held_out),
+            "before": _as_dict(self.before),
+            "after": _as_dict(self.after),
+            "held_out": None if self.held_out is None else _as_dict(self.held_out),
             "editable": list(self.editable),
             "files": list(self.files),
             "commits": [{"message": commit.message, "files": list(commit.files)} for commit in self.commits],
@@ -179,7 +179,7 @@ def _nothing() -> None:
     """There is no directory to remove."""
 
 
-def _told(verdict: Verification) -> dict[str, Any]:
+def _as_dict(verdict: Verification) -> dict[str, Any]:
     return {
         "ok": verdict.ok,
         "ended": verdict.ended,

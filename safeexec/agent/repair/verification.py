@@ -337,10 +337,10 @@ class Verifier:
             return end
         for line in lines:
             try:
-                told = loads(line)
+                event = loads(line)
             except (ValueError, RecursionError):
                 continue
-            match told:
+            match event:
                 case [str() as test, str() as outcome]:
                     self.witness(test, outcome)
                 case {"status": int() | str() as status, "place": str() as place}:

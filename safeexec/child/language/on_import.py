@@ -45,8 +45,8 @@ class _Finder:
                 try:
                     action()
                 except Exception as error:
-                    told = f"{name} is not as it was reviewed, and cannot be used here ({error!r})"
-                    raise ImportError(told, name=name) from None
+                    message = f"{name} is not as it was reviewed, and cannot be used here ({error!r})"
+                    raise ImportError(message, name=name) from None
             del _actions[name]
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]

@@ -297,11 +297,11 @@ class Guest:
             from safeexec.child.step import errors  # the zygote imports it late
         except OSError:
             # This step has left no descriptor to read it with.
-            told = _brief_report(error)
+            report = _brief_report(error)
         else:
             if self.tells_frames:
                 frames = errors.running(error, self.sources)
-            told = errors.report(
+            report = errors.report(
                 error,
                 sources=self.sources,
                 namespace=self.namespace,
@@ -313,7 +313,7 @@ class Guest:
         self.streams.end()
         return m.StepDone(
             "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
-            error=told,
+            error=report,
             displays=displays,
             peak_kb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
             frames=frames,
@@ -437,7 +437,7 @@ def outcome_of(error: BaseException) -> Any:
 def rejection_report(rejection: Any) -> m.ErrorReport:
     """All diagnostics of a rejection as one report: the first one leads."""
 
-    def told(d: Any) -> dict[str, Any]:
+    def report(d: Any) -> dict[str, Any]:
         return {
             "type": "PolicyViolation",
             "message": d.message.encode("utf-8", "surrogatepass"),
@@ -452,4 +452,4 @@ def rejection_report(rejection: Any) -> m.ErrorReport:
         }
 
     diagnostics = rejection.diagnostics[: m.MANY]
-    return m.ErrorReport(**told(diagnostics[0]), diagnostics=[m.Refusal(**told(d)) for d in diagnostics])
+    return m.ErrorReport(**report(diagnostics[0]), diagnostics=[m.Refusal(**report(d)) for d in diagnostics])

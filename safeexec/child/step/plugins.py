@@ -148,24 +148,24 @@ class LoadedPlugin:
             value = self._find(path)
         except (AttributeError, KeyError):
             return {"name": path, "kind": "missing"}
-        told: dict[str, Any] = {"name": path, "kind": "other"}
+        described: dict[str, Any] = {"name": path, "kind": "other"}
         if isinstance(value, type):
-            told["kind"] = "class"
+            described["kind"] = "class"
         elif callable(value):
-            told["kind"] = "function"
+            described["kind"] = "function"
         import inspect
 
         code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
-        told["line"] = getattr(code, "co_firstlineno", None)
-        told["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
-        told["doc"] = (inspect.getdoc(value) or "")[:2000]
+        described["line"] = getattr(code, "co_firstlineno", None)
+        described["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
+        described["doc"] = (inspect.getdoc(value) or "")[:2000]
         if callable(value):
             try:
                 signature = _signature_of_enum(value) or inspect.signature(value)
             except (TypeError, ValueError):
-                return told
+                return described
             empty = inspect.Parameter.empty
-            told["parameters"] = [
+            described["parameters"] = [
                 (
                     parameter.name,
                     _KINDS[parameter.kind],
@@ -174,8 +174,10 @@ class LoadedPlugin:
                 )
                 for parameter in list(signature.parameters.values())[:_PUBLIC]
             ]
-            told["returns"] = "" if signature.return_annotation is empty else _annotation(signature.return_annotation)
-        return told
+            described["returns"] = (
+                "" if signature.return_annotation is empty else _annotation(signature.return_annotation)
+            )
+        return described
 
     def _find(self, path: str) -> Any:
         first, *rest = path.split(".")

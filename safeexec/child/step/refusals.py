@@ -68,9 +68,9 @@ def take(error: ErrorReport | None) -> list[Refusal]:
         unseen.clear()
     if not _noted:
         return []
-    told = [report for report in _noted.values() if error is None or report.message != error.message]
+    reports = [report for report in _noted.values() if error is None or report.message != error.message]
     _noted.clear()
-    return told
+    return reports
 
 
 def _of_name(refused: AttributeError, line: int) -> Refusal:

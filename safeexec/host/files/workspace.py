@@ -83,7 +83,7 @@ def _as_far_as_possible() -> contextlib.suppress:
 
 
 @contextlib.contextmanager
-def _told(problems: list[str], path: str, what: str) -> Iterator[None]:
+def _noting(problems: list[str], path: str, what: str) -> Iterator[None]:
     """One file that cannot be restored is told, and the others are."""
     try:
         yield
@@ -578,12 +578,12 @@ class Workspace:
             entry = snapshot.get(path)
             info = present[path]
             if entry is None or stat.S_IFMT(entry.mode) != stat.S_IFMT(info.st_mode):
-                with _told(problems, path, "removed"), tree.parent_of(top, path) as (parent, name):
+                with _noting(problems, path, "removed"), tree.parent_of(top, path) as (parent, name):
                     tree.remove(parent, name, info)
                     del present[path]
         restored: Snapshot = {}
         for path in sorted(snapshot):
-            with _told(problems, path, "brought back"):
+            with _noting(problems, path, "brought back"):
                 restored[path] = self._bring_back(top, path, snapshot[path], present.get(path))
         for path in sorted(restored, reverse=True):
             entry = restored[path]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 """A step: the number of its session, and its own."""
-LIBRARIES_TOLD = 5
+LIBRARIES_NAMED = 5
 PROGRAM = "a program of this machine depends on more than is recorded: its version, the clock, other files"
 OWN = (
     "the recording, or a step depends on what is not recorded (processes, threads, the times of files, the kernel, the "
@@ -129,8 +129,8 @@ def _harm(policy: Policy, here: Policy) -> str:
         ),
         ("requires less of the kernel", bool({*here.require} - {*policy.require})),
     )
-    if told := next((told for told, found in checks if found), ""):
-        return told
+    if text := next((text for text, found in checks if found), ""):
+        return text
     more = next((n for n in Limits.__struct_fields__ if getattr(policy.limits, n) > getattr(here.limits, n)), "")
     return f"allows more of limits.{more}" if more else ""
 
@@ -351,8 +351,8 @@ class Replay:
         elif (found := differing(recorded, now)) is not None:
             self._differ(recorded, *found, result=result)
         elif left := self._tools.left():
-            told = f"{left[0].call.tool}({left[0].call.arguments.text})"
-            self._differ(recorded, "tool call", told, "not made")
+            text = f"{left[0].call.tool}({left[0].call.arguments.text})"
+            self._differ(recorded, "tool call", text, "not made")
 
     def _form(self, record: form.Ended) -> form.Ended:
         """As it would stand in a recording, without what is redacted."""
@@ -509,9 +509,9 @@ class Replay:
     def _differ(
         self, record: form.Operation, what: str, was: str, now: str, cause: str = "", result: Result | None = None
     ) -> None:
-        told = cause or self._tools.mismatch or self._cause(record, result)
+        text = cause or self._tools.mismatch or self._cause(record, result)
         self.differences.append(
-            Deviation(session=record.session, step=record.step, what=what, recorded=was, now=now, cause=told)
+            Deviation(session=record.session, step=record.step, what=what, recorded=was, now=now, cause=text)
         )
 
     def _cause(self, record: form.Operation, result: Result | None) -> str:
@@ -531,7 +531,7 @@ class Replay:
         other = {name: had for name, had in heading.libraries.items() if here.get(name) != had}
         if other:
             # Which of them it was nobody knows. Those of another version before those that are missing.
-            names = sorted(other, key=lambda name: (name not in here, name))[:LIBRARIES_TOLD]
+            names = sorted(other, key=lambda name: (name not in here, name))[:LIBRARIES_NAMED]
             had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (other, here))
             return f"it was recorded with {had}, and here is {have}"
         if self._other:

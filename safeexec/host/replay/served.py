@@ -89,7 +89,7 @@ class ServedTools:
             session.calls_of_step -= 1
             return (yield from self._live.answer(call, session, deadline))
         limit = session.policy.tools.max_calls
-        told = f"{call.tool[:100]}({call_text(call.arguments)})"
+        text = f"{call.tool[:100]}({call_text(call.arguments)})"
         if session.calls_of_step > limit:
             refused = f"{call.tool[:100]}(): more than {limit} tool calls in one step (tools.max_calls)"
             return m.ToolReply(call.call, error_type="PermissionError", error=refused)
@@ -97,11 +97,11 @@ class ServedTools:
             expected = next(
                 (f"{one.call.tool}({one.call.arguments.text})" for one in self._script if not one.served), ""
             )
-            self.mismatch = f"the step called {told}" + (
+            self.mismatch = f"the step called {text}" + (
                 f", where {expected} was recorded" if expected else ", which was not recorded"
             )
         session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
-        return m.ToolReply(call.call, error_type="ToolError", error=f"{told}: the recording has no answer to this call")
+        return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
     def _reply(self, call: m.ToolRequest, answer: Answered) -> m.ToolReply:
         if answer.error_type:
@@ -112,9 +112,9 @@ class ServedTools:
             value_of(answer.value)
             return m.ToolReply(call.call, value=bytes_of(answer.value))
         except ValueError as error:
-            told = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
-            self.mismatch = self.mismatch or told
-            return m.ToolReply(call.call, error_type="ToolError", error=told)
+            text = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
+            self.mismatch = self.mismatch or text
+            return m.ToolReply(call.call, error_type="ToolError", error=text)
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:
@@ -147,18 +147,18 @@ def _key(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
     them.
     """
     try:
-        return tool, _told(arguments_of(packed(arguments)))
+        return tool, _canonical(arguments_of(packed(arguments)))
     except Exception:  # what cannot be read or shown is equal by its bytes
         return tool, arguments
 
 
-def _told(value: Any) -> str:
+def _canonical(value: Any) -> str:
     """The same for equal values, whatever the order of their sets and keys."""
     kind = type(value).__name__
     if isinstance(value, set | frozenset):
-        return f"{kind}({','.join(sorted(map(_told, value)))})"
+        return f"{kind}({','.join(sorted(map(_canonical, value)))})"
     if isinstance(value, dict):
-        return f"{kind}({','.join(sorted(f'{_told(key)}:{_told(item)}' for key, item in value.items()))})"
+        return f"{kind}({','.join(sorted(f'{_canonical(key)}:{_canonical(item)}' for key, item in value.items()))})"
     if isinstance(value, list | tuple):
-        return f"{kind}({','.join(map(_told, value))})"
+        return f"{kind}({','.join(map(_canonical, value))})"
     return repr(value)

@@ -115,8 +115,8 @@ class Tool:
 
     def asks(self, approval: Approval, arguments: dict[str, Any], seconds: float, owner: object) -> CallTool:
         """The wish to ask `approval` about a call. What it raises is contained as that of `call` is."""
-        told = f"the approval of {self.name}()"
-        ask = partial(contained, told, approval, self.name, arguments)
+        what = f"the approval of {self.name}()"
+        ask = partial(contained, what, approval, self.name, arguments)
         return CallTool(ask, seconds, is_async=inspect.iscoroutinefunction(approval), owner=owner)
 
     def failure(self, call: int, error: Exception) -> m.ToolReply:
@@ -126,10 +126,10 @@ class Tool:
                 break
             # The Unicode errors cannot be made from a message alone: their base, ValueError, can.
             if getattr(builtins, kind.__name__, None) is kind and not issubclass(kind, UnicodeError):
-                told = error.args[0] if isinstance(error, KeyError) and len(error.args) == 1 else error
-                return m.ToolReply(call, error_type=kind.__name__, error=_text(told))
-        told = error if isinstance(error, ToolError) else f"{self.name}(): {type(error).__name__}: {_text(error)}"
-        return m.ToolReply(call, error_type="ToolError", error=_text(told))
+                message = error.args[0] if isinstance(error, KeyError) and len(error.args) == 1 else error
+                return m.ToolReply(call, error_type=kind.__name__, error=_text(message))
+        message = error if isinstance(error, ToolError) else f"{self.name}(): {type(error).__name__}: {_text(error)}"
+        return m.ToolReply(call, error_type="ToolError", error=_text(message))
 
     def parameter(self, index: int) -> str:
         """The name of the parameter that a positional argument lands in, for messages."""
@@ -165,21 +165,21 @@ three for the end of a loop; SystemExit (argparse raises it) would end the host.
 """
 
 
-def contained(told: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def contained(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """`function(...)`, or what is to be awaited. `ToolError` for an exception that would end more than the call."""
     try:
         value = function(*args, **kwargs)
     except _NOT_PASSED_ON as error:
-        raise ToolError(f"{told}: {type(error).__name__}: {_text(error)}") from None
-    return _awaited(told, value) if hasattr(type(value), "__await__") else value
+        raise ToolError(f"{what}: {type(error).__name__}: {_text(error)}") from None
+    return _awaited(what, value) if hasattr(type(value), "__await__") else value
 
 
-async def _awaited(told: str, value: Awaitable[Any]) -> Any:
-    return await _steps(told, value)
+async def _awaited(what: str, value: Awaitable[Any]) -> Any:
+    return await _steps(what, value)
 
 
 @types.coroutine
-def _steps(told: str, value: Awaitable[Any]) -> Generator[Any, Any, Any]:
+def _steps(what: str, value: Awaitable[Any]) -> Generator[Any, Any, Any]:
     """`await value`, contained. By hand, for what the event loop throws in (a cancellation, the end of the loop) is to
     be told from what the function raises of its own.
     """
@@ -193,7 +193,7 @@ def _steps(told: str, value: Awaitable[Any]) -> Generator[Any, Any, Any]:
         except _NOT_PASSED_ON as error:
             if error is thrown:
                 raise
-            raise ToolError(f"{told}: {type(error).__name__}: {_text(error)}") from None
+            raise ToolError(f"{what}: {type(error).__name__}: {_text(error)}") from None
         answer = thrown = None
         try:
             answer = yield waiting

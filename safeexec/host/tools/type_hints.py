@@ -161,11 +161,11 @@ def signature(of: inspect.Signature) -> str:
 
 def legend(hints: Iterable[Any]) -> str:
     """The classes of the host that hints name, a line each: what a dict for one holds, which values an enum has."""
-    told: dict[str, str] = {}
+    shapes_by_name: dict[str, str] = {}
     for hint in hints:
         for found in _classes(_type_info(hint), set()):
-            told.setdefault(found.cls.__name__, _shape(found))
-    return "\n".join(f"{name}: {shape}" for name, shape in told.items())
+            shapes_by_name.setdefault(found.cls.__name__, _shape(found))
+    return "\n".join(f"{name}: {shape}" for name, shape in shapes_by_name.items())
 
 
 def _wanted(hint: Any) -> str:

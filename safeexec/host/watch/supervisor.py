@@ -152,8 +152,8 @@ def where(runner: Channel, stderr: OutputFile, gate: ForkGate) -> Core[Place]:
     deadline = monotonic() + WHERE_SECONDS
     latest = deadline + UNSCHEDULED_SECONDS
     while True:
-        if (told := dumps.read(stderr.tail_since(mark, dumps.DUMP_BYTES))) is not None:
-            frames, ended = told
+        if (dump := dumps.read(stderr.tail_since(mark, dumps.DUMP_BYTES))) is not None:
+            frames, ended = dump
             if ended or monotonic() >= deadline:
                 stderr.hide(mark)
                 return Place(frames)

@@ -35,11 +35,11 @@ def over(pids: Iterable[int], limits: Limits, workspace: Workspace | None) -> Ve
     held = find(pids, -1 if workspace is None else workspace.device)
     if held is not None:
         if (memory := sum(held.shared.values()) >> 20) > limits.memory_mb:
-            told = f"the session holds {memory} MiB of shared memory"
-            return Verdict("memory", f"{told}; limits.memory_mb is {limits.memory_mb}")
+            message = f"the session holds {memory} MiB of shared memory"
+            return Verdict("memory", f"{message}; limits.memory_mb is {limits.memory_mb}")
         if (files := sum(held.files.values()) >> 20) > limits.workspace_mb:
-            told = f"the session holds {files} MiB in files that were removed"
-            return too_much_in_files(f"{told}; limits.workspace_mb is {limits.workspace_mb}")
+            message = f"the session holds {files} MiB in files that were removed"
+            return too_much_in_files(f"{message}; limits.workspace_mb is {limits.workspace_mb}")
     if workspace is not None and (taken := workspace.taken()) > limits.workspace_mb << 20:
         info = os.statvfs(workspace.home)
         if workspace.free < min(RESERVE_BYTES, info.f_blocks * info.f_frsize // RESERVE_SHARE):

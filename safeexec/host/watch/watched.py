@@ -146,8 +146,8 @@ class WatchedSession:
         except OSError:
             held = 0
         if held > limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB:
-            told = f"the streams of the session hold {held} KiB"
-            return Verdict("output", f"{told}; limits.output_kb is {limits.output_kb}")
+            message = f"the streams of the session hold {held} KiB"
+            return Verdict("output", f"{message}; limits.output_kb is {limits.output_kb}")
         runner, copies, _ = self.known()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
         return files_over(line.workspace, limits) or unnamed.over(pids, limits, line.workspace)

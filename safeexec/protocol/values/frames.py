@@ -84,9 +84,9 @@ def _write_constant(w: Writer, value: Any, depth: int) -> None:
     _write_own(w, ("NaT" if value is sys.modules["pandas"].NaT else "NA", None), depth)
 
 
-def _write_own(w: Writer, told: tuple[str, Any], depth: int) -> None:
+def _write_own(w: Writer, pair: tuple[str, Any], depth: int) -> None:
     w.emit(f.PANDAS_SCALAR, 1)
-    w.put(told, depth + 1)
+    w.put(pair, depth + 1)
 
 
 def _write_frame(w: Writer, value: Any, depth: int) -> None:
@@ -432,10 +432,10 @@ _BUILDERS: dict[str, Callable[[Reader, Any, Any, Any], Any]] = {
 
 def _read_own(r: Reader, depth: int) -> Any:
     """A scalar of pandas where it is loaded; else what says the same in Python."""
-    told = r.value(depth + 1)
-    if type(told) is not tuple or len(told) != 2:
+    pair = r.value(depth + 1)
+    if type(pair) is not tuple or len(pair) != 2:
         raise ProtocolError("a bad scalar in a value")
-    kind, detail = told
+    kind, detail = pair
     pandas = sys.modules.get("pandas")
     if kind in ("NaT", "NA"):
         return None if pandas is None else getattr(pandas, kind)

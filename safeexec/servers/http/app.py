@@ -198,13 +198,13 @@ async def _readyz(request: Request) -> Response:
     ready = found is not None and found.held and not tenancy.stopping
     rows = [] if found is None else [(row.name, row.active, row.detail) for row in found.session]
     problem = found.problem if found is not None else "not examined yet"
-    told = {
+    status = {
         "ready": ready,
         "policy": found.policy.name if found is not None else "",
         "problem": "the server stops" if tenancy.stopping else problem,
         "protection": [{"name": name, "active": active, "detail": detail} for name, active, detail in rows],
     }
-    return answer(told, 200 if ready else 503)
+    return answer(status, 200 if ready else 503)
 
 
 async def _metrics(request: Request) -> Response:

@@ -60,14 +60,14 @@ class NewSandbox(Struct):
 class Context:
     """One session of a sandbox. Its cells queue."""
 
-    def __init__(self, session: AsyncSession, place: SessionPlace, told: Mapping[str, str] | None = None) -> None:
+    def __init__(self, session: AsyncSession, place: SessionPlace, lost: Mapping[str, str] | None = None) -> None:
         self.session = session
         self.place = place
         self.turn = asyncio.Lock()
         self.count = 0
         self.environment: dict[str, str] = {}
         """The environment variables that clients have set, as they are now."""
-        self.lost = dict(told or {})
+        self.lost = dict(lost or {})
         """What could not be saved when the sandbox was paused; told with the next cell."""
 
     async def set_environment(self, wanted: Mapping[str, str]) -> None:
@@ -155,7 +155,7 @@ class Box:
             "envdVersion": ENVD_VERSION,
         }
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return self._named() | {
             "envdAccessToken": self.access_token,
             "trafficAccessToken": self.traffic_token,

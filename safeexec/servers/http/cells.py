@@ -61,16 +61,16 @@ def traceback_of(result: Result) -> str:
 
 def as_result(part: ShownPart) -> dict[str, Any]:
     """One thing shown, in E2B's words."""
-    told: dict[str, Any] = {"is_main_result": part.main}
+    row: dict[str, Any] = {"is_main_result": part.main}
     extra = {}
     for mime, item in data_of(part.data).items():
         if mime in E2B_NAMES:
-            told[E2B_NAMES[mime]] = item
+            row[E2B_NAMES[mime]] = item
         elif mime == "application/json" and (read := _read_json(item)) is not None:
-            told["json"] = read
+            row["json"] = read
         else:
             extra[mime] = item
-    return told | ({"extra": extra} if extra else {})
+    return row | ({"extra": extra} if extra else {})
 
 
 def as_error(result: Result) -> dict[str, str] | None:

@@ -111,7 +111,7 @@ async def create(request: Request) -> Response:
     tenant: Tenant = request.scope["tenant"]
 
     async def made() -> Response:
-        return answer((await _boxes(request).create(tenant, asked)).told(), 201)
+        return answer((await _boxes(request).create(tenant, asked)).as_json(), 201)
 
     identity = request.headers.get("idempotency-key")
     work = made() if identity is None else tenant.answers.once(f"sandbox {identity[:255]}", encode(asked), made())
@@ -186,7 +186,7 @@ async def connect(request: Request) -> Response:
     await boxes.resume(box)
     if box.ends < time.monotonic() + asked.timeout:
         box.live_for(asked.timeout)
-    return answer(box.told(), status)
+    return answer(box.as_json(), status)
 
 
 async def resume(request: Request) -> Response:
@@ -197,7 +197,7 @@ async def resume(request: Request) -> Response:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     await boxes.resume(box)
     box.live_for(asked.timeout)
-    return answer(box.told(), 201)
+    return answer(box.as_json(), 201)
 
 
 async def pause(request: Request) -> Response:
@@ -218,7 +218,7 @@ async def fork(request: Request) -> Response:
 def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
     if isinstance(made, RefusedRequest):
         return {"error": {"code": made.status, "message": str(made)}}
-    return {"sandbox": made.told()}
+    return {"sandbox": made.as_json()}
 
 
 async def take_snapshot(request: Request) -> Response:
@@ -283,7 +283,7 @@ async def execute(request: Request) -> Response:
                 on_stdout=lambda text: put(_printed("stdout", text)),
                 on_stderr=lambda text: put(_printed("stderr", text)),
             )
-            box.tenant.told(result)
+            box.tenant.counted(result)
             for part in shown(result):
                 put(line({"type": "result", **as_result(part)}))
             if (failed := as_error(result)) is not None:
@@ -386,8 +386,8 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 async def not_offered(request: Request) -> Response:
     """Processes and watches: said in the words of Connect, the protocol of those calls."""
     service = "shell processes are" if "process" in request.url.path else "this way to files is"
-    told = {"code": "unimplemented", "message": f"{service} not offered; run_code runs Python"}
+    problem = {"code": "unimplemented", "message": f"{service} not offered; run_code runs Python"}
     if not (kind := request.headers.get("content-type", "")).startswith("application/connect+"):
-        return answer(told, 501)
-    end = encode({"error": told})  # a stream, which is 200 whatever it says: one envelope, marked as its end
+        return answer(problem, 501)
+    end = encode({"error": problem})  # a stream, which is 200 whatever it says: one envelope, marked as its end
     return Response(b"\x02" + len(end).to_bytes(4, "big") + end, media_type=kind[:100])

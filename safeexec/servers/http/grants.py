@@ -67,10 +67,10 @@ def _entries(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     text = read_named(path, max_bytes=MAX_FILE).decode("utf-8", "replace")
     if len(text.split()) == 1 and ":" not in text and text.isascii():
         return {"": text.strip()}
-    told = read_yaml(text, "a token file")
-    for problem in told.problems:
+    document = read_yaml(text, "a token file")
+    for problem in document.problems:
         raise SandboxError(f"{os.fspath(path)}: {problem.text}")
-    return told.content
+    return document.content
 
 
 def read_token(path: str | os.PathLike[str]) -> str:

@@ -73,18 +73,18 @@ async def run_code(request: Request) -> Response:
     asked = await read(request, RunCode)
     tenancy: Tenancy = request.scope["tenancy"]
     tenant: Tenant = request.scope["tenant"]
-    told: dict[str, Any] = {"status": "SandboxError", "message": "", "compile_result": None, "run_result": None}
-    told |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
+    reply: dict[str, Any] = {"status": "SandboxError", "message": "", "compile_result": None, "run_result": None}
+    reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.language):
-        return answer(told | {"message": f"the language {asked.language[:100]!r} is not offered; python is"})
+        return answer(reply | {"message": f"the language {asked.language[:100]!r} is not offered; python is"})
     given = _decoded(asked.files)
     try:
         result, files = await tenancy.while_there(request, _program(tenant, asked, given))
     except SandboxError as error:
-        return answer(told | {"message": f"{type(error).__name__}: {error}"})
+        return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     ran = _ran(result)
     succeeded = ran["status"] == "Finished" and ran["return_code"] == 0
-    return answer(told | {"status": "Success" if succeeded else "Failed", "run_result": ran, "files": files})
+    return answer(reply | {"status": "Success" if succeeded else "Failed", "run_result": ran, "files": files})
 
 
 async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> tuple[Result, dict[str, str]]:
@@ -104,7 +104,7 @@ async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> t
                     stdin=asked.stdin or "",
                     argv=["main.py", *asked.args],
                 )
-                return tenant.told(result), await _fetched(session, asked.fetch_files)
+                return tenant.counted(result), await _fetched(session, asked.fetch_files)
         finally:
             place.leave()
 
@@ -127,15 +127,15 @@ async def run_jupyter(request: Request) -> Response:
     """Run cells one after the other in one session; a cell that fails ends nothing, one that takes too long all."""
     asked = await read(request, RunJupyter)
     tenancy: Tenancy = request.scope["tenancy"]
-    told: dict[str, Any] = {"status": "SandboxError", "message": "", "driver": None, "cells": []}
-    told |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
+    reply: dict[str, Any] = {"status": "SandboxError", "message": "", "driver": None, "cells": []}
+    reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.kernel):
-        return answer(told | {"message": f"the kernel {asked.kernel[:100]!r} is not offered; python3 is"})
+        return answer(reply | {"message": f"the kernel {asked.kernel[:100]!r} is not offered; python3 is"})
     given = _decoded(asked.files)
     try:
         results, files = await tenancy.while_there(request, _cells(request.scope["tenant"], asked, given))
     except SandboxError as error:
-        return answer(told | {"message": f"{type(error).__name__}: {error}"})
+        return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     late = any(result.outcome in ("timeout", "cpu") for result in results)
     driver = {
         "status": "TimeLimitExceeded" if late else "Finished",
@@ -146,7 +146,7 @@ async def run_jupyter(request: Request) -> Response:
     }
     cells = [_cell(result) for result in results]
     status = "Failed" if late else "Success"
-    return answer(told | {"status": status, "driver": driver, "cells": cells, "files": files})
+    return answer(reply | {"status": status, "driver": driver, "cells": cells, "files": files})
 
 
 async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> tuple[list[Result], dict[str, str]]:
@@ -161,7 +161,7 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
             async with sandbox.session() as session:
                 await _put(sandbox, session, given)
                 for cell in asked.cells:
-                    results.append(tenant.told(await session.run(cell, timeout=min(each, left))))
+                    results.append(tenant.counted(await session.run(cell, timeout=min(each, left))))
                     left = max(0.001, left - results[-1].usage.wall_ms / 1000)
                     if results[-1].outcome in ("timeout", "cpu"):
                         break

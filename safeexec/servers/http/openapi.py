@@ -32,12 +32,12 @@ def document(routes: list[BaseRoute], tokenless: Container[str]) -> dict[str, An
     paths: dict[str, Any] = {}
     for route in endpoints:
         for verb in sorted((route.methods or set()) - {"HEAD"}):
-            told = _operation(route, verb)
+            described = _operation(route, verb)
             if route.path in tokenless:
-                told["security"] = []
+                described["security"] = []
             elif has_own_tokens(route.path):
-                told["security"] = [{"sandbox": []}, {"traffic": []}]
-            paths.setdefault(route.path, {})[verb.lower()] = told
+                described["security"] = [{"sandbox": []}, {"traffic": []}]
+            paths.setdefault(route.path, {})[verb.lower()] = described
     return {
         "openapi": "3.1.0",
         "info": {"title": "safeexec", "version": __version__},
@@ -69,7 +69,7 @@ def _operation(route: Route, verb: str) -> dict[str, Any]:
     given = _content(gives.__name__) if gives is not None else {}
     if "stream" in getattr(takes, "__struct_fields__", ()):
         given["text/event-stream"] = {"schema": {"type": "string"}}
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "summary": (inspect.getdoc(route.endpoint) or "").split("\n")[0],
         "operationId": re.sub(r"\W+", "_", f"{verb.lower()}{route.path}"),
         "parameters": [
@@ -84,8 +84,8 @@ def _operation(route: Route, verb: str) -> dict[str, Any]:
     }
     if takes is not None:
         needed = any(field.required for field in msgspec.structs.fields(takes))
-        told["requestBody"] = {"required": needed, "content": _content(takes.__name__)}
-    return told
+        described["requestBody"] = {"required": needed, "content": _content(takes.__name__)}
+    return described
 
 
 def _content(name: str) -> dict[str, Any]:

@@ -62,9 +62,9 @@ class RefusedRequest(Exception):
             headers["WWW-Authenticate"] = "Bearer"
         if self.status in (408, 413):
             headers["Connection"] = "close"  # the rest of the body is nothing to anybody
-        return answer(self.told(), self.status, headers)
+        return answer(self.as_json(), self.status, headers)
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return {"code": self.status, "type": self.kind, "message": str(self)}
 
 
@@ -107,21 +107,21 @@ async def body_of(request: Request, most: int = MAX_BODY) -> bytes:
 def queries(*names: str) -> Callable[[E], E]:
     """Tells, for the description of the methods, what an endpoint reads of the query."""
 
-    def told(endpoint: E) -> E:
+    def mark(endpoint: E) -> E:
         endpoint.queries = names  # type: ignore[attr-defined]
         return endpoint
 
-    return told
+    return mark
 
 
 def takes(shape: type[Any]) -> Callable[[E], E]:
     """Tells, for the description of the methods, which shape an endpoint reads."""
 
-    def told(endpoint: E) -> E:
+    def mark(endpoint: E) -> E:
         endpoint.takes = shape  # type: ignore[attr-defined]
         return endpoint
 
-    return told
+    return mark
 
 
 async def read(request: Request, kind: type[T]) -> T:

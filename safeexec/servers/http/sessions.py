@@ -46,7 +46,7 @@ def _endpoint(method: Method) -> Endpoint:
                     422, "the answer to a request_id is kept, a stream is not: ask for one of them", "InvalidArguments"
                 )
             work = _streamed(tenant, method, given)
-            return Streamed(request, work, "text/event-stream", lambda error: event("error", error.told()))
+            return Streamed(request, work, "text/event-stream", lambda error: event("error", error.as_json()))
         tenancy: Tenancy = request.scope["tenancy"]
         if identity is None:
             return await tenancy.while_there(request, _answered(tenant, method, given))
@@ -77,8 +77,8 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     """Do what was asked, within the tenant's quotas. Raises `RefusedRequest`."""
     try:
         async with _around(tenant, method.name, given) as held:
-            told = await tenant.service.do(method, given, tell)
-            held(told)
+            reply = await tenant.service.do(method, given, tell)
+            held(reply)
     except KeyError as error:
         raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
     except Exception as error:
@@ -86,9 +86,9 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
         if known is None:
             raise
         raise known from None
-    if "outcome" in told and "usage" in told:
-        tenant.count(told["outcome"], told["usage"]["cpu_ms"] / 1000, told["usage"]["wall_ms"] / 1000)
-    return told
+    if "outcome" in reply and "usage" in reply:
+        tenant.count(reply["outcome"], reply["usage"]["cpu_ms"] / 1000, reply["usage"]["wall_ms"] / 1000)
+    return reply
 
 
 Held = Callable[[dict[str, Any]], None]
@@ -108,7 +108,7 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
     elif name in ("sandbox.session", "sandbox.restore"):
         places = [await _place(tenant, given)]
         with tenant.rooms.filled(places) as held:
-            yield lambda told: held([told["session"]])
+            yield lambda reply: held([reply["session"]])
     elif name == "session.branch":
         policy = tenant.service.held(given["session"]).session.policy
         count = given["n"]
@@ -116,7 +116,7 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
         with tenant.rooms.filled(places) as held:
             for _ in range(count if 0 < count <= policy.limits.branches else 0):
                 places.append(tenant.place(policy))
-            yield lambda told: held(told["sessions"])
+            yield lambda reply: held(reply["sessions"])
     elif name == "session.close":
         yield lambda _: tenant.rooms.leave(given["session"])
     else:

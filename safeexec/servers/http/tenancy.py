@@ -106,7 +106,7 @@ class Tenant:
             _have(self._requests, f"{self.grant.requests_per_minute} requests per minute are allowed")
             self._requests.use(1)
 
-    def told(self, result: Result) -> Result:
+    def counted(self, result: Result) -> Result:
         """Count what a step used, and give it back."""
         self.count(result.outcome, result.usage.cpu_ms / 1000, result.usage.wall_ms / 1000)
         return result

@@ -114,12 +114,12 @@ def inspect(session: Session, code: str, cursor: int) -> str | None:
     if not name:
         return None
     facts = _answers(session, [step.format(name) for _, step in _FACTS])
-    told = [
+    parts = [
         (title, printable(fact[:TEXT_CHARACTERS]))
         for (title, _), fact in zip(_FACTS, facts, strict=True)
         if type(fact) is str
     ]
-    return "\n".join(f"{title}: {text}" if "\n" not in text else f"{title}:\n{text}" for title, text in told) or None
+    return "\n".join(f"{title}: {text}" if "\n" not in text else f"{title}:\n{text}" for title, text in parts) or None
 
 
 def _name_at(code: str, cursor: int) -> str:

@@ -84,8 +84,8 @@ class SafeexecKernel(Kernel):
             failure = self.notebook.run(code, self)
         except Exception as error:
             self.log.exception("a cell could not be run")
-            told = f"the kernel could not run this cell: {type(error).__name__}"
-            failure = refused(told, "The log of the Jupyter server has more. The variables are as they were.")
+            message = f"the kernel could not run this cell: {type(error).__name__}"
+            failure = refused(message, "The log of the Jupyter server has more. The variables are as they were.")
         reply = {"execution_count": self.execution_count, "payload": [], "user_expressions": {}}
         if failure is None:
             if user_expressions:

@@ -262,12 +262,12 @@ class Notebook:
 
     def _explain(self, name: str) -> CellFailure | None:
         """`name?`"""
-        told = introspection.inspect(self.session, name, len(name))
-        if told is None:
+        text = introspection.inspect(self.session, name, len(name))
+        if text is None:
             return refused(
                 f"nothing is known of {one_line(name)}", "Name a variable of a cell that has run, or a module."
             )
-        self._say(told)
+        self._say(text)
         return None
 
     def _write_file(self, cell: str) -> None:
@@ -433,11 +433,11 @@ def _bar(description: str, done: float, total: float | None) -> Bundle:
         return {"text/plain": f"{label}{done:g}"}
     share = min(max(done / total, 0.0), 1.0)
     full = int(share * _BAR_WIDTH)
-    told = f"{done:g}/{total:g}"
+    text = f"{done:g}/{total:g}"
     meter = f'<progress max="1" value="{share:.4f}"></progress>'
     return {
-        "text/plain": f"{label}{share:4.0%}|{'█' * full}{' ' * (_BAR_WIDTH - full)}| {told}",
-        "text/html": inert(f"{escape(label)}{meter} {escape(f'{share:.0%} {told}')}"),
+        "text/plain": f"{label}{share:4.0%}|{'█' * full}{' ' * (_BAR_WIDTH - full)}| {text}",
+        "text/html": inert(f"{escape(label)}{meter} {escape(f'{share:.0%} {text}')}"),
     }
 
 
