@@ -212,9 +212,7 @@ def _plain(text: str) -> str:
 
 
 def leaves(value: Any, *, strict: bool = True) -> list[Computed] | None:
-    """The numbers in a value of the sandbox; None where there are too many, or one that is no number (nan). Not
-    `strict`: those of a text that can be read.
-    """
+    """The numbers in a value; None for too many, or a nan. Not `strict`: those of a text that can be read."""
     if not strict:
         read = [numeral for numeral in numerals(value) or () if numeral.value is not None]
         return [_of_numeral(numeral, "") for numeral in read]

@@ -31,9 +31,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. `tool_call_id` answers the tool call of that id (role `tool`); `pictures` are
-    ``data:`` URLs, for a model that sees.
-    """
+    """One message. `tool_call_id`: the tool call that it answers (role `tool`); `pictures`: ``data:`` URLs."""
 
     role: Role
     content: str

@@ -78,9 +78,7 @@ def locate(name: str) -> str | None:
 
 
 def executables(programs: Sequence[str]) -> tuple[str, ...]:
-    """Every file that has to be executed to run `programs`, by the path that it is called by and by its real one.
-    Raises `PolicyError` for one that is not there.
-    """
+    """The files to execute for `programs`, by their path and their real one. `PolicyError` for a missing one."""
     found: dict[str, None] = {}
     for name in programs:
         path = locate(name)

@@ -15,9 +15,7 @@ class Forgets(Protocol):
     """Something that belongs to the process that made it."""
 
     def forget(self) -> None:
-        """Close this process's copies of all descriptors, touch nothing else. Called in a process that was just
-        forked.
-        """
+        """Close this process's copies of all descriptors, and no more. For a process that was just forked."""
         ...
 
 

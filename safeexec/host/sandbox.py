@@ -1,6 +1,4 @@
-"""A sandbox without its I/O: one policy ready to run. It owns a zygote, hands out children, and keeps count of its
-sessions.
-"""
+"""A sandbox without its I/O: one policy ready to run. It owns a zygote, gives out children, counts its sessions."""
 
 from __future__ import annotations
 
@@ -143,9 +141,7 @@ class SandboxCore:
     # Opening and closing
 
     def open(self, launched: Launched) -> Core[None]:
-        """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give what
-        the policy requires.
-        """
+        """Make a zygote of the launched process. `ProtectionError` if the machine lacks what the policy requires."""
         self._zygote = ZygoteHandle(launched)
         try:
             if self.policy.requirements:

@@ -134,9 +134,7 @@ def drive(core: Core[R]) -> R:
 
 
 def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], R]:
-    """The method of a blocking face that drives `operation`. `host.faces.loops.awaited` makes the awaited one of it, so
-    that its signature and docstring stand once.
-    """
+    """The blocking method that drives `operation`. `host.faces.loops.awaited` makes the awaited one of it."""
 
     @wraps(operation)
     def method(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -149,9 +147,7 @@ def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concat
 
 
 def stepwise(core: Core[R]) -> Generator[None, None, R]:
-    """As `drive`, but gives way before each thing that it waits for. Given up before the end, it lets the core stop
-    what it does and bring its state in order.
-    """
+    """As `drive`, but yields before each wait. Given up early, it lets the core stop and bring its state in order."""
     try:
         wanted = next(core)
         while True:

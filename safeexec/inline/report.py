@@ -75,9 +75,7 @@ def at_bytes(message: str, source: str, line: int, start: int, end: int) -> Expr
 
 
 def at_syntax_error(error: Exception, source: str, bare: bool = False) -> ExpressionError:
-    """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the functions of
-    `math` have their bare names.
-    """
+    """What the parser refused: SyntaxError, null byte, lone surrogate, nesting. `bare`: `math` without its name."""
     if isinstance(error, SyntaxError):
         line = error.lineno or 1
         start = (error.offset or len(lines_of(source)[line - 1]) + 1) - 1

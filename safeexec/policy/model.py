@@ -81,9 +81,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def profiles(cls, *, shipped: bool = False) -> dict[str, Path]:
-        """Every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped ones; or
-        the `shipped` ones alone.
-        """
+        """Every profile by name → its file: of `SAFEEXEC_POLICY_PATH`, then the shipped; or only `shipped` ones."""
         from pathlib import Path
 
         return {name: Path(file) for name, file in places.names(shipped=shipped).items()}

@@ -48,9 +48,7 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     hints: dict[str, str] = {}
     """The policy's own hint per refused name (module, ``module.name``, builtin, attribute, construct)."""
     rules: dict[str, str] = {}
-    """Where each part of the policy is written: dotted path (``imports``, ``builtins``, ``language``, …) →
-    ``profile.yaml:12``.
-    """
+    """Where each part of the policy is written: dotted path (``imports``, ``builtins`` …) → ``profile.yaml:12``."""
     tools: tuple[str, ...] = ()
     """Names of the host tools, for hints (`requests` → the tool that fetches)."""
     workspace: Literal["none", "read-only", "read-write"] = "none"

@@ -77,8 +77,7 @@ def _without_chance(text: str) -> str:
 
 
 def _same_value(before: Value | None, after: Value | None) -> bool:
-    """Whether two values that are written differently are one: sets have no order of their own. What was left out
-    because of its size is told by its text."""
+    """Whether two values that are written differently are one: sets have no order. Large ones go by their text."""
     if before is None or after is None:
         return False
     if before.left_out or after.left_out:

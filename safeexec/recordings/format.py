@@ -239,8 +239,7 @@ class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
 
 
 class Ended(Operation, frozen=True, kw_only=True, tag="result"):
-    """A step has ended: its `Result`, field by field. With a `problem` there is none: the caller was interrupted, and
-    the step is undone."""
+    """A step has ended: its `Result`, field by field. With a `problem` the caller was interrupted and it is undone."""
 
     outcome: Outcome = "cancelled"
     value: Value | None = None
@@ -289,9 +288,7 @@ class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
 
 
 class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
-    """What became of an effect of a call. `begun` is written before it is carried out or undone; without a later line
-    nobody knows what came of it.
-    """
+    """What became of an effect of a call. `begun` is written first; without a later line nobody knows its end."""
 
     call: Number
     tool: str

@@ -299,9 +299,7 @@ def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
 
 
 def _description(policy: PolicyData) -> str:
-    """What the policy's own file says of it. A description that it has from a file that it extends is of that one: "no
-    files" may not be true any more.
-    """
+    """The policy's description, if it is its own: that of a file that it extends may not be true any more."""
     inherited = {file.rpartition("/")[2] for file in policy.files[1:]}
     return "" if policy.origin("description").rpartition(":")[0] in inherited else _one_line(policy.description)
 

@@ -1,3 +1,1 @@
-"""The process that children are forked from. It preloads what the policy allows, forks and reaps; it never runs
-guest code.
-"""
+"""The process that children are forked from. It preloads what the policy allows, forks, reaps; no guest code runs."""

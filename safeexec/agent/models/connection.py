@@ -1,6 +1,4 @@
-"""The mistralai SDK over a connection that a server cannot abuse: one client for each request, no redirects, no
-compression, a bounded response.
-"""
+"""The mistralai SDK over a connection that no server can abuse: a client per request, no redirect, bounded answers."""
 
 from __future__ import annotations
 
@@ -46,8 +44,7 @@ def bound_to(httpx: Any) -> Callable[[Any], Awaitable[None]]:
 
 @asynccontextmanager
 async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
-    """A client of `httpx`, the package that an SDK is built on, for one of its requests; TLS settings take
-    long to make, and are shared."""
+    """A client of `httpx`, which an SDK is built on, for one request. TLS settings are shared: they take long."""
     hooks: Any = {"response": [bound_to(httpx)]}
     headers = {"accept-encoding": "identity"}
     async with httpx.AsyncClient(verify=tls, headers=headers, event_hooks=hooks, follow_redirects=False) as client:

@@ -187,9 +187,7 @@ def _add_line(hunk: Hunk, line: str, number: int) -> None:
 
 
 def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
-    """`text` with all hunks applied. The lines of each must stand there exactly: where the diff says, moved as the
-    hunk before was, or else at one place alone.
-    """
+    """`text` with all hunks, whose lines must stand there: where the diff says, moved as before, or at one place."""
     lines = text.split("\n")
     if len(lines) * len(hunks) > _MAX_WORK:
         raise RepairError(f"{path}: {len(hunks)} hunks are too many for {len(lines)} lines; send the diff in parts")

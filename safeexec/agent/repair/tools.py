@@ -121,9 +121,7 @@ class Bench:
         return found
 
     def read_file(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
-        """A file with line numbers, from first_line to last_line (else 400 lines). The numbers are not part of the
-        file.
-        """
+        """A file with line numbers, from first_line to last_line (else 400 lines). They are no part of the file."""
         lines = self.copy.read(path).split("\n")
         if last_line is None:
             last_line = first_line + 399
@@ -143,9 +141,7 @@ class Bench:
         return self._change({path: changed})
 
     def apply_diff(self, diff: str) -> str:
-        """Apply a unified diff ('--- a/path', '+++ b/path', '@@ ... @@', lines with ' ', '-', '+'). All of it or
-        nothing.
-        """
+        """Apply a unified diff ('--- a/path', '+++ b/path', '@@ ... @@', lines with ' ', '-', '+'). All or nothing."""
         changes: dict[str, str | None] = {}
         for file in parse_diff(diff):
             if file.old is not None and file.new is not None and file.old != file.new:

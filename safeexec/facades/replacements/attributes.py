@@ -90,9 +90,7 @@ def wraps(
 
 
 _NOT_IN_FIELDS = frozenset({"__mro__", "__bases__", "__base__"})
-"""Allowed in code, where the reader sees them. In a template they serve nobody but who walks from a value to its
-classes.
-"""
+"""Allowed in code, where one sees them. In a template they serve only who walks from a value to its classes."""
 
 
 class Formatter:

@@ -96,9 +96,7 @@ def is_guarded(name: str) -> bool:
 
 
 def checked_getattr(value: Any, name: str, *default: Any) -> Any:
-    """`getattr` under the language layer's rules. Raises AttributeError for a name that is refused; gives the default
-    in its place, if there is one.
-    """
+    """`getattr` by the rules of the language. A refused name is the default, if there is one, or AttributeError."""
     return _getattr(value, name, *default)
 
 

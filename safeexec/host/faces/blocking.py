@@ -510,9 +510,7 @@ class SessionFace:
 
 
 class Session(SessionFace):
-    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
-    `close()`, and soon after nobody has it any more.
-    """
+    """One lineage of guest state: variables, files, checkpoints. Closed by `with`, `close()`, or when nobody has it."""
 
     def __enter__(self) -> Session:
         return self

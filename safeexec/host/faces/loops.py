@@ -80,9 +80,7 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
 def awaited(
     method: Callable[Concatenate[Any, P], R], *, undo: bool = True
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """The awaited form of a method that `host.waiting.blocking` made: the same operation, signature and docstring.
-    `undo`: as for `drive`.
-    """
+    """The awaited form of a method of `host.waiting.blocking`, with its signature and docstring. `undo`: as `drive`."""
     operation = method.__wrapped__  # type: ignore[attr-defined]
 
     @wraps(operation)
@@ -233,7 +231,5 @@ class TrioLoop:
 
 
 def _boxed(call: Callable[[], Any]) -> Callable[[], tuple[Any]]:
-    """trio calls what it runs in a thread by its name, which a `partial` lacks, and takes no coroutine for an
-    answer.
-    """
+    """trio shows the name of what it runs in a thread, which a `partial` lacks, and takes no coroutine as answer."""
     return lambda: (call(),)

@@ -362,9 +362,7 @@ class Workspace:
         return held > self._lineage.max_bytes or files > self._lineage.max_files or tree.is_too_deep("/".join(above))
 
     def _with_path(self, top: int, path: str) -> Snapshot:
-        """The files of the last look, with one that the host has written since and the directories that it is in.
-        Raises OSError where it is gone.
-        """
+        """The files of the last look, with one that the host wrote since and its directories. OSError: it is gone."""
         snapshot = dict(self._last)
         held, files = self._held
         parts = path.split("/")
@@ -602,9 +600,7 @@ class Workspace:
         return dict(found)
 
     def over(self, max_bytes: int, max_files: int) -> str | None:
-        """What is too much in the directory, or None. A hole in a file counts like its bytes: a copy would have
-        them.
-        """
+        """What is too much in the directory, or None. Holes of a file count as bytes: a copy would have them."""
         if (lost := self._lost()) is not None:
             return lost
         try:

@@ -11,9 +11,7 @@ from safeexec.results import PluginError
 
 
 class AsyncPlugin(PluginFace):
-    """A loaded plugin, for event loops: ``await plugin.call("price", 3)``; generators with ``async for … in
-    plugin.iterate(…)``.
-    """
+    """A loaded plugin for event loops: ``await plugin.call("price", 3)``, ``async for … in plugin.iterate(…)``."""
 
     async def __aenter__(self) -> AsyncPlugin:
         return self

@@ -17,9 +17,7 @@ Call = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class HeldPlace(NamedTuple):
-    """Where an object is: in which loading of the plugin, and under which number. The numbers are those of calls, so
-    that none is ever used again.
-    """
+    """Where an object is: in which loading of the plugin, under which number: that of a call, so never used again."""
 
     loaded: object
     number: int

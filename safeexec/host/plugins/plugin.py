@@ -63,8 +63,7 @@ class _PluginCall:
 
 
 _inside: ContextVar[tuple[_PluginCall, ...]] = ContextVar("safeexec_calls", default=())
-"""The calls for which this thread or task waits, or a tool that one of them made. Some may be over: a call that is
-cancelled ends in another task."""
+"""The calls that this thread or task waits for, or a tool of them. Some may be over: cancelled ones end elsewhere."""
 
 
 class PluginCore:
@@ -222,9 +221,7 @@ class PluginCore:
         timeout: float | None,
         held: HeldPlace | None = None,
     ) -> Core[tuple[Result, int]]:
-        """Call one export, or a method of what an earlier call returned (`held`). Returns the result and, if it is a
-        generator, its number.
-        """
+        """Call an export, or a method of an object that stayed (`held`). The result and, of a generator, its number."""
         if held is None and name not in self.exports:
             raise PluginError(
                 f"{self.definition.name} does not export {name!r}; it exports {', '.join(self.exports) or 'nothing'}"
@@ -288,9 +285,7 @@ class PluginCore:
         )
 
     def _received(self, result: Result, loaded: Loaded, name: str) -> Result:
-        """The result of a call with its value as the host gets it: an object of the class that the interface names, or
-        `Staying` for what did not cross.
-        """
+        """The result of a call; its value is an object of the interface's class, or `Staying` if it did not cross."""
         if result.ok and "return" in self._hints:
             return returned(self._hints["return"], f"{self.definition.name}.{name}()", result)
         if result.ok and loaded.core.held and isinstance(result.value, Opaque):
@@ -359,9 +354,7 @@ class PluginCore:
         self._turnstile.leave()
 
     def _living(self) -> Core[Loaded]:
-        """The loaded plugin with a process for the next call; it is loaded again where that has gone. Raises
-        `PluginError`.
-        """
+        """The loaded plugin with a process for the next call; loaded again if that has gone. Raises `PluginError`."""
         if self._loaded is None:
             raise PluginError(f"{self.definition.title} is closed")
         if self._loaded.core.closed or not (yield from self._loaded.ready()):
@@ -496,9 +489,7 @@ class Plugin(PluginFace):
         *,
         timeout: float | None = None,
     ) -> Core[Result]:
-        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
-        does.
-        """
+        """As `call`, but gives the whole `Result` (output, usage, tool calls) and no error for what the plugin does."""
         result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)
         if items:
             yield from self._core.proceed(items, close=True)
@@ -521,9 +512,7 @@ class Plugin(PluginFace):
 
     @blocking
     def reload(self, source: Source | None = None) -> Core[None]:
-        """Load again, from the same place or from `source`. On an error (`PluginError`) the old plugin stays in
-        service.
-        """
+        """Load again, from the same place or from `source`. On a `PluginError` the old plugin stays in service."""
         return self._core.reload(source)
 
     @blocking

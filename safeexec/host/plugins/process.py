@@ -30,8 +30,7 @@ LOADED = "loaded"
 SWEEP = 64
 """Fresh calls between two searches for processes that an escaped guest may have left behind."""
 AHEAD = 2
-"""Copies that wait for the next calls of a fresh plugin. With one, calls back to back leave a third of two cores
-idle."""
+"""Copies that wait for the next calls of a fresh plugin. With one, calls in a row leave a third of two cores idle."""
 DYING = 4
 """Processes of past calls that may still be on their way out."""
 LOST = "the plugin is loaded again before the next call: what earlier calls kept in it is lost"

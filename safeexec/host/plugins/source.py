@@ -275,9 +275,7 @@ def _without_self(signature: inspect.Signature) -> inspect.Signature:
 
 
 def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]:
-    """What is wrong with the exports of a loaded plugin, a sentence each; the line in the plugin is told where there is
-    one.
-    """
+    """What is wrong with the exports of a loaded plugin, a sentence each, with its line where there is one."""
     wrong = []
     for name in definition.exports or ():
         export = found.get(name)

@@ -143,9 +143,7 @@ def _key_of(recorded: Called) -> tuple[str, str | bytes | None]:
 
 
 def _key(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
-    """The same for the same call: the same tool and the same arguments, whose bytes may differ where a set is in
-    them.
-    """
+    """The same for the same tool and arguments, whose bytes may differ where a set is in them."""
     try:
         return tool, _canonical(arguments_of(packed(arguments)))
     except Exception:  # what cannot be read or shown is equal by its bytes

@@ -223,9 +223,7 @@ def check_depth(parent: Checkpoint | None) -> None:
 
 
 def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
-    """The copies as data: those with a name, and the automatic ones that have parked; none whose process has ended,
-    to which no rollback leads any more.
-    """
+    """The copies as data: those with a name, and automatic ones that have parked; none whose process has ended."""
     now, rows = monotonic(), []
     held = [(copy, copy.pid()) for copy in history.copies()]
     held = [(copy, pid) for copy, pid in held if copy.alive]

@@ -48,9 +48,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
 
 
 def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
-    """One value of the child, within the policy's bounds. `arrays`: arrays and frames are made anew; otherwise they are
-    plain data. Raises `ProtocolError`.
-    """
+    """One value of the child, within bounds. `arrays`: make arrays and frames, else plain data. `ProtocolError`."""
     return decode(payload, max_depth=limits.value_depth + 2, arrays=arrays)
 
 

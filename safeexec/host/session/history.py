@@ -201,9 +201,7 @@ class History(Generic[C]):
         return self._forget([copy])
 
     def spare(self) -> list[C]:
-        """The copies that could go if there were no room for all: automatic ones, the oldest first, but for those of
-        the state as it is now.
-        """
+        """The copies that could go for want of room: automatic ones, the oldest first, none of the present state."""
         kept = {copy for _, copy in self.named.values()}
         memory = self.current.memory
         return [copy for copy, state in self._copies.items() if copy not in kept and state.memory is not memory]

@@ -769,9 +769,7 @@ class SessionCore:
         return self.line.history.find(name)
 
     def leave(self, state: State, name: str) -> Channel | None:
-        """Give up the running process without ending it, which is the caller's to do: the session is in `state`, whose
-        checkpoint is called `name`.
-        """
+        """Give the running process to the caller, to end: the session is in `state`, whose checkpoint is `name`."""
         runner, self.line.runner = self.line.runner, None
         if self.keeper.state is not LOST:
             self.keeper.go(LOST)
@@ -897,9 +895,7 @@ class SessionCore:
 
     @exclusive
     def load(self, fd: int, timeout: float | None) -> Core[None]:
-        """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what
-        holds it, under the limits of a step.
-        """
+        """Bind the variables of a saved payload. The child unpickles it, confined, under the limits of a step."""
         limit = timeout_of(self.policy, timeout)
         try:
             answer = yield from self.keeper.tell(lambda runner, fds: self._load(runner, (*fds, fd), limit))

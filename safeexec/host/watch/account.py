@@ -99,9 +99,7 @@ class Account:
         """Whether any of its processes has, since the look before."""
 
     def begin(self, period: Period) -> None:
-        """The figures are of `period`, if they are not already. What other processes than the runner have used since
-        the last look counts with what begins.
-        """
+        """The figures are of `period` now. What others than the runner used since the last look counts in it."""
         key, runner, cpu = period
         if key == self._period:
             return

@@ -64,9 +64,7 @@ class Subject(Sleeper, Protocol):
         ...
 
     def waits(self) -> Verdict | None:
-        """The verdict on a fork that waits for the host's word, and on a step past its deadline while its caller is
-        busy with what it listens to.
-        """
+        """The verdict on a fork that waits for the host, and on a late step whose caller is busy in a listener."""
         ...
 
     def beyond(self) -> Verdict | None:

@@ -25,9 +25,7 @@ class Verdict(Struct, frozen=True):
 
 
 def too_much_in_files(message: str) -> Verdict:
-    """The verdict on a workspace that holds too much, or too many files: `message` names the limit where it is the
-    latter.
-    """
+    """The verdict on a workspace that holds too much, or too many files: then `message` names that limit."""
     rule = "limits.workspace_files" if "limits.workspace_files" in message else "limits.workspace_mb"
     return Verdict("violation", message, rule=rule)
 

@@ -185,9 +185,7 @@ class SafeexecKernel(Kernel):
 
 
 class SafeexecKernelApp(IPKernelApp):
-    """ipykernel's application with our kernel: no module of the notebook's directory is ever imported here, and
-    what this process prints is its log.
-    """
+    """ipykernel's application with our kernel: it imports nothing beside the notebook; what it prints is its log."""
 
     def init_path(self) -> None:
         """The notebook's directory stays out of the path."""
