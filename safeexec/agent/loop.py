@@ -97,16 +97,19 @@ class CodeAgent:
 
         CodeAgent(MistralModel(), "calculator").run("What is the square root of 2?").answer
 
-    `sandbox` is a Sandbox, an open Session (its variables are used and kept), or a policy's name or `Policy`, for
-    which a sandbox is opened and closed in each run, with `tools`, their `approval` and `files`. The awaiting face
-    takes an AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. With
-    `images` the model, one that sees, gets the pictures that steps show; without, it reads what they are. `on_event`
-    gets the events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the
-    model gets. `conclude` sees prose behind the code of a reply, once that code has run, and says whether it is the
-    answer. Both may have programs run apart: see `MathAssistant`. `confirm` sees the code of each step before it runs
-    and answers True or `Allow()`, `Allow(source=…)` to run that instead, or False or `Deny(reason)`, which the model
-    reads; the awaiting face awaits it.
-    Limits (steps, tokens, seconds …) are keywords: see `AgentLimits`.
+    sandbox     a Sandbox, an open Session (its variables are used and kept), or a policy or its name: then each run
+                opens and closes a sandbox, with `tools`, their `approval` and `files`. `run_async` takes an
+                AsyncSandbox or its session as well
+    native      use the model's own function calling instead of tags
+    images      the model sees the pictures that steps show; else it reads what they are
+    on_event    gets the events of `outcome`
+    review      sees an answer before it is taken, and may return an objection, which the model gets
+    conclude    sees the prose behind the code of a reply, once that code has run, and says whether it is the answer
+    confirm     sees the code of each step before it runs. True or `Allow()` runs it, `Allow(source=…)` runs that
+                instead, False or `Deny(reason)` nothing; the model reads the reason. `run_async` awaits it
+    transcript  a file in which the run is written down
+
+    `review` and `conclude` may have programs run apart: see `MathAssistant`. Other keywords: `AgentLimits`.
     """
 
     def __init__(

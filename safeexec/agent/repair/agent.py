@@ -45,19 +45,21 @@ class RepairAgent:
         print(result.diff, *result.warnings)
         result.apply()
 
-    `verify` is the command that decides, or a list of them, and nothing else runs. `held_out` is the same, run at the
-    end: the model sees neither the files that it names nor what it says, and a repair is `ok` only if it passes too.
-    `editable` are the only paths that change; where they are not given, what looks like the code of the repository.
-    Commands run under `policy`, which may list programs that they start (`danger_allow_commands`): Python for tests
-    that start it, what `bash -c` calls. `approval(action, diff)` is asked
-    before high-risk changes (deleting files, changing tests or what configures them, standing in for an installed
-    module): True allows, a text is the reason why not; without it they are refused.
-    With `candidates` the model begins that many times, each time from the start, and the smallest patch that passes
-    everything wins; the limits of a run hold for each.
-    With `strict` a repair is `ok` only without warnings, and the model is told of them once.
-    `timeout` in seconds and `memory_mb` in MiB hold for one verification. Other keywords are those of `CodeAgent`.
-    An agent does one repair at a time.
-    Raises RepairError for a repository or a command that cannot be worked with.
+    verify      the command that decides, or a list of them; nothing else runs
+    held_out    the same, run at the end: the model sees neither the files that it names nor what it says, and a
+                repair is `ok` only if it passes too
+    editable    the only paths that change; without them what looks like the code of the repository
+    policy      commands run under it; it may list programs that they start (`danger_allow_commands`): Python for tests
+                that start it, what `bash -c` calls
+    approval    `approval(action, diff)` is asked before high-risk changes: deleting files, changing tests or what
+                configures them, standing in for an installed module. True allows, a text says why not. Without it
+                they are refused
+    strict      a repair is `ok` only without warnings, and the model hears of them once
+    candidates  so many repairs, each from the start with the limits of a run; the smallest patch that passes wins
+    timeout     seconds of one verification, as `memory_mb` is its memory in MiB
+
+    Other keywords are those of `CodeAgent`. An agent does one repair at a time. Raises RepairError for a repository or
+    a command that cannot be worked with.
     """
 
     def __init__(

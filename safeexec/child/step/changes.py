@@ -3,10 +3,9 @@
 How we know, cheaply (2 to 5 us for ``x = x + 1``):
 
 - *Created, deleted, rebound*: the identities of all values before and after. Only the numbers are kept, never the
-objects,
-  so that ``df = df.dropna()`` frees the old frame when it would have been freed anyway, and ``__del__`` runs when it
-  should. In a namespace of more than 64 names only those count that the step's code mentions, directly or in the
-  functions of the session that it mentions.
+  objects, so that ``df = df.dropna()`` frees the old frame at once, and ``__del__`` runs when it should. In a namespace
+  of more than 64 names only those count that the step's code mentions, directly or in the functions of the session that
+  it mentions.
 - *Mutated in place*: a fingerprint before and after, of the names that the step's code mentions. A number is its own;
   a container gives its length and the identities of its items (up to 64, then 48 of them spread over the whole) and
   looks two levels deep; an array or a DataFrame gives shape, dtype and a checksum of its bytes (up to 256 KiB, then of

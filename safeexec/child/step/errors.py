@@ -53,12 +53,14 @@ def report(
 ) -> ErrorReport:
     """Describe what ended a step.
 
-    `sources` maps the file name of every step (``<step 3>``) to its source: frames of those files are the guest's.
-    `line` and the columns are those of the innermost frame in the step that was running, which is the outermost guest
-    frame's. A refusal by the kernel is told as what it is, with its rule. `lost_names` are names that a restore took
-    away, `workspace_files` lists the relative paths there are, `shadowed` hints at a library's module whose name
-    a file has. Never raises: what cannot be told is left empty. The
-    local variables of the frames in the traceback are dropped.
+    sources          file name of a step (``<step 3>``) → its source: frames of those files are the guest's
+    lost_names       names that a restore took away
+    workspace_files  lists the relative paths that there are
+    shadowed         hints at a library's module whose name a file has
+
+    `line` and the columns are those of the innermost frame in the step that was running. A refusal by the kernel is
+    shown as what it is, with its rule. Never raises: what cannot be said is left empty. The local variables of the
+    frames in the traceback are dropped.
     """
     lines = tracebacks.SourceLines(sources)
     frames = tracebacks.guest_frames(exc, sources)
