@@ -23,13 +23,11 @@ from safeexec.errors import (
     RecordingError,
     SessionBusy,
     SessionClosed,
-    StateFileError,
     WorkspaceError,
 )
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
 from safeexec.host.session.decode import (
-    NAMES,
     StepFacts,
     build_killed,
     build_result,
@@ -62,13 +60,14 @@ from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.results import Result, Rows, ToolCallRecord, Variable
-from safeexec.text import as_bytes, one_line
+from safeexec.text import as_bytes
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Snapshot, Workspace
     from safeexec.host.session.home import Home, RecordsSession, ToolAnswers
     from safeexec.host.session.listeners import Callbacks
+    from safeexec.host.session.saving import Saving
     from safeexec.host.session.spare import Spare
     from safeexec.host.tools.toolbox import PendingCall
     from safeexec.linux.cgroups import Group
@@ -78,8 +77,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-A = TypeVar("A", m.Saved, m.Done)
-"""The answer to a request."""
 
 COMPACT_SECONDS = 0.5
 """How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
@@ -859,87 +856,18 @@ class SessionCore:
 
     @exclusive
     def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
-        """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved,
-        and why. Pickling runs code of the guest: the limits of a step hold.
-        """
-        from safeexec.host.files import state_file  # with hashlib and its like 10 ms
-
-        limit = timeout_of(self.policy, timeout)
-        key, target = state_file.signing_key(), state_file.target(path)
-        with state_file.payload() as fd:
-            answer = yield from self.keeper.ask(lambda runner: self._watched(runner, m.Save(), m.Saved, (fd,), limit))
-            if isinstance(answer, Verdict):
-                became = self.keeper.became((yield from self.keeper.take_out()))
-                raise StateFileError(f"the session could not be saved: {answer.message}; {became}")
-            if answer.problem:
-                raise StateFileError(f"the session could not be saved: {answer.problem}")
-            files = yield from self._saved_files()
-            digest, size = self.sandbox.policy.digest, os.fstat(fd).st_size
-            header, failed = state_file.header_of(answer, size, files, self.policy, digest, self.step)
-            yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
-        return failed
-
-    def _saved_files(self) -> Core[dict[str, os.stat_result]]:
-        """What a saved state has of the workspace."""
-        if (workspace := self.line.workspace) is None:
-            return {}
-        try:
-            return (yield from self.line.on_files(workspace.listing))
-        except WorkspaceError as error:
-            raise StateFileError(f"the session could not be saved: {error}") from None
-
-    def _open_file(self, name: str) -> int:
-        """A descriptor of a file of the workspace, to be read."""
-        assert self.line.workspace is not None
-        return self.line.workspace.open(name, os.O_RDONLY)
+        """Write the variables and the workspace's files to a signed file. Returns what could not be saved, and why."""
+        return (yield from self._saving(timeout).save(path, self.step))
 
     @exclusive
     def load(self, fd: int, timeout: float | None) -> Core[None]:
-        """Bind the variables of a saved payload. The child unpickles it, confined, under the limits of a step."""
-        limit = timeout_of(self.policy, timeout)
-        try:
-            answer = yield from self.keeper.tell(lambda runner, fds: self._load(runner, (*fds, fd), limit))
-        except (Gone, ProtocolError) as error:
-            raise StateFileError(f"the process died while it restored the state: {error}") from None
-        if answer.problem:
-            raise StateFileError(f"the state could not be restored: {answer.problem}")
-        self.keeper.notes_next += [one_line(note, 500) for note in answer.notes[:NAMES]]
-        self.keeper.meet_files()
+        """Bind the variables of a saved payload."""
+        yield from self._saving(timeout).load(fd)
 
-    def _load(self, runner: Runner, fds: tuple[int, ...], seconds: float) -> Core[m.Done]:
-        answer = yield from self._watched(runner, m.Load(), m.Done, fds, seconds)
-        if isinstance(answer, Verdict):
-            raise StateFileError(f"the state could not be restored: {answer.message}")
-        return answer
+    def _saving(self, timeout: float | None) -> Saving:
+        from safeexec.host.session.saving import Saving  # with hashlib and its like 10 ms
 
-    def _watched(
-        self, runner: Runner, request: m.Save | m.Load, kind: type[A], fds: tuple[int, ...], seconds: float
-    ) -> Core[A | Verdict]:
-        """Send what runs guest code and is no step, and wait for its answer; the limits of a step hold, and `cancel`.
-        A `Verdict` when one ends it: the process is left as it is then. Raises `Gone` or `ProtocolError`.
-        """
-        line, channel = self.line, runner.channel
-        line.out.begin()
-        line.err.begin()
-        watch = Watch(channel, self.policy.limits, seconds, (line.out, line.err), self.sandbox.library)
-        step = self.keeper.doing = Step(0, line, runner, watch, self._answer_tool)
-        try:
-            yield from channel.send(request, fds)
-            while (verdict := step.verdict or watch.look()) is None:
-                try:
-                    answer = yield from channel.receive(watch.next_look())
-                except Gone:
-                    if step.verdict is None:
-                        raise
-                    continue
-                if isinstance(answer, kind):
-                    return answer
-                if answer is not None:
-                    raise ProtocolError(f"{type(answer).__name__} came instead of {kind.__name__}")
-            yield from step.secure(FREEZE_SECONDS)
-            return verdict
-        finally:
-            step.close()
+        return Saving(self.keeper, self.policy, self._answer_tool, timeout_of(self.policy, timeout))
 
     # Files
 
