@@ -72,7 +72,14 @@ class CheckpointError(SandboxError):
 
 
 class WorkspaceError(SandboxError):
-    """A path leaves the workspace, or is not a regular file, or the policy has no workspace."""
+    """A path leaves the workspace, or is not a regular file, or the policy has no workspace.
+
+    `rule` is the limit of the policy that the workspace exceeds, ``limits.workspace_files``, where it exceeds one.
+    """
+
+    def __init__(self, message: str = "", *, rule: str | None = None) -> None:
+        super().__init__(message)
+        self.rule = rule
 
 
 class StateFileError(SandboxError):

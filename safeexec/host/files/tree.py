@@ -81,17 +81,21 @@ def too_much(
     max_bytes: int,
     max_files: int,
     found: list[tuple[str, os.stat_result]] | None = None,
-) -> str | None:
+) -> WorkspaceError | None:
     """What is too much in `paths`, or None. Collects them in `found`."""
     size = 0
     for files, (path, info) in enumerate(paths, 1):
         if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
-            return f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
+            return WorkspaceError(
+                f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
+            )
         size += size_of(info)
         if size > max_bytes:
-            return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
+            rule = "limits.workspace_mb"
+            return WorkspaceError(f"the workspace holds more than {max_bytes >> 20} MiB ({rule})", rule=rule)
         if files > max_files:
-            return f"the workspace holds more than {max_files} files (limits.workspace_files)"
+            rule = "limits.workspace_files"
+            return WorkspaceError(f"the workspace holds more than {max_files} files ({rule})", rule=rule)
         if found is not None:
             found.append((path, info))
     return None

@@ -499,12 +499,12 @@ class Workspace:
         """
         lineage = self._lineage
         if (lost := self._lost()) is not None:
-            raise WorkspaceError(lost)
+            raise lost
         found: list[tuple[str, os.stat_result]] = []
         snapshot: Snapshot = {}
         with self._opened() as top:
             if (over := tree.too_much(tree.walk(top), lineage.max_bytes, lineage.max_files, found)) is not None:
-                raise WorkspaceError(over)
+                raise over
             held = sum(tree.size_of(info) for _, info in found)
             for path, info in found:
                 entry, grown = self._entry(top, path, info)
@@ -544,7 +544,7 @@ class Workspace:
     def marks_now(self) -> Marks:
         """The files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
         if (lost := self._lost()) is not None:
-            raise WorkspaceError(lost)
+            raise lost
         return {path: _mark(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
 
     def is_empty(self) -> bool:
@@ -596,10 +596,10 @@ class Workspace:
         with self._opened() as top:
             over = tree.too_much(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files, found)
             if over is not None:
-                raise WorkspaceError(over)
+                raise over
         return dict(found)
 
-    def over(self, max_bytes: int, max_files: int) -> str | None:
+    def over(self, max_bytes: int, max_files: int) -> WorkspaceError | None:
         """What is too much in the directory, or None. Holes of a file count as bytes: a copy would have them."""
         if (lost := self._lost()) is not None:
             return lost
@@ -629,7 +629,7 @@ class Workspace:
                 with contextlib.suppress(OSError):
                     tree.remove(self._region.fd, name, info)
 
-    def _lost(self) -> str | None:
+    def _lost(self) -> WorkspaceError | None:
         """Where the guest is the host's own user, it can rename and remove its directory itself."""
         for attempt in (1, 2):
             try:
@@ -642,7 +642,7 @@ class Workspace:
             except OSError:
                 pass
             break
-        return "the workspace's own directory was moved or removed"
+        return WorkspaceError("the workspace's own directory was moved or removed")
 
     def close(self) -> None:
         """Remove the session's directory, and its region with the last branch in it."""

@@ -525,7 +525,7 @@ class SessionCore:
             else:
                 step.marks = yield from self.line.on_files(workspace.marks_now)
         except WorkspaceError as error:
-            return too_much_in_files(str(error))
+            return too_much_in_files(error)
         return None
 
     def _kept(self, result: Result) -> Result:

@@ -12,12 +12,13 @@ import stat
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.host.watch.verdict import Verdict, too_much_in_files
+from safeexec.host.watch.verdict import Verdict
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
     from safeexec.policy.model import Limits
 
+_ROOM = "limits.workspace_mb"
 RESERVE_BYTES = 1 << 30
 RESERVE_SHARE = 20
 """What a file system keeps, as 1 / share of its size and at most so many bytes: guests do not take the last of it."""
@@ -39,11 +40,12 @@ def over(pids: Iterable[int], limits: Limits, workspace: Workspace | None) -> Ve
             return Verdict("memory", f"{message}; limits.memory_mb is {limits.memory_mb}")
         if (files := sum(held.files.values()) >> 20) > limits.workspace_mb:
             message = f"the session holds {files} MiB in files that were removed"
-            return too_much_in_files(f"{message}; limits.workspace_mb is {limits.workspace_mb}")
+            return Verdict("violation", f"{message}; {_ROOM} is {limits.workspace_mb}", rule=_ROOM)
     if workspace is not None and (taken := workspace.taken()) > limits.workspace_mb << 20:
         info = os.statvfs(workspace.home)
         if workspace.free < min(RESERVE_BYTES, info.f_blocks * info.f_frsize // RESERVE_SHARE):
-            return too_much_in_files(f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile")
+            message = f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile"
+            return Verdict("violation", message, rule=_ROOM)
     return None
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from safeexec.results import Outcome
 
 if TYPE_CHECKING:
+    from safeexec.errors import WorkspaceError
     from safeexec.host.files.workspace import Workspace
     from safeexec.policy.settings import Limits
 
@@ -24,10 +25,9 @@ class Verdict(Struct, frozen=True):
     """The setting that it broke, where the outcome alone does not say."""
 
 
-def too_much_in_files(message: str) -> Verdict:
-    """The verdict on a workspace that holds too much, or too many files: then `message` names that limit."""
-    rule = "limits.workspace_files" if "limits.workspace_files" in message else "limits.workspace_mb"
-    return Verdict("violation", message, rule=rule)
+def too_much_in_files(error: WorkspaceError) -> Verdict:
+    """The verdict on a workspace that holds too much."""
+    return Verdict("violation", str(error), rule=error.rule or "limits.workspace_mb")
 
 
 def files_over(workspace: Workspace | None, limits: Limits) -> Verdict | None:
