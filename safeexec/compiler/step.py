@@ -16,6 +16,8 @@ from collections.abc import Container
 from types import CodeType
 from typing import Any, Final
 
+from msgspec import Struct
+
 from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import GUARDED
 from safeexec.compiler.rules import Rules, rules_of
@@ -31,16 +33,13 @@ PyCF_MASK: Final = functools.reduce(
 TOO_DEEP: Final = "the source is nested too deeply to be compiled"
 
 
-class CompiledStep:
+class CompiledStep(Struct, eq=False):
     """The code of one step: run `body` if there is one, then evaluate `tail` if there is one. Where the top level
     awaits, what `eval` makes of it is a coroutine (`inspect.CO_COROUTINE`).
     """
 
-    __slots__ = ("body", "tail")
-
-    def __init__(self, body: CodeType | None, tail: CodeType | None) -> None:
-        self.body = body
-        self.tail = tail
+    body: CodeType | None
+    tail: CodeType | None
 
 
 def compile_step(

@@ -25,6 +25,8 @@ from types import CodeType, FunctionType, GetSetDescriptorType
 from typing import Any
 from zlib import crc32
 
+from msgspec import Struct
+
 from safeexec.compiler.names import is_internal
 from safeexec.facades.sealed import MODULES
 from safeexec.identity import dict_of, identity, module_of, mro_of, name_of
@@ -48,21 +50,16 @@ _LONG = 10**39
 _SEQUENCES = (list, tuple)
 
 
-class Before:
+class Before(Struct, eq=False):
     """A namespace before a step: names, identities of their values, and fingerprints of those that the step
     mentions."""
 
-    __slots__ = ("fingerprints", "identities", "names", "size", "watched")
-
-    def __init__(
-        self, names: list[str], identities: list[int], fingerprints: dict[str, Any], size: int, watched: bool
-    ) -> None:
-        self.names = names
-        self.identities = identities
-        self.fingerprints = fingerprints
-        self.size = size
-        self.watched = watched
-        """Whether `names` are some of many, and not all there are."""
+    names: list[str]
+    identities: list[int]
+    fingerprints: dict[str, Any]
+    size: int
+    watched: bool
+    """Whether `names` are some of many, and not all there are."""
 
 
 class Tracker:

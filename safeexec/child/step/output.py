@@ -21,10 +21,8 @@ from safeexec.linux.libc import Call, libc, make, prepared
 from safeexec.protocol.printed import EMPTY_BYTES, EVERYWHERE, FILE_BYTES, MARKED_BYTES, PYTHON_BYTES, RAW_BYTES, mark
 
 _MAP_FIXED = 0x10
-_LINE_BUFFERED = 1  # _IOLBF of <stdio.h>
+_UNBUFFERED = 2  # _IONBF of <stdio.h>
 _c_stdout = ctypes.c_void_p.in_dll(libc, "stdout")
-_flush_c = libc.fflush
-_flush_c.argtypes = (ctypes.c_void_p,)
 _builtin_print = builtins.print
 _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 """Types whose `str` runs no code of the guest: several of them may be joined before the first one is written."""
@@ -229,8 +227,8 @@ class Streams:
     def __init__(self) -> None:
         self._log = Log()
         self._open()
-        # What C code prints is a line at a time, as it would be on a terminal: a kill takes a block of 4 KiB with it.
-        libc.setvbuf(_c_stdout, None, _LINE_BUFFERED, ctypes.c_size_t(0))
+        # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
+        libc.setvbuf(_c_stdout, None, _UNBUFFERED, ctypes.c_size_t(0))
         self.print = self._make_print()
 
     def _open(self) -> None:
@@ -280,7 +278,6 @@ class Streams:
         try:
             self.stdout.flush()
             self.stderr.flush()
-            _flush_c(_c_stdout)
             return *self._log.position(), os.lseek(2, 0, os.SEEK_CUR)
         except (OSError, ValueError):  # closed by the guest, or led elsewhere
             return EVERYWHERE
@@ -296,7 +293,6 @@ class Streams:
                     continue
         try:
             self.stdout.flush()
-            _flush_c(_c_stdout)
             log.finish()
             self.stderr.flush()
         except Exception:

@@ -37,7 +37,7 @@ _MESSAGE = 2000
 class Tool:
     """One function of the host, with what a call of it is checked against."""
 
-    __slots__ = ("_declares", "_hints", "deferred", "effect", "function", "is_async", "name", "signature", "timeout")
+    __slots__ = ("_hints", "checked", "deferred", "effect", "function", "is_async", "name", "signature", "timeout")
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         if not name.isidentifier():
@@ -46,7 +46,6 @@ class Tool:
             raise ToolError(f"the tool {name!r} is not callable: {type(function).__name__}")
         self.name = name
         self.function = function
-        self._declares = hasattr(function, "__signature__") or hasattr(function, "__wrapped__")
         self.timeout: float | None = getattr(function, TIMEOUT_ATTRIBUTE, None)
         self.effect: Any = getattr(function, EFFECT_ATTRIBUTE, None)
         """What becomes of its effect (`effects.EffectRule`), if that was declared."""
@@ -61,13 +60,10 @@ class Tool:
             raise ToolError(f"the tool {name!r} has no signature that can be read: {error}") from None
         hints = checked(name, function)
         self._hints = {parameter: hint for parameter, hint in hints.items() if parameter in self.signature.parameters}
-
-    @property
-    def checked(self) -> bool:
+        self.checked = bool(self._hints) or hasattr(function, "__signature__") or hasattr(function, "__wrapped__")
         """Whether arguments are bound here: to be checked against type hints, or because the function takes more than
         it declares. Else Python's own binding says all there is to say.
         """
-        return bool(self._hints) or self._declares
 
     def described(self) -> m.ToolSignature:
         """The tool as guest code sees it."""
