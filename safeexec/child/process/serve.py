@@ -213,8 +213,9 @@ class Server:
         self.guest.lost.update(request.lost)
         names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
         self.link.send(m.Ready(notes, names[: m.FEW]))
-        if self.plugin.waits_for_calls:
-            # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now.
+        # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now. Of branches
+        # there may be many, which begin at once or never.
+        if self.plugin.waits_for_calls or (not request.branch and self.link.quiet(QUIET_SECONDS)):
             self.warm_up()
 
     # Requests
