@@ -172,20 +172,22 @@ def _check_cached_property(functools: ModuleType) -> None:
             return self
         if _type(name) is not str:
             raise TypeError("Cannot use cached_property instance without calling __set_name__ on it.")
-        if not any(found is self for cls in mro_of(_type(instance)) for found in dict_of(cls).values()):
+        kind = _type(instance)
+        if dict_of(kind).get(name) is not self and all(dict_of(cls).get(name) is not self for cls in mro_of(kind)):
             raise TypeError("a cached_property is for the objects of a class that has it")
-        kind = _type(instance).__name__
         try:
             cache = instance.__dict__
         except AttributeError:
-            raise TypeError(f"No '__dict__' attribute on {kind!r} instance to cache {name!r} property.") from None
+            raise TypeError(
+                f"No '__dict__' attribute on {kind.__name__!r} instance to cache {name!r} property."
+            ) from None
         if name in cache:
             return checked_getattr(instance, name)
         value = self.func(instance)
         try:
             cache[name] = value
         except TypeError:
-            what = f"The '__dict__' attribute on {kind!r} instance"
+            what = f"The '__dict__' attribute on {kind.__name__!r} instance"
             raise TypeError(f"{what} does not support item assignment for caching {name!r} property.") from None
         return value
 
