@@ -14,6 +14,7 @@ import sys
 from safeexec.child.language.modules import ModuleSource
 from safeexec.facades import tables
 from safeexec.facades.access import module_access
+from safeexec.facades.replacements.streams import program_path
 from safeexec.protocol.plan import LanguagePlan
 
 MAX_BYTES = 1 << 20
@@ -40,7 +41,7 @@ class WorkspaceModules:
         parts = name.split(".")
         if not all(part.isidentifier() for part in parts) or self.is_library(parts[0]):
             return None
-        for folder in self.folders:
+        for folder in self._places():
             *above, leaf = *folder, *parts
             for file, is_package in (((*above, leaf), "__init__.py"), True), ((above, f"{leaf}.py"), False):
                 path = "/".join((*file[0], file[1]))
@@ -52,12 +53,12 @@ class WorkspaceModules:
 
     def may_have(self, name: str) -> bool:
         """Whether a step may name this module: its topmost package is there, or the step names its file, which it may
-        be about to write.
+        be about to write, or says where modules are.
         """
         top = name.partition(".")[0]
         if not top.isidentifier() or self.is_library(top):
             return False
-        return self._has(top) or f"{top}.py" in self.source or f"{top}/" in self.source
+        return self._has(top) or any(text in self.source for text in (f"{top}.py", f"{top}/", "sys.path"))
 
     def knows(self, top: str) -> bool:
         """Whether there is a module of this name."""
@@ -94,8 +95,16 @@ class WorkspaceModules:
             )
         return found
 
+    def _places(self) -> list[tuple[str, ...]]:
+        """`folders`, and those of the program's `sys.path` that are below the workspace."""
+        here = os.getcwd()
+        paths = [path for path in program_path()[:MAX_FOLDERS] if path.isprintable()]
+        below = (os.path.relpath(path, here) if os.path.isabs(path) else path for path in paths)
+        named = (tuple(part for part in path.split("/") if part not in ("", ".")) for path in below)
+        return [*self.folders, *(parts for parts in named if parts and ".." not in parts)]
+
     def _has(self, top: str) -> bool:
-        return any(_exists("/".join((*folder, name))) for folder in self.folders for name in (top, f"{top}.py"))
+        return any(_exists("/".join((*folder, name))) for folder in self._places() for name in (top, f"{top}.py"))
 
     def _is_folder(self, parts: tuple[str, ...]) -> bool:
         try:

@@ -262,13 +262,23 @@ def assign_stream(name: str, stream: Any) -> None:
         setattr(sys, name, stream)
 
 
+_PROGRAM: dict[str, Any] = {"path": [""]}
+"""`sys.path` as guest code has it. No library is found by it, and a module of the workspace alone."""
+
 _ASSIGNABLE = {
     "stdout": property(lambda _: current_stream("stdout"), lambda _, stream: assign_stream("stdout", stream)),
     "stderr": property(lambda _: current_stream("stderr"), lambda _, stream: assign_stream("stderr", stream)),
     "stdin": property(lambda _: current_input(), lambda _, stream: assign_stream("stdin", stream)),
+    "path": property(lambda _: _PROGRAM["path"], lambda _, folders: _PROGRAM.update(path=folders)),
     "argv": property(lambda _: sys.argv, lambda _, arguments: setattr(sys, "argv", arguments)),
 }
-"""What guest code may assign in its `sys`: the streams, and the arguments of the step."""
+"""What guest code may assign in its `sys`: the streams, the arguments of the step, and where its modules are."""
+
+
+def program_path() -> list[str]:
+    """The folders of the guest's `sys.path`; nothing of what is no list of texts."""
+    found = _PROGRAM["path"]
+    return [item for item in found if type(item) is str] if type(found) is list else []
 
 
 def setrecursionlimit(limit: int, /) -> None:

@@ -14,10 +14,10 @@ TABLES = {
             hash_info hexversion int_info intern is_finalizing maxsize maxunicode platform set_int_max_str_digits
             stdlib_module_names thread_info version version_info
         """,
-        replaced="argv implementation setrecursionlimit stderr stdout warnoptions __stderr__ __stdout__",
+        replaced="argv implementation path setrecursionlimit stderr stdout warnoptions __stderr__ __stdout__",
         refuse={
             "stdin": DISPLAY,
-            "meta_path modules path path_hooks path_importer_cache": IMPORTS,
+            "meta_path modules path_hooks path_importer_cache": IMPORTS,
             "activate_stack_trampoline addaudithook audit breakpointhook call_tracing "
             "deactivate_stack_trampoline displayhook dont_write_bytecode excepthook get_asyncgen_hooks "
             "get_coroutine_origin_tracking_depth getdlopenflags getprofile gettrace is_stack_trampoline_active "

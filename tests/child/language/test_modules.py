@@ -419,3 +419,16 @@ def test_nor_do_the_modules_of_a_plugin(way: str) -> None:
     modules, found = PLUGINS[way]
     with Sandbox("plugin") as sandbox, sandbox.plugin(modules, exports=["f"]) as plugin:
         assert plugin.f() == found
+
+
+def test_modules_are_found_in_the_folders_of_the_path(session: Session) -> None:
+    """Those of the workspace, after it; no library, and nothing outside."""
+    session.write_file("lib/tool.py", b"import sys\nvalue = sys.path[-1]\n")
+    session.write_file("lib/json.py", b"evil = True\n")
+    session.write_file("deep/er/more.py", b"value = 2\n")
+    source = "import os, sys\nsys.path.append('lib')\nsys.path.insert(0, os.getcwd() + '/deep/er')\n"
+    given = "import tool, more, json\ntool.value, more.value, hasattr(json, 'evil')"
+    assert value(session, source + given) == ("lib", 2, False)
+    for path in ("['/etc']", "['../..']", "[7]", "7", r"['a\0']", r"['\ud800']"):
+        error = session.run(f"sys.path = {path}\nimport hostname").error
+        assert error is not None and "hostname" in error.message
