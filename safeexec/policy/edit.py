@@ -9,6 +9,7 @@ import msgspec
 
 from safeexec.errors import PolicyError
 from safeexec.facades import tables
+from safeexec.policy import requirements
 from safeexec.policy.checks import unallowable
 from safeexec.policy.loader import PolicyFile, checked
 from safeexec.policy.resolve import resolve
@@ -111,16 +112,17 @@ def brought(policy: P, modules: Mapping[str, Iterable[str]]) -> P:
     A reviewed module is opened by its table, another as `danger_allow_modules` does.
     Raises `PolicyError` for a requirement of which nothing can be opened.
     """
-    rule = policy.origin("requirements")
+    rules = {requirements.parse(line).name: policy.origin(f"requirements.{line}") for line in policy.requirements}
     origins, imports, unreviewed = dict(policy.origins), dict(policy.imports), list(policy.danger_allow_modules)
     for name, found in modules.items():
+        rule = rules.get(name, "")
         reasons = {module: "" if tables.table(module) is not None else unallowable(module) for module in found}
         if all(reasons.values()):
             refusals = "; ".join(f"{module}: {reason}" for module, reason in reasons.items())
             why = refusals or "it brings no module that could be imported"
             raise PolicyError(f"{rule}: requirements: {name} is of no use to guest code: {why}")
         for module in (module for module, reason in reasons.items() if not reason):
-            origins[f"requirements.{name}.{module}"] = rule
+            origins[f"{requirements.BROUGHT}{name}.{module}"] = rule
             if tables.table(module) is not None:
                 imports.setdefault(module, ALL)
             else:

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from safeexec.policy.settings import PolicyData
 
-__all__ = ["MOST", "NAME", "Requirement", "canonical", "coming", "mistakes", "of_lock", "parse"]
+__all__ = ["BROUGHT", "MOST", "NAME", "Requirement", "canonical", "coming", "mistakes", "of_lock", "parse"]
 
 MOST = 500
 """Requirements of one policy."""
 MOST_CHARACTERS = 32_000
 """Of one: a lock gives a hash for each wheel of a release, 75 characters."""
+BROUGHT = "brought."
+"""Begins the origins of modules that came with a requirement: its name and theirs follow. (Below ``requirements.``
+stand lines of it as they are written, with dots of their own.)
+"""
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"(?:===|==|~=|!=|<=|>=|<|>)[ ]*[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,99}")
 _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
@@ -101,8 +105,8 @@ def coming(policy: PolicyData) -> dict[str, str]:
     """
     found, known = {}, set()
     for path, rule in policy.origins.items():
-        if path.startswith("requirements."):
-            _, name, module = path.split(".")
+        if path.startswith(BROUGHT):
+            name, _, module = path.removeprefix(BROUGHT).partition(".")
             found[module] = rule
             known.add(name)
     for line in policy.requirements:
@@ -111,5 +115,5 @@ def coming(policy: PolicyData) -> dict[str, str]:
         except ValueError:
             continue  # of a policy that is refused, and is looked at for its other mistakes
         if name not in known and (module := name.replace("-", "_")).isidentifier():
-            found[module] = policy.origin("requirements")
+            found[module] = policy.origin(f"requirements.{line}")
     return found

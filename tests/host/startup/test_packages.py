@@ -126,6 +126,15 @@ def test_what_a_policy_says_of_its_requirements() -> None:
     assert Policy.from_yaml(policy.to_yaml()).digest == policy.digest != Policy.load("standard").digest
 
 
+@pytest.mark.parametrize("line", ["gadget", "gadget==4.9.0", "zope.interface==1"])
+def test_a_requirement_that_a_policy_adds_to_another_is_told_like_any(line: str) -> None:
+    policy = Policy.from_yaml(f"extends: data-analysis\nrequirements:\n  add: [{line}]")
+    module = "gadget" if line.startswith("gadget") else "zope_interface"
+    answer = policy.why(module)
+    assert answer.allowed and answer.rule == "<policy>:3"
+    assert f"{module} (not reviewed)" in json.loads(policy.card("json"))["imports"]
+
+
 @pytest.mark.parametrize(
     "line",
     [
