@@ -387,8 +387,12 @@ def _decoded(source: bytes) -> str:
     """Source text in the encoding that it declares."""
     from tokenize import detect_encoding
 
-    encoding, _ = detect_encoding(io.BytesIO(source).readline)
-    return source.decode(encoding).removeprefix("\ufeff")
+    try:
+        encoding, _ = detect_encoding(io.BytesIO(source).readline)
+        return source.decode(encoding).removeprefix("\ufeff")
+    except (SyntaxError, UnicodeDecodeError):
+        ast.parse(source, "<string>")  # says where
+        raise
 
 
 def _name_of_file(given: Any) -> str:

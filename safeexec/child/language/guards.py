@@ -533,6 +533,9 @@ def _by_name(
                 return judged(owner, wanted, found(*args, **kwargs))
         return found(*args, **kwargs)
 
+    method = found.__func__ if _type(found) is MethodType else found
+    if _type(method) is FunctionType or _type(method) in _OF_LIBRARIES:
+        guarded.__name__, guarded.__qualname__ = method.__name__, method.__qualname__
     return guarded
 
 

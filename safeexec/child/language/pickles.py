@@ -8,6 +8,7 @@ attributes under the rules.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import io
 import pickle
 from collections.abc import Callable
@@ -18,13 +19,14 @@ from safeexec.child.language.builtins import without_own
 from safeexec.child.language.native import builtin
 from safeexec.child.process import state_names
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
+from safeexec.identity import dict_of
 from safeexec.protocol.plan import LanguagePlan
 
 _NAMES: Final = "DEFAULT_PROTOCOL HIGHEST_PROTOCOL PickleError PicklingError UnpicklingError"
 _PLAIN: Final = {
     "builtins": (
-        "Ellipsis NotImplemented bool bytearray bytes complex dict float frozenset int list object range set slice str "
-        "tuple"
+        "Ellipsis NotImplemented bool bytearray bytes complex dict enumerate filter float frozenset getattr int iter "
+        "list map object range reversed set slice str tuple zip"
     ),
     "_codecs": "encode",
     "array": "_array_reconstructor array",
@@ -58,7 +60,8 @@ _PLAIN: Final = {
     "uuid": "SafeUUID UUID",
 }
 """Module → the names in it that any pickle may name; of libraries only where the policy opens them."""
-_values: Final = {("builtins", "object"): object}
+_values: Final = {("builtins", "object"): object, ("builtins", "iter"): iter, ("builtins", "getattr"): checked_getattr}
+"""What is given for a name: an iterator, a method, a class within a class are told by a call of a function."""
 _MISSING: Final = object()
 
 Find = Callable[[str, str], Any]
@@ -69,7 +72,10 @@ def make(plan: LanguagePlan, namespace: dict[str, Any]) -> ModuleType:
 
     def find(module: str, name: str) -> Any:
         if module == "__main__" and type(name) is str:
-            found = without_own(namespace).get(name)
+            first, *inner = str.split(name, ".")
+            found: Any = without_own(namespace).get(first)
+            for part in inner:
+                found = dict_of(found).get(part) if _is_own_class(found) else None
             if isinstance(found, type) or (isinstance(found, FunctionType) and found.__globals__ is namespace):
                 return found
         elif module in ("builtins", "exceptions", "__builtin__") and _is_exception(name) and name in plan.builtins:
@@ -110,6 +116,10 @@ _RENAMED: Final = {"__builtin__": "builtins", "copy_reg": "copyreg", "unicode": 
 """What Python 2 called it, and protocols below 3 still do."""
 
 
+def _is_own_class(found: Any) -> bool:
+    return issubclass(type(found), type) and dict_of(found).get("__module__") == "__main__"
+
+
 def _is_exception(name: object) -> bool:
     found = getattr(builtins, name, None) if type(name) is str else None
     return isinstance(found, type) and issubclass(found, BaseException)
@@ -126,11 +136,10 @@ class _Plain(pickle.Unpickler):
 
 def _load(data: io.BytesIO, find: Find, options: dict[str, Any]) -> Any:
     start = data.tell()
-    try:
+    with contextlib.suppress(_NamesSomething):
         return _Plain(data, **options).load()
-    except _NamesSomething:
-        data.seek(start)
-        return _Own(data, find, options).load()
+    data.seek(start)
+    return _Own(data, find, options).load()
 
 
 _IN_PYTHON: Any = vars(pickle)["_Unpickler"]
@@ -156,7 +165,10 @@ class _Own(_IN_PYTHON):  # type: ignore[misc]
 
     def load_reduce(self) -> None:
         arguments = self.stack.pop()
-        self.stack[-1] = self._callable(self.stack[-1])(*arguments)
+        function = self._callable(self.stack[-1])
+        self.stack[-1] = made = function(*arguments)
+        if function is checked_getattr and _is_own_class(made):  # how older protocols name a class within a class
+            self._found[id(made)] = made
 
     def load_newobj(self) -> None:
         arguments = self.stack.pop()
@@ -185,9 +197,11 @@ class _Own(_IN_PYTHON):  # type: ignore[misc]
         slots = None
         if isinstance(state, tuple) and len(state) == 2:
             state, slots = state
-        for part in (state, slots):
-            for name, value in (part or {}).items():
-                checked_setattr(made, name, value)
+        put = checked_getattr(object, "__setattr__")  # as into its `__dict__`: that of a frozen class is not asked
+        for name, value in (state or {}).items():
+            put(made, name, value)
+        for name, value in (slots or {}).items():
+            checked_setattr(made, name, value)
 
     dispatch: ClassVar[dict[int, Any]] = dict(_IN_PYTHON.dispatch)
     dispatch[pickle.REDUCE[0]] = load_reduce

@@ -15,12 +15,12 @@ import operator
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from types import DynamicClassAttribute, FunctionType
-from typing import Any
+from types import DynamicClassAttribute, FunctionType, GenericAlias, GetSetDescriptorType
+from typing import Any, TypeGuard
 
 from safeexec.facades import program
 from safeexec.facades.replacements.guards import checked_getattr
-from safeexec.facades.sealed import MODULES
+from safeexec.facades.sealed import MODULES, Facade, OwnModule, names_of
 from safeexec.identity import dict_of, mro_of
 
 _BUILTIN_TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type)}
@@ -31,7 +31,11 @@ def resolve(text: str, names: Mapping[str, Any]) -> Any:
 
     TypeError: the text holds more than an annotation needs (a call, a lambda, …).
     """
-    return _resolve(ast.parse(text.strip(), mode="eval").body, names)
+    text = text.strip()
+    if text[:1] == "*":  # of ``*args: '*Ts'``
+        (unpacked,) = resolve(text[1:], names)
+        return unpacked
+    return _resolve(ast.parse(text, mode="eval").body, names)
 
 
 def _resolve(node: ast.expr, names: Mapping[str, Any]) -> Any:
@@ -59,20 +63,32 @@ def _resolve(node: ast.expr, names: Mapping[str, Any]) -> Any:
 def _names_of(obj: Any, globalns: Mapping[str, Any] | None, localns: Mapping[str, Any] | None) -> dict[str, Any]:
     while hasattr(obj, "__wrapped__"):
         obj = obj.__wrapped__
+    if globalns is None and _is_shown(obj):
+        globalns = _guest_names(names_of(obj))
     if globalns is None:
-        found = getattr(obj, "__globals__", None)
-        if not isinstance(found, dict):
-            name = getattr(obj, "__module__", None) or ""
-            module = program.own(name) or sys.modules.get(name)
-            found = {} if module is None else vars(module)
-        globalns = _guest_names(found) if program.is_of_program(found) else _library_names()
+        globalns = _names_around(obj)
     names = dict(globalns)
-    if isinstance(obj, type):
+    if isinstance(obj, type) and localns is None:
         names |= {name: value for name, value in vars(obj).items() if not str(name).startswith("__")}
     for parameter in getattr(obj, "__type_params__", ()):
         names[parameter.__name__] = parameter
     names |= localns or {}
     return names
+
+
+def _names_around(obj: Any) -> dict[str, Any]:
+    """The names of the module that a function or class is of."""
+    found = getattr(obj, "__globals__", None)
+    if not isinstance(found, dict):
+        name = getattr(obj, "__module__", None) or ""
+        module = program.own(name) or sys.modules.get(name)
+        found = {} if module is None else vars(module)
+    return _guest_names(found) if program.is_of_program(found) else _library_names()
+
+
+def _is_shown(obj: Any) -> TypeGuard[Facade | OwnModule]:
+    """Whether it is a module as guest code holds one."""
+    return issubclass(type(obj), (Facade, OwnModule))
 
 
 def _guest_names(namespace: dict[str, Any]) -> dict[str, Any]:
@@ -112,6 +128,9 @@ def _meaning(value: Any, names: Mapping[str, Any], within: frozenset[str] = froz
         argument if argument is None or isinstance(argument, (list, tuple)) else _meaning(argument, names, within)
         for argument in arguments
     )
+    if type(value) is GenericAlias and value.__unpacked__:
+        made: Any = value.__origin__[known]  # type: ignore[index]
+        return typing.Unpack[made]
     if known == arguments:
         return value
     if not hasattr(value, "copy_with"):
@@ -131,6 +150,7 @@ def get_type_hints(
     include_extras: bool = False,
 ) -> dict[str, Any]:
     """`typing.get_type_hints` that resolves text without running it."""
+    layers: list[Any]
     if isinstance(obj, type):
         layers = [base for base in reversed(obj.__mro__) if base is not object]
     else:
@@ -138,15 +158,19 @@ def get_type_hints(
     hints: dict[str, Any] = {}
     is_module = isinstance(obj, MODULES)
     for layer in layers:
-        own: Any = (
-            vars(layer) if isinstance(layer, type) else {"__annotations__": getattr(layer, "__annotations__", None)}
-        )
-        found = own.get("__annotations__")
-        if found is None:
+        if is_module:
+            found = names_of(obj).get("__annotations__") if _is_shown(obj) else None
+        elif isinstance(layer, type):
+            found = vars(layer).get("__annotations__")
+        else:
+            found = getattr(layer, "__annotations__", None)
+        if found is None or isinstance(found, GetSetDescriptorType):
             if is_module or callable(layer):
                 continue
             raise TypeError(f"{obj!r} is not a module, class, method, or function.")
         names = _names_of(layer, globalns, localns)
+        if isinstance(layer, type) and globalns is None and localns is None:
+            names |= _names_around(layer)  # CPython asks the module first, then the class
         for name, value in dict(found).items():
             hints[name] = _meaning(value, names)
     return hints if include_extras else {name: _without_extras(value) for name, value in hints.items()}

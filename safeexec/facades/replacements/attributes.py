@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import string
 import sys
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, ModuleType
 from typing import Any
@@ -196,6 +197,7 @@ def check_states(copy: ModuleType) -> None:
     space["_reconstruct"] = _reconstruct
     for table in ("_copy_dispatch", "_deepcopy_dispatch"):
         space[table].pop(CodeType, None)
+        space[table][typing.ForwardRef] = lambda reference, _memo=None: reference  # it holds code, and never changes
 
 
 REPLACEMENTS: dict[str, Any] = {

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from safeexec.facades import program
-from safeexec.facades.replacements.attributes import copy_module
+from safeexec.facades.replacements.attributes import copy_module, update_wrapper
 from safeexec.facades.replacements.guards import check_name, checked_getattr, is_guarded
 from safeexec.facades.sealed import MODULES, Facade
 
@@ -253,7 +253,9 @@ def make_dataclass(cls_name: str, fields: Iterable[Any], *, bases: tuple[type, .
     """`dataclasses.make_dataclass` for fields whose names are identifiers."""
     fields = [tuple(field) if isinstance(field, Sequence) and not isinstance(field, str) else field for field in fields]
     names = [
-        field[0] if isinstance(field, tuple) else field for field in fields if isinstance(field, Sequence) and field
+        field if isinstance(field, str) else field[0]
+        for field in fields
+        if isinstance(field, str) or (isinstance(field, tuple) and len(field) in (2, 3))  # others are refused there
     ]
     _check_fields(names, [parent for base in bases for parent in getattr(base, "__mro__", ())])
     if sys.version_info >= (3, 12):  # before, the class takes the module of the frame that called, and names "types"
@@ -263,12 +265,12 @@ def make_dataclass(cls_name: str, fields: Iterable[Any], *, bases: tuple[type, .
 
 
 def coroutine(func: Any) -> Any:
-    """`types.coroutine` of the program's own functions."""
-    if type(func) is not types.FunctionType:
-        raise TypeError("types.coroutine() expects a function of the program")
-    if not program.is_of_program(func.__globals__):
-        raise TypeError("types.coroutine() expects a function of the program")
-    return types.coroutine(func)
+    """`types.coroutine`, which marks the code of a function: that of a library's stays as it is."""
+    if not callable(func):
+        raise TypeError("types.coroutine() expects a callable")
+    if type(func) is types.FunctionType and program.is_of_program(func.__globals__):
+        return types.coroutine(func)
+    return update_wrapper(types.coroutine(lambda *args, **kwargs: func(*args, **kwargs)), func)
 
 
 def global_enum(cls: Any, update_str: bool = False) -> Any:

@@ -38,13 +38,13 @@ TABLES = {
             AsyncIterator Awaitable BinaryIO ByteString Callable cast ChainMap ClassVar clear_overloads Collection
             Concatenate Container ContextManager Coroutine Counter dataclass_transform DefaultDict Deque Dict Final
             final FrozenSet Generator Generic get_args get_origin get_overloads get_protocol_members Hashable IO
-            is_protocol is_typeddict ItemsView Iterable Iterator KeysView List Literal LiteralString Mapping MappingView
-            Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType no_type_check
+            is_protocol is_typeddict ItemsView Iterable Iterator KeysView KT List Literal LiteralString Mapping
+            MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType no_type_check
             no_type_check_decorator NoDefault NoReturn NotRequired Optional OrderedDict overload override ParamSpec
             ParamSpecArgs ParamSpecKwargs Pattern Protocol ReadOnly Required reveal_type Reversible runtime_checkable
             Self Sequence Set Sized SupportsAbs SupportsBytes SupportsComplex SupportsFloat SupportsIndex SupportsInt
-            SupportsRound Text TextIO Tuple Type TYPE_CHECKING TypeAlias TypeAliasType TypedDict TypeGuard TypeIs
-            TypeVar TypeVarTuple Union Unpack ValuesView
+            SupportsRound T Text TextIO Tuple Type TYPE_CHECKING TypeAlias TypeAliasType TypedDict TypeGuard TypeIs
+            TypeVar TypeVarTuple Union Unpack ValuesView VT
         """,
         replaced="get_type_hints",
         refuse={"evaluate_forward_ref ForwardRef": EVALUATES},

@@ -26,6 +26,15 @@ HOSTILE = {
     "an import": _call("builtins", "__import__", "os"),
     "our own loader of modules": _call("safeexec.facades.replacements.attributes", "load_again", "os"),
     "a dotted name": _call("__main__", "A.__init__", "x"),
+    "a dotted name of a library's class": _call("__main__", "Enum.__class__", "x"),
+    "a method by getattr": _call("__main__", "A.B", "x"),
+    "what leads away by getattr": _global("builtins", "getattr")
+    + _global("__main__", "f")
+    + b"\x8c\x0b__globals__\x86R.",
+    "classes by getattr": _global("builtins", "getattr")
+    + _global("builtins", "object")
+    + b"\x8c\x0e__subclasses__\x86R.",
+    "a call of what getattr gave": _global("builtins", "getattr") + b"\x8c\x01x\x8c\x05upper\x86R)R.",
     "a builtin of the program's namespace": _call("__main__", "print", "x"),
     "the interpreter's own entry": _call("__main__", "__builtins__", "x"),
     "cloudpickle": _call("cloudpickle.cloudpickle", "subimport", "os"),
@@ -41,7 +50,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_pickle_is_an_error(name: str, sandbox_for: Callable[[str], Sandbox]) -> None:
-    source = f"import pickle\nclass A: pass\ntry: print('loaded', pickle.loads({HOSTILE[name]!r}))\n"
+    source = "import pickle\nfrom enum import Enum\ndef f(): pass\nclass A:\n B = len\n"
+    source += f"try: print('loaded', pickle.loads({HOSTILE[name]!r}))\n"
     with sandbox_for("standard").session() as session:
         result = session.run(source + "except Exception as error: print(type(error).__name__, 'x' in vars(A))")
     assert result.ok, result.error
