@@ -10,6 +10,7 @@ that the functions which ask spell themselves is their own affair; any other is 
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import sys
 import warnings
@@ -96,6 +97,9 @@ def guard_reads(rules: Rules) -> None:
     _put("inspect", lambda: {"eval": _named(rules)})
     _put("traceback", lambda: {"__import__": sys.modules.__getitem__})  # which looks for the name of an ImportError
     after_import("sqlite3", _close_databases)
+    after_import("tarfile", _close_streams)
+    for module, library in _STORED.items():
+        _put(module, lambda library=library: {"import_module": _stored(library, rules)})  # type: ignore[misc]
     after_import("plotly.graph_objs._layout", lambda: delattr(sys.modules["plotly.graph_objs._layout"].Layout, "re"))
     _put("pandas.core.accessor", lambda: {"setattr": _setattr_of_accessors()})
     _put("sympy.core.core", lambda: {"setattr": _setattr_of_registry})
@@ -436,6 +440,45 @@ def _replaced_of_numpy() -> frozenset[str]:
 def _hold(module: ModuleType) -> None:
     if _type(module) is not _Held:
         module.__class__ = _Held
+
+
+_STORED: Final = {
+    "sympy.plotting.backends.matplotlibbackend.matplotlib": "matplotlib",
+    "sympy.plotting.plotgrid": "matplotlib",
+    "sympy.plotting.experimental_lambdify": "numpy",
+}
+"""Modules of sympy that keep another library in an object → which. A class of the program that is derived from theirs
+is given what they store, by its `__setattr__`, a slot or a descriptor: that is the facade.
+"""
+
+
+def _stored(library: str, rules: Rules) -> Callable[..., Any]:
+    from sympy.external import import_module as real
+
+    def import_module(module: str, **options: Any) -> Any:
+        found = real(module, **options)
+        return facade(module, rules.plan) if found is not None and module == library else found
+
+    return import_module
+
+
+def _close_streams() -> None:
+    """A stream of `tarfile` keeps `zlib`: that is its names alone, whoever the stream is that it is stored in."""
+    tarfile = sys.modules["tarfile"]
+    stream = vars(tarfile)["_Stream"]
+    made = vars(stream)["__init__"]
+
+    def import_names(name: str, *rest: Any) -> Any:
+        found = __import__(name, *rest)
+        return SimpleNamespace(**{item: vars(found)[item] for item in _OF_ZLIB}) if name == "zlib" else found
+
+    space = vars(tarfile) | {"__builtins__": vars(builtins) | {"__import__": import_names}}
+    changed = FunctionType(made.__code__, space, made.__name__, made.__defaults__, made.__closure__)
+    changed.__kwdefaults__ = made.__kwdefaults__
+    write_to_class(stream, "__init__", changed)
+
+
+_OF_ZLIB: Final = ("DEFLATED", "DEF_MEM_LEVEL", "MAX_WBITS", "compressobj", "crc32", "decompressobj", "error")
 
 
 def _close_databases() -> None:

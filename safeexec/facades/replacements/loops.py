@@ -7,6 +7,7 @@ and descriptors raise.
 from __future__ import annotations
 
 import asyncio
+from asyncio.selector_events import BaseSelectorEventLoop
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -57,6 +58,20 @@ def close_bases() -> None:
             write_to_class(base, name, _CLOSED[name])
         if base is not object:
             write_to_class(base, "__reduce_ex__", vars(GuestLoop)["__reduce_ex__"])
+    for name in ("__init__", "_make_self_pipe"):
+        write_to_class(BaseSelectorEventLoop, name, _of_guest_loops(vars(BaseSelectorEventLoop)[name]))
+
+
+def _of_guest_loops(real: Callable[..., None]) -> Callable[..., None]:
+    """A method that stores a selector or sockets in `self`: an object of another class may give them away."""
+
+    def store(self: object, *args: Any) -> None:
+        if type(self) is not GuestLoop:
+            raise TypeError("an event loop is made by asyncio.new_event_loop(), and has no classes of its own")
+        real(self, *args)
+
+    store.__name__ = store.__qualname__ = real.__name__
+    return store
 
 
 class GuestLoopPolicy(asyncio.DefaultEventLoopPolicy):

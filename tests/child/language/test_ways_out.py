@@ -443,20 +443,20 @@ WHAT_A_STATE_HOLDS = [
     *(
         Way(
             f"a copy of {what} is given its state",
-            "cannot copy or pickle an event loop",
+            "an event loop is made by asyncio.new_event_loop(), and has no classes of its own",
             f"{_LOOP}class L({base}):\n    def __setstate__(self, state): print(state['_ssock'])\ncopy.copy(L())",
         )
         for what, base in {"a loop": "type(loop)", "a loop of the base class": "type(loop).__mro__[1]"}.items()
     ),
     Way(
         "a socket in a loop of the program's own class",
-        "attribute '_ssock' is refused",
+        "an event loop is made by asyncio.new_event_loop(), and has no classes of its own",
         _LOOP + "class L(type(loop)): pass\nprint(L()._ssock)",
     ),
     Way(
         "a program started by a loop of the base class",
         "subprocess_exec() of the event loop is refused",
-        _LOOP + "base = type(loop).__mro__[1]()\nbase.subprocess_exec(object, 'true')",
+        _LOOP + "type(loop).__mro__[1].subprocess_exec(loop, object, 'true')",
     ),
 ]
 
@@ -710,7 +710,7 @@ REAL_MODULES += [
     ),
     Way(
         "what a plot of sympy is drawn by",
-        "attribute 'plt' is refused",
+        "matplotlib.pyplot.sys is refused",
         "import sympy\nprint(sympy.plot(sympy.Symbol('x'), show=False).plt.sys)",
         "data-analysis",
     ),
@@ -730,8 +730,8 @@ REAL_MODULES += [
     ),
     Way(
         "what a compressed stream of tarfile has",
-        "attribute 'zlib' is refused",
-        "import io, tarfile\nprint(tarfile.open(fileobj=io.BytesIO(), mode='w|gz').fileobj.zlib)",
+        "has no attribute 'sys'",
+        "import io, tarfile\nprint(tarfile.open(fileobj=io.BytesIO(), mode='w|gz').fileobj.zlib.sys)",
         "data-analysis",
     ),
 ]
@@ -1212,6 +1212,40 @@ TYPES_COMPARED = [
         "import io\n" + _ASKED.replace("ASK", "isinstance(x, io.RawIOBase)"),
     ),
 ]
+_SPY = "stored = []\nclass Spy({}):\n    def __setattr__(self, name, value):\n        stored.append(value)\n"
+_SPY += "        object.__setattr__(self, name, value)\n"
+STORED_IN_OTHERS = [
+    Way(
+        "a loop of a class of the program is given a selector and sockets",
+        "an event loop is made by asyncio.new_event_loop(), and has no classes of its own",
+        f"import asyncio\nT = type(asyncio.new_event_loop())\n{_SPY.format('T')}try: Spy()\n"
+        "finally: print([type(v).__name__ for v in stored if type(v).__name__ in ('socket', 'EpollSelector')])",
+    ),
+    Way(
+        "and so is an object that is no loop",
+        "an event loop is made by asyncio.new_event_loop(), and has no classes of its own",
+        f"import asyncio\nT = type(asyncio.new_event_loop())\n{_SPY.format('')}for k in T.__mro__:\n"
+        "    try: k._make_self_pipe(Spy())\n    except Exception as e: print(e)\n"
+        "assert 'socket' not in [type(v).__name__ for v in stored], stored",
+    ),
+    Way(
+        "a stream of a class of the program is given zlib",
+        "'compressobj'",
+        "import io, sys, tarfile\nT = type(tarfile.open(fileobj=io.BytesIO(), mode='w|gz').fileobj)\n"
+        f"{_SPY.format('T')}level = [9] if sys.version_info >= (3, 12) else []\n"
+        "Spy('x', 'w', 'gz', io.BytesIO(), 512, *level)\n"
+        "names = [dir(v) for v in stored if 'compressobj' in dir(v)]\nprint(names)\n"
+        "assert '__spec__' not in names[0]",
+        "data-analysis",
+    ),
+    Way(
+        "a plot of a class of the program is given matplotlib",
+        "matplotlib.os is refused",
+        "import sympy\nT = type(sympy.plot(sympy.Symbol('x'), show=False))\n"
+        f"{_SPY.format('T')}Spy()\nfound = [v for v in stored if hasattr(v, 'pyplot')]\nprint(found[0].os)",
+        "data-analysis",
+    ),
+]
 ENUMS = [
     Way(
         "an object in the place of __reduce_ex__ is compared with that of object",
@@ -1234,6 +1268,7 @@ WAYS = [
     *FIELDS,
     *COPIES,
     *TYPES_COMPARED,
+    *STORED_IN_OTHERS,
     *ENUMS,
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,
