@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from io import TextIOBase
 from types import SimpleNamespace, TracebackType
-from typing import Any, NamedTuple, Self, TextIO
+from typing import Any, ClassVar, NamedTuple, Self, TextIO
 from weakref import WeakKeyDictionary
 
 from safeexec.facades import program
@@ -70,10 +70,8 @@ class _StandardStream:
 class _Bytes(_StandardStream):
     """The binary side of an `_Output`."""
 
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
+    __slots__ = ()
+    _name = "stdout"
 
     def write(self, data: bytes) -> int:
         """Write bytes; returns how many."""
@@ -84,6 +82,11 @@ class _Bytes(_StandardStream):
     def flush(self) -> None:
         """Flush the stream."""
         _own_stream(self._name).buffer.flush()
+
+
+class _ErrorBytes(_Bytes):
+    __slots__ = ()
+    _name = "stderr"
 
 
 class _TextSide(_StandardStream):
@@ -104,15 +107,16 @@ class _TextSide(_StandardStream):
 
 
 class _Output(_TextSide):
-    """A standard stream that can only be written."""
+    """A standard stream that can only be written. It has no state, which a program could write: its name would be that
+    of any object of `sys`.
+    """
 
-    __slots__ = ("_name",)
+    __slots__ = ()
+    _name = "stdout"
+    _bytes: ClassVar[type[_Bytes]] = _Bytes
     mode = "w"
     newlines = None
     line_buffering = False
-
-    def __init__(self, name: str) -> None:
-        self._name = name
 
     def fileno(self) -> int:
         """1 or 2."""
@@ -133,7 +137,7 @@ class _Output(_TextSide):
     @property
     def buffer(self) -> _Bytes:
         """The binary side."""
-        return _Bytes(self._name)
+        return self._bytes()
 
     @property
     def name(self) -> str:
@@ -142,6 +146,12 @@ class _Output(_TextSide):
 
     def __repr__(self) -> str:
         return f"<output {self.name}>"
+
+
+class _ErrorOutput(_Output):
+    __slots__ = ()
+    _name = "stderr"
+    _bytes = _ErrorBytes
 
 
 class _InputBytes(_StandardStream):
@@ -217,7 +227,7 @@ class _Input(_TextSide):
 
 TextIOBase.register(_Output)
 TextIOBase.register(_Input)
-_STAND_INS: dict[str, Any] = {"stdout": _Output("stdout"), "stderr": _Output("stderr"), "stdin": _Input()}
+_STAND_INS: dict[str, Any] = {"stdout": _Output(), "stderr": _ErrorOutput(), "stdin": _Input()}
 INPUT_BYTES = _Input.buffer
 """Descriptor 0 as guest code may read it."""
 OUTPUT_BYTES = {1: _STAND_INS["stdout"].buffer, 2: _STAND_INS["stderr"].buffer}

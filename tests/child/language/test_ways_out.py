@@ -546,6 +546,13 @@ OBJECTS_OF_TYPING = [  # modules that are imported late put types and classes be
         "logging.setLogRecordFactory(lambda *_: M)\nlogging.makeLogRecord({name: 1})": "has no attribute 'update'",
     }.items()
 ]
+OBJECTS_OF_TYPING += [
+    Way(
+        "a stream is told the name of an object of sys",
+        "'_Output' object attribute '_name' is read-only",
+        "import sys\nsys.stdout._name = 'modules'\nprint('x')",
+    ),
+]
 _RECEIVED = "got = []\ndef evil(*given, **named): got.append(given)\n"
 CLASSES_OF_PYTHON = [
     *(
