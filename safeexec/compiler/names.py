@@ -238,7 +238,15 @@ SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "licen
 """What `site` adds to the builtins of an ordinary interpreter."""
 
 ENVIRONMENTS: Final = frozenset(
-    {"TYPE_CHECKING", "builtin_module_names", "implementation", "platform", "python_implementation", "version_info"}
+    {
+        "TYPE_CHECKING",
+        "builtin_module_names",
+        "implementation",
+        "platform",
+        "python_implementation",
+        "version",
+        "version_info",
+    }
 )
 """What a condition asks of the interpreter or the system: an import below it is refused when it runs, as it may not."""
 
