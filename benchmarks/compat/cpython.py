@@ -62,7 +62,9 @@ class Loss(NamedTuple):
 
 DIFFERS = "differs, and says nothing of a refusal"
 REASONS = {
-    "a private name of a module": r"begin with an underscore|import of '_|attribute '_(?!_)|_testcapi|names \w+\._",
+    "a private name of a module, or a name that was lost to a refusal": (
+        r"begin with an underscore|'Refused' object|import of '_|attribute '_(?!_)|_testcapi|names \w+\._"
+    ),
     "`sys.modules`, modules by name, attributes of a library set or patched": (
         r"sys\.modules|'importlib|'builtins|read-only|by a dotted name|'__import__'|assignment to|is not run: not found"
     ),
