@@ -190,6 +190,8 @@ def _run() -> Iterator[Holds]:
                 return
             if " at 0x" in got.stdout + wanted.stdout:  # addresses: two runs of CPython differ, too
                 return
+            if "\nFailed example:\n" in got.stdout and "\nFailed example:\n" in wanted.stdout:
+                return  # doctest prints the frames of its own file, and which file a program is
             assert _told(got) == _told(wanted), (_told(got), _told(wanted))
 
         yield holds
