@@ -75,11 +75,15 @@ _KNOWN_TEMPLATES: Final = 4096
 _KNOWN_NAMES: Final = 4096
 _KNOWN_TYPES: Final = 512
 _READ_ONLY: Final = (type, *MODULES)
+"""Types of objects of which each decides by itself whether it may be assigned to."""
+_OF_BASES: Final = ("__mro_entries__", "__dict__")
+"""Names of which each object decides by itself: they say what a class that names it as a base is made of."""
 _OF_TYPING: Final[tuple[type, ...]] = tuple(vars(typing)[name] for name in ("_BaseGenericAlias", "_SpecialForm"))
-"""Types of what modules put between brackets of; see `library_reads`."""
+"""Types of the objects that modules put types in brackets behind (`typing.List`); see `library_reads`."""
 _CARRIERS: Final = frozenset(map(identity, (FrameType, CodeType, ModuleType)))
 """Types of what never comes back from a guarded read, whoever holds it; see `leads_away`. By identity: a metaclass of
-the program says what its classes are equal to, and would be handed what a set compares them with."""
+the program says what its classes are equal to, and would be handed what a set compares them with.
+"""
 MOST_UNSEEN: Final = 16
 unseen: Final[list[tuple[AttributeError, int]]] = []
 """Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""
@@ -213,7 +217,8 @@ def _setattr_guard(assignable: Callable[[Any, Any], None]) -> Guard:
         name = exact(name)
         assignable(target, name)
         kind = _type(target)
-        if _type(name) is _str and not issubclass(kind, _READ_ONLY):
+        # No class with a metaclass: that may say that the class is equal to those of other objects.
+        if _type(name) is _str and name not in _OF_BASES and _type(kind) is type and not issubclass(kind, _READ_ONLY):
             if len(known) >= _KNOWN_TYPES:
                 known.clear()
             _remember(known.setdefault(kind, {}), name)

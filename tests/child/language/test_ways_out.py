@@ -503,6 +503,11 @@ WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have nam
             "functools.update_wrapper(N, like, (name,), ())": "'__mro_entries__' is refused",
             "for T in [W]: T.__dict__ = {name: evil}": "'__dict__' is refused",
             "setattr(N, '__dict__', {name: evil})": "'__dict__' is refused",
+            "setattr(like, name, evil); setattr(N, name, evil)": "'__mro_entries__' is refused",
+            "setattr(like, '__dict__', {}); setattr(N, '__dict__', {name: evil})": "'__dict__' is refused",
+            "class M(type):\n    __hash__ = lambda cls: hash(type)\n    __eq__ = lambda cls, other: True\n"
+            "class C(metaclass=M): pass\nsetattr(C(), 'x', 1)\n"
+            "import difflib\nsetattr(difflib.HtmlDiff, 'x', 1)": "immutable type 'HtmlDiff'",
             "typing.Optional.__init__(evil)": "objects of typing are read-only",
             "object.__setattr__(typing.Literal, '_getitem', evil)": "objects of typing are read-only",
             "copy.copy(R())": "not made by a copy",
