@@ -1,7 +1,7 @@
 """What plain CPython makes of programs. A line on stdin is a program, its answer a line on stdout, both JSON.
 
 A program is a list of modules to import before and a list of steps; the answer is the list of their outcomes. Each runs
-in a fork, in which nothing of another has happened.
+in a fork, in which nothing of another has happened, and in a folder of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import io
 import json
 import os
 import sys
+import tempfile
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -44,9 +45,11 @@ if __name__ == "__main__":
         modules, steps = json.loads(line)
         for module in modules:
             import_module(module)
-        if pid := os.fork():
-            if os.waitpid(pid, 0)[1]:
-                print("null", flush=True)
-        else:
-            print(json.dumps(outcomes(steps)), flush=True)
-            os._exit(0)
+        with tempfile.TemporaryDirectory() as folder:
+            if pid := os.fork():
+                if os.waitpid(pid, 0)[1]:
+                    print("null", flush=True)
+            else:
+                os.chdir(folder)
+                print(json.dumps(outcomes(steps)), flush=True)
+                os._exit(0)
