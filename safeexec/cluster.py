@@ -95,7 +95,9 @@ class _Crew:
         return chunk
 
     def wait(self) -> None:
-        """Wait for word of a worker, a second at most. `SandboxError` when none is left, or no sandbox starts."""
+        """Until a worker has something to say, or for a second. Raises `SandboxError` when none is left, and what keeps
+        a sandbox from starting.
+        """
         if not self._busy:
             raise SandboxError(f"no worker of the cluster has started within {START_SECONDS:g} s: is a core free?")
         done, _ = ray.wait([*self._busy], timeout=LOOK_SECONDS)

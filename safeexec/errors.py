@@ -95,7 +95,9 @@ class ToolError(SandboxError):
 
 
 class ExpressionError(SandboxError, ValueError):
-    """An expression was refused or failed. `column` counts from 1; `caret`: its line with a caret line below."""
+    """An expression was refused or failed. `column` counts from 1; `caret` is the source line with a caret line
+    under it.
+    """
 
     def __init__(self, message: str, *, column: int | None = None, caret: str = "") -> None:
         super().__init__(message)

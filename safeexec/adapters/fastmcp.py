@@ -40,7 +40,9 @@ except SyntaxError:
 
 
 class SafeProvider:
-    """Runs each program in a sandbox of its own, with its functions. The policy must allow `asyncio` and `ast`."""
+    """Runs each program in a sandbox of its own, as the functions that it may call differ from program to program. The
+    policy must allow `asyncio` and `ast`.
+    """
 
     def __init__(self, policy: str | Policy = "standard", *, timeout: float | None = None, **options: Any) -> None:
         """`timeout`: seconds of one program, the policy's where none is given. `options` are those of `Sandbox`."""

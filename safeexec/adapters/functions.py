@@ -33,7 +33,9 @@ def describe(given: Given, tools: Any = ()) -> str:
 
 
 def schema(policy: Given, api: Api = "openai", *, tools: Any = ()) -> dict[str, Any]:
-    """The tool's declaration for one API. `policy`: also a name, a sandbox, a session. ValueError for another API."""
+    """The declaration of the tool for one API; `policy` is one, its name, a sandbox or a session. Raises ValueError for
+    another API.
+    """
     parameters = {
         "type": "object",
         "properties": {"code": {"type": "string", "description": "Python source, several lines if need be"}},

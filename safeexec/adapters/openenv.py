@@ -22,7 +22,9 @@ class SafePyExecutor:
         self._session = self._sandbox.session()
 
     def run(self, code: str) -> CodeExecResult:
-        """Run one action. Its value is printed last, as at a prompt; an error is on standard error, with status 1."""
+        """Run one action. Its value is printed last, as at a prompt; what went wrong is on standard error, with the
+        program's own exit status or 1.
+        """
         result = self._session.run(code, timeout=self._timeout)
         stdout, stderr = result.stdout, result.stderr
         if result.ok and result.value is not None:

@@ -26,7 +26,9 @@ _BEGINS = frozenset({"number", "frac", "root", "pi", "imaginary", "(", "{"})
 
 
 class ClosedForm(NamedTuple):
-    """`values`: pairs of real and imaginary part: one, two with a ±, none if unsure. The text goes on at `end`."""
+    """`values` are pairs of real and imaginary part: one, two where there is a ±, none where nothing could be read for
+    certain. The text goes on at `end`.
+    """
 
     values: tuple[tuple[Fraction, Fraction], ...]
     end: int

@@ -212,7 +212,9 @@ def _plain(text: str) -> str:
 
 
 def leaves(value: Any, *, strict: bool = True) -> list[Computed] | None:
-    """The numbers in a value; None for too many, or a nan. Not `strict`: those of a text that can be read."""
+    """The numbers in a value of the sandbox; None where there are too many, or one that is no number (nan). Not
+    `strict`: those of a text that can be read.
+    """
     if not strict:
         read = [numeral for numeral in numerals(value) or () if numeral.value is not None]
         return [_of_numeral(numeral, "") for numeral in read]
@@ -255,7 +257,9 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
 
 
 def _is_long(value: int | Fraction | Decimal) -> bool:
-    """Whether a number has more digits than prose has room for. Told without making a fraction of 1E+999999999."""
+    """Whether a number has more digits than prose has room for. A decimal is not made a fraction to tell:
+    1E+999999999 is short as it is.
+    """
     if isinstance(value, Decimal):
         _, digits, exponent = value.as_tuple()
         return isinstance(exponent, int) and (len(digits) > _MAX_PLACES or abs(exponent) > _MAX_PLACES)

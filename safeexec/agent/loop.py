@@ -406,7 +406,9 @@ class _Work:
         return extract(text) if any(step.source == found.code for step in self._steps) else found
 
     def _take_calls(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
-        """Run native calls in order; each gets its tool message. After a failure the rest is not run."""
+        """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
+        without knowing of it.
+        """
         before = len(self._steps)
         failed = False
         for call in reply.tool_calls:
@@ -609,7 +611,9 @@ def _complete(code: str) -> bool:
 
 
 def _code_of(call: ToolCall) -> str | None:
-    """The source in the arguments of a call; models also send bare code, forbidden line ends, or a fence."""
+    """The source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence
+    around it.
+    """
     try:
         arguments = loads(call.arguments, strict=False)
     except ValueError:

@@ -326,7 +326,9 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _holds(comparison: Callable[[], Any]) -> bool:
-    """False also for values that cannot be compared: an int of 5000 digits, two arrays, a signaling NaN."""
+    """False also where values cannot be compared: an int of 5000 digits has no repr, two arrays no truth, a signaling
+    NaN no comparison.
+    """
     try:
         return bool(comparison())
     except (ValueError, TypeError, ArithmeticError, RecursionError):

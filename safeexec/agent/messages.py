@@ -31,7 +31,9 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `tool_call_id`: the tool call that it answers (role `tool`); `pictures`: ``data:`` URLs."""
+    """One message of a conversation. `tool_call_id` answers the tool call of that id (role `tool`); `pictures` are
+    ``data:`` URLs, for a model that sees.
+    """
 
     role: Role
     content: str

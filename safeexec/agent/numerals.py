@@ -172,7 +172,9 @@ def numerals(text: str, vocabulary: Collection[str] = ()) -> list[Numeral] | Non
 
 
 def _form(text: str, position: int, start: int) -> tuple[int, int, Numeral | None]:
-    """The closed form between `position` and the number at `start`, or from it on: its begin, its end, what it is."""
+    """The closed form that begins behind `position`, with or before the number at `start`: where it begins, how far it
+    was read, and what it is.
+    """
     opened = _OPENED.search(text, max(position, start - _OPENERS), start)
     looked = start
     for place in [opened.start(), start] if opened else [start]:

@@ -68,7 +68,9 @@ def answer_of(run: AgentResult) -> str:
 def markdown_report(
     question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str], written: Sequence[str] = ()
 ) -> str:
-    """The report as Markdown. `pictures`: the files of its PNGs, in order; `written`: a line per file of the steps."""
+    """The report as Markdown; `pictures` are the names of the files that hold its PNGs, in order, `written` describes
+    the files that the steps left.
+    """
     remaining = iter(pictures)
     parts = [f"# {plain_markdown(question[:_MAX_TITLE])}", prose(answer_of(run)), "## Files"]
     parts += [fenced(survey.render()) for survey in files]

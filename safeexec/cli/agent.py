@@ -142,7 +142,9 @@ def _run(
 
 
 def _recorded_policy(recorded: Transcript, usual: str) -> str:
-    """The policy of a recorded run, if it would be used anyway: no file chooses what its code may do. AgentError."""
+    """The policy of a recorded run, where it is the one that would be used anyway: a file must not choose what its own
+    code may do. Raises AgentError.
+    """
     name = recorded.entries[0].get("policy") or usual
     if name != usual:
         raise AgentError(

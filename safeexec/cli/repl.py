@@ -158,7 +158,9 @@ def bar_text(description: str, done: float, total: float | None) -> str:
 
 
 def run_step(session: Session, source: str, timeout: float | None, pictures: Pictures) -> int | None:
-    """Run one step and show output, bars, value and pictures. Returns the status with which it asked to leave."""
+    """Run one step and show what it prints, its bars while they grow, its value, its pictures. The status with which
+    it asked to leave, as by `exit()`.
+    """
     bar = Bar()
     try:
         result = session.run(

@@ -112,11 +112,15 @@ class Rules:
         return True
 
     def importable(self, module: str) -> bool:
-        """Whether an import may name `module` (dotted): by an entry of the policy, or as written by the program."""
+        """Tell whether an import statement may name `module` (dotted): in the policy, or covered by an entry of it; or
+        written by the program itself.
+        """
         return module in self.open_modules or module_access(module, self.plan).allowed or self.is_own(module)
 
     def is_own(self, module: str) -> bool:
-        """Whether `module` is the program itself, or may be a file of the workspace, as its import will show."""
+        """Tell whether `module` is the program itself, or may be a file of the workspace: whether it is one turns out
+        when it is imported.
+        """
         return module == "__main__" or (self.may_have is not None and self.may_have(module))
 
     def is_open(self, module: str) -> bool:

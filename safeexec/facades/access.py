@@ -187,7 +187,9 @@ def allowed_submodules(module: str, plan: LanguagePlan) -> dict[str, str]:
 
 
 def _own_names(module: str) -> frozenset[str]:
-    """The public names of an unreviewed module that is imported: what it lists, or has defined, not imported."""
+    """The public names of an unreviewed module that is imported: what it lists, or has defined. What it has imported
+    from elsewhere for itself is none of its own.
+    """
     found = vars(sys.modules[module]) if module in sys.modules else {}
     listed = found.get("__all__", ())
     top = module.partition(".")[0]

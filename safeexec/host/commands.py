@@ -78,7 +78,9 @@ def locate(name: str) -> str | None:
 
 
 def executables(programs: Sequence[str]) -> tuple[str, ...]:
-    """The files to execute for `programs`, by their path and their real one. `PolicyError` for a missing one."""
+    """Every file that has to be executed to run `programs`, by the path that it is called by and by its real one.
+    Raises `PolicyError` for one that is not there.
+    """
     found: dict[str, None] = {}
     for name in programs:
         path = locate(name)

@@ -141,7 +141,9 @@ class SandboxCore:
     # Opening and closing
 
     def open(self, launched: Launched) -> Core[None]:
-        """Make a zygote of the launched process. `ProtectionError` if the machine lacks what the policy requires."""
+        """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give
+        what the policy requires.
+        """
         self._zygote = ZygoteHandle(launched)
         try:
             if self.policy.requirements:
@@ -351,7 +353,9 @@ class SandboxCore:
     def session_for(
         self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any]
     ) -> Core[SessionCore]:
-        """The session that a call with this label opened, if open, else a new one: from the saved `state`, if there."""
+        """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
+        `state`, where there is such a file.
+        """
         if not isinstance(label, str) or not label:
             raise ValueError(f"label={label!r}: a text that says whose session it is")
         while True:
@@ -480,7 +484,9 @@ class SandboxCore:
     def restore(
         self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state. Raises `StateFileError`, or `RecordingError`."""
+        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can
+        be recorded.
+        """
         return self._restored(path, trust, timeout, record, {})
 
     def _restored(
@@ -578,7 +584,9 @@ class SandboxCore:
         )
 
     def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, int]) -> tuple[int, Channel]:
-        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or that ends."""
+        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or the channel
+        ends.
+        """
         self.check_usable()
         assert self._zygote is not None
         number = next(self._numbers)

@@ -154,10 +154,10 @@ def private_memory(pid: int) -> int:
     """
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            rollup = file.read()
+            status = file.read()
     except OSError:
         return 0
-    return sum(map(int, _RSS.findall(rollup))) << 10
+    return sum(map(int, _RSS.findall(status))) << 10
 
 
 def anonymous_memory(pid: int) -> int:

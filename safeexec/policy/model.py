@@ -71,7 +71,9 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def learn(cls, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
-        """The smallest policy under which recorded steps run, and what it leaves out. Raises `RecordingError`."""
+        """The smallest policy under which the steps of some recordings run, for a person to read, and what it leaves
+        out. Raises `RecordingError`.
+        """
         empty = cls(name="learnt")
         return reports.learn.learn(empty, recordings)
 
@@ -81,7 +83,9 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def profiles(cls, *, shipped: bool = False) -> dict[str, Path]:
-        """Every profile by name → its file: of `SAFEEXEC_POLICY_PATH`, then the shipped; or only `shipped` ones."""
+        """Every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped ones; or
+        the `shipped` ones alone.
+        """
         from pathlib import Path
 
         return {name: Path(file) for name, file in places.names(shipped=shipped).items()}

@@ -64,7 +64,7 @@ class DisplayData(msgspec.Struct, array_like=True):
 
 class ChangesReport(msgspec.Struct, array_like=True):
     """Names that a step created, changed, deleted, and a description (``DataFrame 891x12``) per living name.
-    A child leaves out what is beyond.
+    A child leaves out what is beyond the bounds here.
     """
 
     created: Annotated[list[str], _FEW] = []
@@ -84,7 +84,9 @@ class ToolSignature(msgspec.Struct, array_like=True):
 
 
 class Export(msgspec.Struct, kw_only=True):
-    """What a plugin's child says about one of its exports. Hostile: it is shown and compared, no more."""
+    """What a plugin's child says about one of its exports. Hostile input: it is shown and compared, nothing depends on
+    it.
+    """
 
     name: str
     kind: Literal["function", "class", "other", "missing"]
@@ -373,7 +375,9 @@ class Parked(msgspec.Struct, tag="parked", array_like=True):
 
 
 class StepDone(msgspec.Struct, tag="done", array_like=True):
-    """The end of a step, by the child. A value over the inline limit is `pending` bytes, to be fetched by `Deliver`."""
+    """The end of a step, as the child says it. A value over the inline limit is announced by `pending`, its size in
+    bytes, and fetched by `Deliver`.
+    """
 
     outcome: Literal["ok", "error", "rejected", "violation", "memory", "output"]
     value: bytes = b""

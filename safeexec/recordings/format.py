@@ -239,7 +239,8 @@ class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
 
 
 class Ended(Operation, frozen=True, kw_only=True, tag="result"):
-    """A step has ended: its `Result`, field by field. With a `problem` the caller was interrupted and it is undone."""
+    """A step has ended: its `Result`, field by field. With a `problem` there is none: the caller was interrupted, and
+    the step is undone."""
 
     outcome: Outcome = "cancelled"
     value: Value | None = None
@@ -288,7 +289,9 @@ class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
 
 
 class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
-    """What became of an effect of a call. `begun` is written first; without a later line nobody knows its end."""
+    """What became of an effect of a call. `begun` is written before it is carried out or undone; without a later line
+    nobody knows what came of it.
+    """
 
     call: Number
     tool: str
@@ -480,4 +483,5 @@ AnyRecord = (
 KINDS: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
 TRANSCRIPT: dict[str, type[TranscriptEntry]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Transcribed)}
 STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed"})
-"""Outcomes by time, memory or a death: a replay takes them as recorded where the state was restored."""
+"""Outcomes that the host decided by time or memory, or that a process died of: a replay takes them as recorded where
+the state was restored."""

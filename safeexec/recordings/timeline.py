@@ -85,7 +85,9 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         return dict(sorted(found.items()))
 
     def reads(self) -> list[str]:
-        """The variables that its source mentions. (What a function that it calls reads is not in the source.)"""
+        """The variables that there were and that its source mentions. (What a function reads that it calls is not
+        in the source.)
+        """
         if self.before is None:
             return []
         return sorted(mentioned(self.source) & self.before.variables().keys())
@@ -211,7 +213,9 @@ class Timeline:
 
     @property
     def unknown(self) -> list[UnknownEffect]:
-        """The effects without a recorded end, in order: the host died, the step was interrupted, the tool was late."""
+        """The effects that began and of which no end is recorded, in order: the host died meanwhile, the step was
+        interrupted, or the tool gave no answer in time.
+        """
         return list(self._unknown.values())
 
     def __str__(self) -> str:

@@ -108,7 +108,9 @@ def _new(given: Any, known: set[str], room: int) -> Iterator[Proposal]:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How programs are tried and scored. `timeout`: seconds of a step, or the policy's. `merge`: find equal states."""
+    """How programs are tried and scored; made by `trial`. `timeout`: seconds of a step, None: the policy's. `merge`:
+    whether equal states are found.
+    """
 
     score: Any
     takes_result: bool

@@ -337,7 +337,9 @@ class Search:
             self._live[node], self._layers[node] = session, 1
 
     def _trim(self, keep: Iterable[SearchNode] = ()) -> list[Any]:
-        """Give up states that are not needed, or have no room. Returns their sessions, to be closed."""
+        """Give up the states that will not be needed, and of the others those beyond what there is room for. Their
+        sessions, to be closed.
+        """
         waiting = {node.parent for node in self.plan.untried()}
         needed = [self.tree.root, *keep, *(node for node in self._live if node in waiting)]
         kept = {*needed, *self.plan.worth()[: self._room // 2]}

@@ -78,7 +78,9 @@ class SearchNode:
 
 @dataclass(slots=True)
 class Spent:
-    """What a search has used: programs, seconds, tokens; `replayed`: programs that were run again for their state."""
+    """What a search has used: programs tried, seconds, tokens of models; `replayed` are programs that were run once
+    more to have a state again.
+    """
 
     steps: int = 0
     seconds: float = 0.0

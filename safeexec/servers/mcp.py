@@ -62,7 +62,9 @@ REMEMBERED = 1000
 """Handles of closed sessions, kept to say why they are gone."""
 MAX_DESCRIPTION = 2000
 MAX_VALUE = 20_000
-"""Characters of a step's value as JSON; a larger one is its short text, as clients may show it to their model."""
+"""About how many characters of a step's value as JSON; beyond, its short text stands there, for a client may show it to
+its model.
+"""
 MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20

@@ -120,7 +120,9 @@ COMMON = (
     "unicodedata",
     "zoneinfo",
 )
-"""What every profile allows of the standard library, and what that imports: loaded while the host makes its plans."""
+"""What every profile allows of the standard library, and what that imports behind a program's back: imported while the
+host still makes its plans.
+"""
 
 
 def import_modules(names: Sequence[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Asks a model that blocks, in a thread of its own; what it reports comes back to the thread that waits."""
+"""Ask a model that blocks without being held up by it: it works in a thread of its own, and what it reports meanwhile
+comes back to the thread that waits.
+"""
 
 from __future__ import annotations
 

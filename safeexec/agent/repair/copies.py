@@ -282,7 +282,9 @@ class WorkingCopy:
             put_file(top, path, data, mode=self._modes.get(path))
 
     def _original(self, top: int, path: str) -> bytes | None:
-        """What stands in the original now. RepairError where it is neither what was copied nor what was committed."""
+        """What stands in the original now. Raises RepairError where that is neither what was copied nor what was
+        committed.
+        """
         try:
             now: bytes | None = read_file(top, path, max_bytes=MAX_BYTES)
         except (FileNotFoundError, NotADirectoryError):

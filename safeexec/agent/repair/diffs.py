@@ -19,7 +19,9 @@ _Opcode = tuple[str, int, int, int, int]
 
 
 def file_diff(path: str, before: bytes | None, after: bytes | None, *, executable: bool = False) -> str:
-    """The diff of one file; None: it is not there. Bytes that are no UTF-8 are surrogate escapes (`os.fsencode`)."""
+    """The diff of one file; None is a file that is not there. Bytes that are not UTF-8 are surrogate escapes:
+    `os.fsencode` gives them back.
+    """
     if before == after:
         return ""
     old, new = _name(f"a/{path}"), _name(f"b/{path}")

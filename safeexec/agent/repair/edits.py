@@ -126,7 +126,9 @@ class FileDiff:
 
 
 def parse_diff(diff: str) -> list[FileDiff]:
-    """The files of a unified diff, without its line counts: models count badly. RepairError names the line."""
+    """The files of a unified diff. Line counts in the headers are not believed: models count badly. Raises
+    RepairError that names the line.
+    """
     files: list[FileDiff] = []
     hunk: Hunk | None = None
     lines = list(_numbered_lines(diff))
@@ -187,7 +189,9 @@ def _add_line(hunk: Hunk, line: str, number: int) -> None:
 
 
 def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
-    """`text` with all hunks, whose lines must stand there: where the diff says, moved as before, or at one place."""
+    """`text` with all hunks applied. The lines of each must stand there exactly: where the diff says, moved as the
+    hunk before was, or else at one place alone.
+    """
     lines = text.split("\n")
     if len(lines) * len(hunks) > _MAX_WORK:
         raise RepairError(f"{path}: {len(hunks)} hunks are too many for {len(lines)} lines; send the diff in parts")

@@ -53,7 +53,9 @@ class Changed:
 def surface_warnings(
     session: Session, changes: Sequence[Changed], tests: Iterable[bytes], data: Iterable[bytes]
 ) -> list[RepairWarning]:
-    """The signs in the changes, by file and line. `session` is for this alone; what cannot be judged is a warning."""
+    """The signs in the changes, in the order of files and lines. The session runs nothing else; what cannot be judged
+    there, whatever the reason, is a warning.
+    """
     files = {change.path: (change.before, change.after, change.is_test) for change in changes}
     if sum(len(before) + len(after) for before, after, _ in files.values()) > _MAX_BYTES:
         return [_unread(path) for path in sorted(files)]

@@ -1,4 +1,6 @@
-"""A repository as read: regular files, links as text, directories; no version control. No program of it runs."""
+"""A repository as it was read: its regular files, its links as text, its directories. Version control is left out, and
+no program of it ever runs here.
+"""
 
 from __future__ import annotations
 

@@ -440,7 +440,9 @@ class SessionFace:
         return f"<{type(self).__name__} {self._core.summary}>"
 
     def cancel(self) -> bool:
-        """Stop the running step, or `save`, from another task or thread: it is undone. Whether one was running."""
+        """Stop the running step, or `save`, from another task or thread. The state before it is restored. Returns
+        whether one was running.
+        """
         return self._core.cancel()
 
     @property
@@ -510,7 +512,9 @@ class SessionFace:
 
 
 class Session(SessionFace):
-    """One lineage of guest state: variables, files, checkpoints. Closed by `with`, `close()`, or when nobody has it."""
+    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
+    `close()`, and soon after nobody has it any more.
+    """
 
     def __enter__(self) -> Session:
         return self
@@ -601,7 +605,9 @@ class Session(SessionFace):
 
     @blocking
     def get(self, name: str, default: Any = None) -> Core[Any]:
-        """The value of a variable: arrays and frames as such if the host has the library. `default` without one."""
+        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
+        no such variable.
+        """
         found, value = yield from self._core.fetch(name, arrays=True)
         return value if found else default
 

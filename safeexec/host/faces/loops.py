@@ -80,7 +80,9 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
 def awaited(
     method: Callable[Concatenate[Any, P], R], *, undo: bool = True
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """The awaited form of a method of `host.waiting.blocking`, with its signature and docstring. `undo`: as `drive`."""
+    """The awaited form of a method that `host.waiting.blocking` made: the same operation, signature and docstring.
+    `undo`: as for `drive`.
+    """
     operation = method.__wrapped__  # type: ignore[attr-defined]
 
     @wraps(operation)

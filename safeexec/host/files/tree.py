@@ -136,7 +136,9 @@ def open_beneath(top: str | int, path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
-    """The directory of `path`, no link followed, and the last component. OSError, or `WorkspaceError` for `..`."""
+    """The directory that `path` is in, reached without following a link, and the last component. Raises OSError, or
+    `WorkspaceError` for `..`.
+    """
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise WorkspaceError(f"{path!r} is not a path inside the workspace")
@@ -152,7 +154,9 @@ def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
 
 
 def make_directories(top: int, path: str, owner: tuple[int, int] | None) -> None:
-    """A directory below `top`, made with its parents; no link is followed. `owner` (uid, gid) gets new ones."""
+    """A directory, and those on the way to it, below `top`; no link is followed. New ones are given to `owner`, a uid
+    and gid. Raises OSError.
+    """
     here = os.dup(top)
     try:
         for part in path.split("/"):

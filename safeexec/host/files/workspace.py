@@ -84,7 +84,7 @@ def _as_far_as_possible() -> contextlib.suppress:
 
 @contextlib.contextmanager
 def _noting(problems: list[str], path: str, what: str) -> Iterator[None]:
-    """One file that cannot be restored is told, and the others are."""
+    """A file that cannot be restored adds a line to `problems`; the others are restored all the same."""
     try:
         yield
     except (OSError, WorkspaceError) as error:
@@ -362,7 +362,9 @@ class Workspace:
         return held > self._lineage.max_bytes or files > self._lineage.max_files or tree.is_too_deep("/".join(above))
 
     def _with_path(self, top: int, path: str) -> Snapshot:
-        """The files of the last look, with one that the host wrote since and its directories. OSError: it is gone."""
+        """The files of the last look, with one that the host has written since and the directories that it is in.
+        Raises OSError where it is gone.
+        """
         snapshot = dict(self._last)
         held, files = self._held
         parts = path.split("/")
@@ -479,7 +481,7 @@ class Workspace:
             tree.make_directories(top, path, self.owner)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
-        """A directory for a branch, with the files of `snapshot`. `WorkspaceError` if not all can be copied."""
+        """A directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` if not all can be copied."""
         workspace = Workspace(self._lineage, self._region.branch())
         try:
             if problems := workspace.restore(snapshot or {}):
@@ -591,7 +593,9 @@ class Workspace:
         return restored
 
     def listing(self) -> dict[str, os.stat_result]:
-        """All there is, by path, directories before their content. Raises `WorkspaceError` for too much."""
+        """All that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than there
+        may be.
+        """
         found: list[tuple[str, os.stat_result]] = []
         with self._opened() as top:
             over = tree.too_much(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files, found)

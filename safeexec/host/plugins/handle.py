@@ -17,7 +17,9 @@ Call = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class HeldPlace(NamedTuple):
-    """Where an object is: in which loading of the plugin, under which number: that of a call, so never used again."""
+    """Where an object is: in which loading of the plugin, and under which number. That is the number of a call, so no
+    other object ever gets it.
+    """
 
     loaded: object
     number: int

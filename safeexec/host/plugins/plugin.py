@@ -63,7 +63,9 @@ class _PluginCall:
 
 
 _inside: ContextVar[tuple[_PluginCall, ...]] = ContextVar("safeexec_calls", default=())
-"""The calls that this thread or task waits for, or a tool of them. Some may be over: cancelled ones end elsewhere."""
+"""The calls for which this thread or task waits, or a tool that one of them made. Some may be over: a call that is
+cancelled ends in another task.
+"""
 
 
 class PluginCore:
@@ -221,7 +223,9 @@ class PluginCore:
         timeout: float | None,
         held: HeldPlace | None = None,
     ) -> Core[tuple[Result, int]]:
-        """Call an export, or a method of an object that stayed (`held`). The result and, of a generator, its number."""
+        """Call one export, or a method of what an earlier call returned (`held`). Returns the result and, if it is a
+        generator, its number.
+        """
         if held is None and name not in self.exports:
             raise PluginError(
                 f"{self.definition.name} does not export {name!r}; it exports {', '.join(self.exports) or 'nothing'}"
@@ -489,7 +493,9 @@ class Plugin(PluginFace):
         *,
         timeout: float | None = None,
     ) -> Core[Result]:
-        """As `call`, but gives the whole `Result` (output, usage, tool calls) and no error for what the plugin does."""
+        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
+        does.
+        """
         result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)
         if items:
             yield from self._core.proceed(items, close=True)

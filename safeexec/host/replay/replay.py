@@ -239,7 +239,9 @@ class Replay:
         self._sandbox.close()
 
     def frames(self, session: int = 1) -> list[Frame]:
-        """The functions that ran when a session's last step raised, the outermost first, with their variables."""
+        """The functions that were running when the last step of a session raised, the outermost first, each with its
+        variables as they were.
+        """
         return list(self.session_of(session)._core.frames)
 
     @property

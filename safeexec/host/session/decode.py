@@ -48,7 +48,9 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
 
 
 def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
-    """One value of the child, within bounds. `arrays`: make arrays and frames, else plain data. `ProtocolError`."""
+    """One value of the child, within the policy's bounds. `arrays`: arrays and frames are made anew; otherwise they are
+    plain data. Raises `ProtocolError`.
+    """
     return decode(payload, max_depth=limits.value_depth + 2, arrays=arrays)
 
 
@@ -58,7 +60,9 @@ def may_be_bound(name: object) -> bool:
 
 
 def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
-    """A value of the host for the variable `name`. ValueError for an invalid name, TypeError if it cannot cross."""
+    """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
+    for a value that cannot cross.
+    """
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"{name!r} is not a variable name")
     payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)

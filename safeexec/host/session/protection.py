@@ -24,7 +24,9 @@ UNREVIEWED = (
 
 
 def planned(policy: Policy, group: Group | None, template: str | None) -> list[Mechanism]:
-    """What shall hold a session besides its sandbox's, and what does not and why. `template`: where it began."""
+    """What is to hold a session besides what holds its sandbox, and what does not and why. `template`: the name of the
+    state that it began in.
+    """
     rows = groups.mechanisms()
     if group is None:
         why = "not needed, as its guests may start no process, or no group could be made for this session"

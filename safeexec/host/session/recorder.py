@@ -78,7 +78,9 @@ def record(
 
 
 def preparation(session: SessionCore, recording: RecordedLineage, name: str) -> TemplateRecord:
-    """The recording of a session that prepared a template, which ends here. `RecordingError` if it is not whole."""
+    """What was recorded of a session that has prepared a template; nothing more is. Raises `RecordingError` where
+    the recording stopped before.
+    """
     session.recorder, session.toolbox = None, session.sandbox.toolbox
     tape = recording.tape
     tape.flush()

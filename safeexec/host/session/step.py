@@ -38,7 +38,7 @@ LEAST_DELIVER_SECONDS = 0.1
 """How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
 DESCRIPTION = 200
 """Characters of what a progress bar says of itself; a child that sends more does not run our code."""
-TOLD_BYTES = 64 << 20
+SHOWN_BYTES = 64 << 20
 """Of displays that come as the step runs; a child may update one without end, and its listener may keep them all."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
@@ -75,7 +75,7 @@ class Step(Struct, eq=False):
     """Whether a host tool runs, so that nobody sees what is done to the step."""
     listening: bool = False
     """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
-    _told_bytes: int = 0
+    _shown_bytes: int = 0
     _over: bool = False
     _fate: dict[None, Verdict] = {}
     _secured: bool = False
@@ -157,7 +157,7 @@ class Step(Struct, eq=False):
                     self._stream()
             if isinstance(message, m.StepDone):
                 if message.step != self.number:
-                    raise ProtocolError(f"the end of step {message.step} was told while step {self.number} ran")
+                    raise ProtocolError(f"the end of step {message.step} came while step {self.number} ran")
                 # A flood may end by itself between two looks: well, or at RLIMIT_FSIZE with an OSError of a full file.
                 # The same program then has the same outcome, however long the host took to look.
                 self.printed = stdout, stderr = watch.printed()
@@ -169,8 +169,8 @@ class Step(Struct, eq=False):
             elif isinstance(message, m.Progress) and (hear := self._listeners.progress) is not None:
                 self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
             elif isinstance(message, m.Shown) and (show := self._listeners.display) is not None:
-                self._told_bytes += 1000 + sum(map(len, message.display.data.values()))
-                if self._told_bytes <= TOLD_BYTES:
+                self._shown_bytes += 1000 + sum(map(len, message.display.data.values()))
+                if self._shown_bytes <= SHOWN_BYTES:
                     self._tell(show, displays([message.display])[0])
             if monotonic() >= look:
                 if (verdict := (yield from self._look())) is not None:
@@ -215,7 +215,7 @@ class Step(Struct, eq=False):
         yield from self._runner.channel.send(reply)
 
     def _stream(self) -> None:
-        """Tell the lines that have come, unless a display has come too: what was printed before it is told with it."""
+        """Pass on the lines that have come. Not if a display has come, too: what was printed before goes with it."""
         ends = [file.position() for file, _ in self._streams]
         if not self._runner.channel.heard():
             return
@@ -237,7 +237,7 @@ class Step(Struct, eq=False):
         return self.watch.late() if self.listening else None
 
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
-        """Tell what was printed by then, an unfinished line included."""
+        """Pass on what was printed by then, an unfinished line included."""
         for file, ears in self._streams:
             until = printed[:2] if file is self._line.out else (0, printed[2])
             if text := file.rest(STREAM_BYTES, until):

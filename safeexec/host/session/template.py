@@ -47,7 +47,9 @@ TURN_SECONDS = 3600.0
 
 
 class TemplateInfo(Struct, frozen=True):
-    """One row of `sandbox.templates()`. `age` is in seconds; `memory_mb` is what dropping it would free, in MiB."""
+    """One row of `sandbox.templates()`. `age` and `prepare_seconds` are in seconds; `memory_mb` is what dropping it
+    would free, in MiB.
+    """
 
     name: str
     sessions: int
@@ -102,7 +104,9 @@ class TemplateCore:
         return self._recorded
 
     def ready(self) -> Core[None]:
-        """Prepare it, unless it lives already. Raises `StepFailed` for its program, and what its function raises."""
+        """Prepare it, unless that was done and it lives. Raises `StepFailed` where its program fails, and whatever its
+        function raises.
+        """
         yield from self._in_turn(self._living())
 
     def begin(self, policy: Policy, label: str | None) -> Core[SessionCore]:
@@ -226,7 +230,9 @@ class Templates:
         timeout: float | None,
         face: Callable[[SessionCore], object],
     ) -> Core[TemplateInfo]:
-        """Prepare a template. One of the same definition is taken; another of the name goes when this one is ready."""
+        """Prepare a template. One that is defined in the same way is taken as it is; any other of that name is given up
+        when this one is ready.
+        """
         definition = Preparation(prepare, dict(files), timeout, policy)
         old = self._by_name.get(name)
         if old is None:

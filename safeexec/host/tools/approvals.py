@@ -9,7 +9,9 @@ from msgspec import Struct
 
 
 class Allow(Struct, frozen=True):
-    """Yes. `arguments` replaces those arguments of a tool call, `source` the code of an agent's step."""
+    """Yes. `arguments` replaces those arguments of a tool call that it names; `source` the code of a step that an agent
+    is about to run.
+    """
 
     arguments: Mapping[str, Any] = {}
     source: str | None = None

@@ -162,7 +162,9 @@ three for the end of a loop; SystemExit (argparse raises it) would end the host.
 
 
 def contained(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """`function(...)`, or what is to be awaited. `ToolError` for an exception that would end more than the call."""
+    """`function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than the
+    call.
+    """
     try:
         value = function(*args, **kwargs)
     except _NOT_PASSED_ON as error:

@@ -204,7 +204,9 @@ class Boxes:
             shutil.rmtree(self._directory)
 
     def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
-        """Put the tenant into the scope, where a sandbox's own secrets count. None elsewhere. `RefusedRequest`."""
+        """Whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
+        elsewhere. Raises `RefusedRequest`.
+        """
         if not has_own_tokens(scope["path"]):
             return None
         wanted = headers.get("e2b-sandbox-id", "")

@@ -24,7 +24,9 @@ Files = dict[str, str | None]
 
 
 class RunCode(Struct):
-    """What `/run_code` takes. `run_timeout`: seconds. `memory_limit_MB`: below 0 the policy's."""
+    """What `/run_code` takes. `run_timeout`: seconds. `memory_limit_MB`: below 0 the policy's. `fetch_files`: names of
+    files whose contents the answer has.
+    """
 
     code: str
     language: str = "python"

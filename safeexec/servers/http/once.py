@@ -19,7 +19,9 @@ MAX_KEPT = 32 << 20
 
 
 class Answers:
-    """The answers to a tenant's requests with an id. Work goes on when its client leaves, who may ask again."""
+    """What one tenant's requests with an id were answered. The work goes on when its client leaves: one who asks again
+    gets the answer.
+    """
 
     def __init__(self) -> None:
         self._asked: OrderedDict[str, _Asked] = OrderedDict()

@@ -137,7 +137,9 @@ def _name_at(code: str, cursor: int) -> str:
 
 
 def is_complete(code: str) -> tuple[str, str]:
-    """``complete``, ``incomplete`` or ``unknown``, and the next indent. What is no Python is complete."""
+    """``complete``, ``incomplete`` or ``unknown``, and the indent of the next line. What is no Python is complete: the
+    session says what is wrong with it.
+    """
     if len(code) > MAX_SOURCE:
         return "unknown", ""
     lines = iter(code.split("\n"))

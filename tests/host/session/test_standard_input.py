@@ -470,7 +470,7 @@ def test_the_value_of_a_step_is_no_display_that_is_told(open_session: Open) -> N
 
 
 def test_what_a_listener_hears_of_displays_is_bounded(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step, "TOLD_BYTES", 100_000)
+    monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
     heard: list[str | None] = []
     source = "handle = display(0, display_id=True)\nfor n in range(300):\n    handle.update(n)"
     result = open_session("data-analysis").run(source, on_display=lambda display: heard.append(display.text))
