@@ -172,3 +172,25 @@ def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
 def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
     with pytest.raises(RepairError, match=r"needs language\.mode: python"):
         Verifier(["pytest"], policy="standard").run(WorkingCopy(halves, ["."]))
+
+
+FORGED = """\
+import sys
+frame = sys._getframe()
+while not frame.f_code.co_filename.endswith("child/step/execute.py"):
+    frame = frame.f_back
+encode = frame.f_globals["encode"]
+frame.f_globals["encode"] = lambda value, **options: encode({}, **options)
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "ended", "said"),
+    [("[0, '', 0]", "exit", "did not say how it ended"), ("['none\\x1b[2J' * 10_000, '']", "missing", "none")],
+    ids=["of another shape", "what a terminal would obey"],
+)
+def test_what_the_code_says_of_its_end_is_a_strangers_word(halves: Path, value: str, ended: str, said: str) -> None:
+    (halves / "check.py").write_text(FORGED.format(value))
+    verdict = Verifier(["python", "check.py"]).run(WorkingCopy(halves, ["."]))
+    assert (verdict.ok, verdict.ended) == (False, ended)
+    assert said in verdict.log and "\x1b" not in verdict.log and len(verdict.log) < 10_000

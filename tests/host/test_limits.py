@@ -310,6 +310,9 @@ def test_workspace_bytes_and_files_are_limited(open_session: OpenSession) -> Non
     assert (result.error.rule, "workspace_files" in result.error.message) == ("limits.workspace_files", True)
     assert "put the data into one file" in str(result.error.hint)
     assert session.run("import os\nos.listdir()").value == []
+    result = open_session().run("import os\nfor _ in range(120):\n    os.mkdir('d')\n    os.chdir('d')")
+    assert result.outcome == "violation" and result.error is not None and "fewer levels" in result.error.message
+    assert (result.error.rule, result.error.hint) == (None, None), "no limit of a policy is exceeded"
 
 
 def test_the_same_flood_has_the_same_outcome_however_fast_it_is(open_session: OpenSession) -> None:

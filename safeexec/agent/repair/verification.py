@@ -255,7 +255,7 @@ class Verifier:
         return self._sandbox
 
     def witness(self, test: str, outcome: str) -> None:
-        """The tool that tells of tests as they begin and end."""
+        """The tool that says which tests begin and how they end."""
         self._witness.witness(test, outcome)
 
     @contextmanager
@@ -306,11 +306,13 @@ class Verifier:
     def _in_session(self, session: Session, argv: list[str], program: str, room: int) -> Verification:
         result = session.run(_IN_SESSION.format(tree=_TREE, program=program), timeout=self._timeout)
         log, error, witness = result.stdout + result.stderr, result.error, self._witness
-        if result.ok and isinstance(result.value, list):
-            status, place = result.value
-            if isinstance(status, str):
-                return Verification(False, status, ended="missing")
-            return _read(argv, room, status == 0, log, witness.outcomes, exit_at=str(place))
+        match result.value:
+            case [str() as missing, _]:
+                return Verification(False, _cut(printable(missing), room), ended="missing")
+            case [int() as status, str() as place]:
+                return _read(argv, room, status == 0, log, witness.outcomes, exit_at=place)
+        if result.ok:  # code of the tree has changed what the step gives
+            return _read(argv, room, False, f"{log}\nThe program did not say how it ended.", witness.outcomes)
         if result.outcome == "error":
             return _read(argv, room, False, f"{log}\n{error.traceback if error else ''}", witness.outcomes)
         running = f"The last test that began is {witness.running}." if witness.running else ""
@@ -323,7 +325,7 @@ class Verifier:
         end = self._reported(session) if words is not argv else {}
         log, outcomes = f"{done.stdout}{done.stderr}", self._witness.outcomes
         if isinstance(end.get("status"), str):
-            return Verification(False, printable(end["status"]), ended="missing")
+            return Verification(False, _cut(printable(end["status"]), room), ended="missing")
         if done.outcome in ("ok", "error"):
             return _read(argv, room, done.ok, log, outcomes, exit_at=str(end.get("place", "")))
         return _read(argv, room, False, f"{log}\n{done.message}", outcomes, ended=done.outcome)
@@ -358,7 +360,7 @@ def _read(
     ended: str = "exit",
     exit_at: str = "",
 ) -> Verification:
-    """The verdict of a run, from what the witness told; without one from the log."""
+    """The verdict of a run, from what the witness saw; without one from the log."""
     log = printable(log[-MAX_LOG:])
     log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
     if _NO_PROGRAM.search(log):
@@ -461,5 +463,9 @@ def digest(log: str, characters: int) -> str:
             parts.append("…")
         parts.append(line)
         previous = number
-    short = "\n".join(parts)
-    return short if len(short) <= characters else f"{short[: characters // 2]}\n…\n{short[-characters // 2 :]}"
+    return _cut("\n".join(parts), characters)
+
+
+def _cut(text: str, characters: int) -> str:
+    """The text without its middle, where it is longer."""
+    return text if len(text) <= characters else f"{text[: characters // 2]}\n…\n{text[-characters // 2 :]}"

@@ -87,7 +87,8 @@ def too_much(
     for files, (path, info) in enumerate(paths, 1):
         if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
             return WorkspaceError(
-                f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
+                f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names: "
+                "make fewer levels, with shorter names"
             )
         size += size_of(info)
         if size > max_bytes:

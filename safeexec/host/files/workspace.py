@@ -65,7 +65,7 @@ class Stored:
 
 @contextlib.contextmanager
 def _needs_room(path: str) -> Iterator[None]:
-    """A file system that is full or read-only is told as that, with what to do."""
+    """An error of a file system that is full or read-only says so, and what to do."""
     try:
         yield
     except OSError as error:
@@ -513,7 +513,8 @@ class Workspace:
                 if (held := held + grown) > lineage.max_bytes:
                     raise WorkspaceError(
                         f"the workspace grew beyond {lineage.max_bytes >> 20} MiB (limits.workspace_mb) while it "
-                        "was copied: something that the last step has left running writes to it"
+                        "was copied: something that the last step has left running writes to it",
+                        rule="limits.workspace_mb",
                     )
                 if entry is not None:
                     snapshot[path] = entry
@@ -561,7 +562,7 @@ class Workspace:
         """Make the files what they were: changed and deleted ones come back, new ones go.
 
         Returns what cannot be brought back, where the file system is full or another branch is at work in the
-        directory: it is told, and does not end the session.
+        directory: the caller reports it, and the session goes on.
         """
         if self._lost() is not None:
             self._remove_beside()

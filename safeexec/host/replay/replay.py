@@ -129,8 +129,8 @@ def _harm(policy: Policy, here: Policy) -> str:
         ),
         ("requires less of the kernel", bool({*here.require} - {*policy.require})),
     )
-    if text := next((text for text, found in checks if found), ""):
-        return text
+    if grant := next((grant for grant, found in checks if found), ""):
+        return grant
     more = next((n for n in Limits.__struct_fields__ if getattr(policy.limits, n) > getattr(here.limits, n)), "")
     return f"allows more of limits.{more}" if more else ""
 
@@ -351,8 +351,8 @@ class Replay:
         elif (found := differing(recorded, now)) is not None:
             self._differ(recorded, *found, result=result)
         elif left := self._tools.left():
-            text = f"{left[0].call.tool}({left[0].call.arguments.text})"
-            self._differ(recorded, "tool call", text, "not made")
+            call = f"{left[0].call.tool}({left[0].call.arguments.text})"
+            self._differ(recorded, "tool call", call, "not made")
 
     def _form(self, record: form.Ended) -> form.Ended:
         """As it would stand in a recording, without what is redacted."""
@@ -509,9 +509,9 @@ class Replay:
     def _differ(
         self, record: form.Operation, what: str, was: str, now: str, cause: str = "", result: Result | None = None
     ) -> None:
-        text = cause or self._tools.mismatch or self._cause(record, result)
+        cause = cause or self._tools.mismatch or self._cause(record, result)
         self.differences.append(
-            Deviation(session=record.session, step=record.step, what=what, recorded=was, now=now, cause=text)
+            Deviation(session=record.session, step=record.step, what=what, recorded=was, now=now, cause=cause)
         )
 
     def _cause(self, record: form.Operation, result: Result | None) -> str:

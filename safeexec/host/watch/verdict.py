@@ -26,8 +26,8 @@ class Verdict(Struct, frozen=True):
 
 
 def too_much_in_files(error: WorkspaceError) -> Verdict:
-    """The verdict on a workspace that holds too much."""
-    return Verdict("violation", str(error), rule=error.rule or "limits.workspace_mb")
+    """The verdict on a workspace that holds too much, or cannot be read any more: then no limit is its rule."""
+    return Verdict("violation", str(error), rule=error.rule)
 
 
 def files_over(workspace: Workspace | None, limits: Limits) -> Verdict | None:
