@@ -19,7 +19,7 @@ TYPING_ERRORS = 0.75
 """As near as this are typing errors alone, no names that only share words."""
 _SAME_MEANING, _SAME_WORDS = 0.73, 0.71
 _BEHIND = 0.05
-"""A second name is told if it is nearly as near as the first."""
+"""A second name is named, too, if it is nearly as near as the first."""
 _SEPARATOR = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 
 

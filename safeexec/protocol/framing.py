@@ -1,7 +1,7 @@
 """Bytes ↔ frames: a four-byte little-endian length, the seal, then that many bytes of one msgpack message.
 
 The length is checked against a cap before anything is allocated for it. The seal is empty but for what a child says:
-there it is random bytes that the host has told its process. Guest code that gets C code of a library to write to the
+there it is random bytes that the host has sent to its process. Guest code that gets C code of a library to write to the
 control socket (``image.save`` to what has a `fileno` of 3) does not know them.
 """
 

@@ -209,7 +209,7 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     argv: list[str] | None = None
     """`sys.argv` while the step runs."""
     shows: bool = False
-    """Whether its displays are told as they come (`Shown`), besides in its answer; its value is in the answer alone."""
+    """Whether its displays are sent as they come (`Shown`), besides in its answer; its value is in the answer alone."""
     frames: bool = False
     """Whether an error tells the variables of the functions that were running."""
 

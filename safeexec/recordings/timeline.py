@@ -129,12 +129,12 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
             if words:
                 lines.append(f"{title}: {shorten(words, 1000)}")
         if self.ended is not None:
-            lines += _told_end(self.ended)
+            lines += _lines_of_end(self.ended)
         lines += ["variables:"] + [f"    {name} = {one_line(words, 100)}" for name, words in self.variables().items()]
         return "\n".join(lines)
 
 
-def _told_end(ended: form.Ended) -> list[str]:
+def _lines_of_end(ended: form.Ended) -> list[str]:
     lines = [f"printed: {one_line(ended.stdout, 300)}"] if ended.stdout else []
     if ended.text:
         lines.append(f"value: {one_line(ended.text, 300)}")

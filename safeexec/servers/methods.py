@@ -9,7 +9,7 @@ Two marked forms stand for what JSON has no word for: ``{"type": "bytes", "base6
 
 Over HTTP each method is a POST to its `path`, its parameters (without `session`) the body, its answer the body of the
 answer; an error is ``{"code": status, "type": class, "message": text}``. A step with ``stream`` is answered by
-server-sent events: what is told on the way under its own name (``session.output`` …), then one ``result`` with the
+server-sent events: what comes on the way under its own name (``session.output`` …), then one ``result`` with the
 answer, or one ``error``.
 """
 
@@ -148,7 +148,7 @@ EVENTS: dict[str, type[Struct]] = {
     "session.display": StepDisplay,
     "session.progress": StepProgress,
 }
-"""What is told of a step that runs with `stream`, under these names."""
+"""What is sent of a step that runs with `stream`, under these names."""
 
 METHODS = {
     row.name: row
@@ -181,7 +181,7 @@ METHODS = {
         _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
         _method(
             "session.run",
-            "Run one step. With `stream` its output is told while it runs.",
+            "Run one step. With `stream` its output is sent while it runs.",
             {
                 "source": str,
                 **_STEP,

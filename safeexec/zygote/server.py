@@ -177,8 +177,8 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, 
     sent: dict[Literal["gate", "proc", "image", "bell"], int] = {}
     if configure.confinement.fork_gate:
         sent["gate"] = notify.install_listener(notify.fork_gate())
-        told = "no fork without the host's word: checkpoints, branches, and what limits.processes allows"
-        mechanisms = [*mechanisms, Mechanism("fork-gate", True, told)]
+        detail = "no fork without the host's word: checkpoints, branches, and what limits.processes allows"
+        mechanisms = [*mechanisms, Mechanism("fork-gate", True, detail)]
     if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
         sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
     if image is not None:

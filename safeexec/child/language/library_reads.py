@@ -155,7 +155,7 @@ def _for_its_kind(module: str, method: str, position: int, home: str, kind: str)
 
 
 def _setattr_of_wrappers(rules: Rules) -> Callable[[Any, Any, Any], None]:
-    """`setattr` of functools, which is told names: ``__module__`` tells a program's class from those of libraries."""
+    """`setattr` of functools, which is given names: ``__module__`` tells a program's class from those of libraries."""
 
     def setattr(target: Any, name: Any, value: Any) -> None:
         is_plain = _type(name) is str and (rules.attribute(name) == PLAIN or _is_spelled(name))

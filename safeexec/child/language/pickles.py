@@ -61,7 +61,7 @@ _PLAIN: Final = {
 }
 """Module → the names in it that any pickle may name; of libraries only where the policy opens them."""
 _values: Final = {("builtins", "object"): object, ("builtins", "iter"): iter, ("builtins", "getattr"): checked_getattr}
-"""What is given for a name: an iterator, a method, a class within a class are told by a call of a function."""
+"""What is given for a name. Pickles write an iterator, a method and a class within a class as calls of these."""
 _MISSING: Final = object()
 
 Find = Callable[[str, str], Any]
@@ -197,7 +197,8 @@ class _Own(_IN_PYTHON):  # type: ignore[misc]
         slots = None
         if isinstance(state, tuple) and len(state) == 2:
             state, slots = state
-        put = checked_getattr(object, "__setattr__")  # as into its `__dict__`: that of a frozen class is not asked
+        # As into its `__dict__`: the `__setattr__` of its class, which may be frozen, is not asked.
+        put = checked_getattr(object, "__setattr__")
         for name, value in (state or {}).items():
             put(made, name, value)
         for name, value in (slots or {}).items():

@@ -237,7 +237,7 @@ class Server:
         )
 
     def _unusual_step(self, request: m.Execute) -> m.StepDone:
-        """A step that has something to read, or arguments, or whose displays are told as they come."""
+        """A step that has something to read, or arguments, or whose displays are sent as they come."""
         given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
         given.begin(fd, request.argv)
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")

@@ -158,13 +158,13 @@ def _report(
     """The names that a program could have bound, the living ones with a description; None where there are none."""
     report = ChangesReport()
     descriptions, gone = report.descriptions, report.deleted
-    for names, told in ((created, report.created), (changed, report.changed), (deleted, gone)):
+    for names, listed in ((created, report.created), (changed, report.changed), (deleted, gone)):
         for name in names:
-            if type(name) is not str or is_internal(name) or len(told) >= FEW:
+            if type(name) is not str or is_internal(name) or len(listed) >= FEW:
                 continue
             plain = name if name.isascii() else _plain(name)
-            told.append(plain)
-            if told is not gone and len(descriptions) < _DESCRIBED:
+            listed.append(plain)
+            if listed is not gone and len(descriptions) < _DESCRIBED:
                 descriptions[plain] = describe(namespace[name])[:DESCRIPTION_CHARACTERS]
     return report if report.created or report.changed or gone else None
 

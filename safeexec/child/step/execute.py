@@ -45,7 +45,7 @@ INLINE_BYTES = 64 << 10
 socket).
 """
 TEXT_CHARACTERS = 20_000
-"""Of the repr of a value; of a longer one the beginning and the end are told."""
+"""Of the repr of a value; of a longer one the beginning and the end are kept."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 

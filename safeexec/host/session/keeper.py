@@ -47,7 +47,7 @@ class Keeper:
         """The request that runs, or the one that ran last."""
         self.tool_records = ToolLog()
         self.sources = Sources()
-        line.lost = lambda: self.sources.bound_last()  # a branch is given the sources of its parent
+        line.names_lost = lambda: self.sources.bound_last()  # a branch is given the sources of its parent
         self.marks: Marks = {}
         """The workspace's files after the last step, to tell what the next one changes."""
         self.notes_next: list[str] = []
@@ -192,7 +192,7 @@ class Keeper:
         self.go(IDLE)
 
     def meet_files(self) -> None:
-        """What the next step changes is told against the files that have been brought back."""
+        """What the next step changes is found by comparing with the files that have been brought back."""
         if self.line.workspace is not None and self.line.history.current.files is not None:
             self.marks = self.line.workspace.marks
 

@@ -67,13 +67,13 @@ class Line:
         self.born = 0
         """How many new children there have been: one, and one more each time there was no state to go back to."""
         self.remaining: list[str] = []
-        """The variables of the state that was brought back last, as its process told them."""
+        """The variables of the state that was brought back last, as its process listed them."""
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
         self._spare = spare
-        self.lost: Callable[[], list[str]] = list
-        """Tells the names that the last step has bound, for a process that goes on from the state before it."""
+        self.names_lost: Callable[[], list[str]] = list
+        """Gives the names that the last step has bound, for a process that goes on from the state before it."""
         self._coming: tuple[Checkpoint, Channel] | None = None
         """The process that is being thawed, and from which copy."""
         self._unmet = False
@@ -324,7 +324,7 @@ class Line:
             # What a branch goes back to may have been parked in the directory of the session that it came from.
             place = self.workspace.path
         if channel.state == THAWED:
-            yield from self._wake(channel, copy, place, self.lost())
+            yield from self._wake(channel, copy, place, self.names_lost())
         if (ready := (yield from woken(channel))) is None or channel.is_over():
             self._give_up_coming()
             # What was asked for while the step ran may have ended since: the copy is not to blame.
@@ -349,7 +349,7 @@ class Line:
             processes.send_signal(copy.channel.pidfd, signal.SIGCONT)
             channel = yield from self._thawing(copy)
             if channel is not None and channel.state == THAWED and self.workspace is None:
-                yield from self._wake(channel, copy, None, self.lost())
+                yield from self._wake(channel, copy, None, self.names_lost())
 
     def _thawing(self, copy: Checkpoint) -> Core[Channel | None]:
         """A process that is thawed from `copy`, and has not said so: the one that was asked for ahead, or another."""

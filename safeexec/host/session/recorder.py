@@ -305,7 +305,7 @@ class Recorder:
         return (yield from self._to_its_end(operation(session, making, **kwargs), session, None))
 
     def _to_its_end(self, work: Core[Result], session: SessionCore, heard: list[bytes] | None) -> Core[Result]:
-        """Do a step and write down its end. A recording that has stopped is told in its notes, once."""
+        """Do a step and write down its end. That a recording has stopped is said in its notes, once."""
         tape = self.recording.tape
         try:
             result = yield from work

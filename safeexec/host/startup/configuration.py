@@ -46,7 +46,7 @@ SYMBOLIC_PRELOAD = (
 def configuration(
     policy: Policy, toolbox: Toolbox, workspaces: str | None, packages: str | None
 ) -> tuple[m.Configure, kernel.User | None]:
-    """What is told, and the user that the children become. `workspaces` is the directory of the sandbox's workspaces,
+    """The message, and the user that the children become. `workspaces` is the directory of the sandbox's workspaces,
     `packages` where those lie that the policy requires. Raises `ProtectionError`.
     """
     programs: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def configuration(
     determinism = policy.determinism
     imported = preloaded(policy)
     tell_uncompiled({name.partition(".")[0] for name in imported} - sys.stdlib_module_names)
-    told = m.Configure(
+    message = m.Configure(
         language=policy.language_plan(tuple(toolbox.tools)),
         limits=policy.limits_plan(),
         confinement=zygote,
@@ -79,7 +79,7 @@ def configuration(
         packages=packages,
         seal=SEAL,
     )
-    return told, user
+    return message, user
 
 
 def _for_commands(policy: Policy, child: ChildConfinement, programs: tuple[str, ...]) -> ChildConfinement:

@@ -18,7 +18,7 @@ class Allow(Struct, frozen=True):
 
 
 class Deny(Struct, frozen=True):
-    """No. `reason` is told to the one who asked: a model reads it and tries something else."""
+    """No. Whoever asked gets the `reason`: a model reads it and tries something else."""
 
     reason: str = "it was not approved"
 

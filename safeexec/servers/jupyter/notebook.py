@@ -1,6 +1,6 @@
 """A session behind the cells of a notebook: cells, magics and what they show, whichever page it is on.
 
-The page is told with what is safe to show (`safeexec.mimebundle`). Guest code runs in the session alone, also when a
+The page gets what is safe to show (`safeexec.mimebundle`). Guest code runs in the session alone, also when a
 name is completed or explained.
 """
 
@@ -235,7 +235,7 @@ class Notebook:
         return None
 
     def _show_value(self, result: Result, shown: _StepOutput) -> None:
-        """What has not been told yet: the value, and that displays were left out."""
+        """What has not been sent yet: the value, and that displays were left out."""
         rest = result.displays[shown.count :]
         rich = next((display for display in rest if len(display) > 1), None)
         for display in rest:

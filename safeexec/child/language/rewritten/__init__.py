@@ -39,7 +39,8 @@ __all__ = ["Rewrite", "Rewritten"]
 class Rewrite(NamedTuple):
     """How the source of one module is changed.
 
-    drop     definitions, ``Class.method``s and imported modules that are left out
+    drop     definitions, ``Class.method``s and imported modules that are left out; ``from:module`` is an import from
+             one, ``if:main`` what a program alone runs
     put      Python text: its definitions replace those of the same name, methods those of the class; others come first
     swap     text → what stands in its place
     source   what the module is, where none of the standard library is changed

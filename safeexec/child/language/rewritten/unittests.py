@@ -1,6 +1,8 @@
 """`unittest`: discovery in the workspace alone, no signals; a text names modules that the program may import.
 
-What `patch` puts in a module of a library the program alone finds there: libraries keep the real one.
+What `patch` puts in a module of a library goes into the facade (`facades.sealed.replace_name`), and what it puts among
+the builtins into those of the program: the program alone finds it there. Libraries, and safeexec itself, read the real
+modules, which no program can write.
 """
 
 from __future__ import annotations
