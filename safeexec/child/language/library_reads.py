@@ -215,7 +215,8 @@ def _check_partialmethod(functools: ModuleType) -> None:
 
 def _keep_typing(typing: Any) -> None:
     """`typing.Mapping` and `typing.Optional` are asked for what is in their brackets by all modules, also by those that
-    are imported late: typing sets each of their attributes once, and nobody else does.
+    are imported late: typing sets each of their attributes once, and nobody else does. (msgspec notes there, once, what
+    it knows of a union, and looks at what it finds.)
     """
     alias, form = typing._BaseGenericAlias, typing._SpecialForm
     dict_of_alias = vars(alias)["__dict__"].__get__
@@ -226,7 +227,8 @@ def _keep_typing(typing: Any) -> None:
     def __setattr__(self: Any, name: str, value: object) -> None:
         homes = (vars(typing), vars(sys.modules.get("typing_extensions", typing)))
         space = sys._getframe(1).f_globals
-        if name in dict_of_alias(self) or not any(space is home for home in homes):
+        may = name == "__msgspec_cache__" or any(space is home for home in homes)
+        if name in dict_of_alias(self) or not may:
             keep(self, name)
         object.__setattr__(self, name, value)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Union
 
+import msgspec
 import pytest
 
 from safeexec.compiler.names import GUARDED
@@ -367,3 +368,16 @@ def test_a_class_namespace_cannot_answer_for_the_guards(guest: Run) -> None:
         "type(X.y).__name__, X.__doc__"
     )
     assert guest(source) == ("mappingproxy", "doc")
+
+
+class First(msgspec.Struct, tag=True):
+    pass
+
+
+class Second(msgspec.Struct, tag=True):
+    pass
+
+
+def test_msgspec_reads_a_union_of_which_it_first_hears_beside_a_guest(guest: Callable[..., Any]) -> None:
+    guest("import typing")
+    assert msgspec.json.decode(b'{"type": "Second"}', type=Union[First, Second]) == Second()  # noqa: UP007
