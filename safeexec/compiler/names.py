@@ -248,7 +248,9 @@ ENVIRONMENTS: Final = frozenset(
         "version_info",
     }
 )
-"""What a condition asks of the interpreter or the system: an import below it is refused when it runs, as it may not."""
+"""What a condition asks of the interpreter or the system, besides ``os.name``: an import below it is refused when it
+runs, as it may not.
+"""
 
 IMPORT_FALLBACKS: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 """An import in a `try` with one of these handlers is refused when it runs, so that its fallback can run."""

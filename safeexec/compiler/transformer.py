@@ -602,11 +602,16 @@ def _constant(value: str, node: ast.AST) -> ast.expr:
 
 
 def _asks_for_environment(test: ast.expr) -> bool:
+    """Whether one side of a condition is such a name, or what it holds or answers: ``sys.version_info[0] < 3``."""
     sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
-    for side in sides:
-        name = side.func if isinstance(side, ast.Call) else side
-        if getattr(name, "attr", getattr(name, "id", None)) in names.ENVIRONMENTS:
-            return True
+    while sides:
+        match sides.pop():
+            case ast.Attribute(ast.Name("os"), "name"):
+                return True
+            case ast.Name(name) | ast.Attribute(_, name) if name in names.ENVIRONMENTS:
+                return True
+            case ast.Attribute(inner) | ast.Subscript(inner) | ast.Call(inner):
+                sides.append(inner)
     return False
 
 
