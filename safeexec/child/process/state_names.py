@@ -104,9 +104,6 @@ INTERNALS: Final[dict[str, str]] = {
 _REPLACEMENTS: Final = "safeexec.facades.replacements."
 _COMPANIONS: Final = frozenset({"dateutil", "pytz", "pyarrow", "mpl_toolkits", "kiwisolver", "cycler", "PIL", "mpmath"})
 """Packages whose objects those of libraries are made of."""
-_NOT_VALUES: Final = MODULES
-
-
 _CLASSES: Final = frozenset({
     "PIL", "bs4", "dateutil", "matplotlib", "mpl_toolkits", "mpmath", "networkx", "numpy", "openpyxl", "pandas",
     "scipy", "seaborn", "sklearn", "sympy", "xlrd"
@@ -183,7 +180,7 @@ def _of_facade(module: str, name: str, plan: LanguagePlan) -> Any:
             except (RefusedImport, ModuleNotFoundError):
                 found = None
             if found is not None and (above == module or getattr(found, "__module__", None) == module):
-                return None if type(found) in _NOT_VALUES else found
+                return None if issubclass(type(found), MODULES) else found
         above = above.rpartition(".")[0]
     return None
 

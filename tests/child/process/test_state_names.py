@@ -27,6 +27,7 @@ PLAN = language_plan(Policy.load("standard"))
         ("posix", "system"),
         ("functools", "partial.__reduce__"),
         ("collections", "_sys"),
+        ("collections", "abc"),  # a module
         ("safeexec.child.process.state_names", "find"),
     ],
 )
