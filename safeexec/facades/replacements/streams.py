@@ -107,8 +107,8 @@ class _TextSide(_StandardStream):
 
 
 class _Output(_TextSide):
-    """A standard stream that can only be written. It has no state, which a program could write: its name would be that
-    of any object of `sys`.
+    """A standard stream that can only be written. It has no state: a program could write that, and with the name of
+    another object of `sys` it would be given that object's methods.
     """
 
     __slots__ = ()

@@ -163,7 +163,7 @@ def _original(target, name):
         return getattr(target, name), True
     except AttributeError as error:
         if ' is refused' in str(error):
-            raise
+            raise error from None
         return DEFAULT, True
 
 
