@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -302,3 +303,28 @@ def test_what_the_zygote_compiled_no_child_compiles_again(monkeypatch: pytest.Mo
     assert step.body is not None and step.tail is not None
     exec(step.body, namespace)
     assert eval(step.tail, namespace) == 3
+
+
+OF_OTHER_PYTHONS = {
+    "unittest.load_tests",
+    "unittest.mock._CODE_ATTRS",
+    "unittest.mock._CODE_SIG",
+    "unittest.mock.inspect.getattr_static(",
+    "unittest.mock.getattr(spec, attr, None)",
+}
+"""What only some of the supported versions have."""
+
+
+@pytest.mark.parametrize("top", sorted({name.partition(".")[0] for name in REWRITTEN}))
+def test_what_is_changed_in_a_source_is_there(top: str) -> None:
+    missing = set()
+    for name, rewrite in rewritten.rewrites(top).items():
+        source, _ = rewritten.source_of(name)
+        body = ast.parse(source).body
+        bound = set().union(*map(rewritten._bound, body))
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                bound |= {f"{node.name}.{inner}" for inner in set().union(*map(rewritten._bound, node.body))}
+        gone = [text for text in rewrite.swap if text not in source] + [*{*rewrite.drop.split()} - bound]
+        missing |= {f"{name}.{text}" for text in gone}
+    assert missing <= OF_OTHER_PYTHONS

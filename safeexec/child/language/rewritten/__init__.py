@@ -85,7 +85,7 @@ class Rewritten:
         self._builtins["__import__"] = self._import
         self._builtins["globals"] = lambda: NamespaceView(sys._getframe(1).f_globals)
         for name in ("setattr", "delattr"):
-            self._builtins[name] = self._of_own_classes(name, plan)
+            self._builtins[name] = self._setter(name, plan)
         self._modules: dict[str, ModuleType] = {}
         self._main = written.loaded("__main__")
         self._helpers = _helpers(table["__import__"], written)
@@ -122,8 +122,10 @@ class Rewritten:
             setattr(package, leaf, module)
         return module
 
-    def _of_own_classes(self, name: str, plan: LanguagePlan) -> Callable[..., None]:
-        """`setattr` or `delattr`, which the classes of rewritten modules obey: a mock has a class of its own."""
+    def _setter(self, name: str, plan: LanguagePlan) -> Callable[..., None]:
+        """`setattr` or `delattr` as rewritten modules have it. Their own classes obey it, as a mock has a class of its
+        own; and `setattr` puts another object into a facade, as `patch` does.
+        """
         usual, real = self._builtins[name], vars(builtins)[name]
         rules = rules_of(plan)
 
