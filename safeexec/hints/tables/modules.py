@@ -133,7 +133,10 @@ MODULES: dict[str, Advice] = by_name(
             "import:sklearn": "It is not installed and cannot be installed; use `sklearn.feature_extraction.text`, `re` and `collections.Counter`.",
             "": "It is not installed and cannot be installed; use `re` and `collections.Counter`.",
         },
-        "pytest nose mock": "Tests are not collected here: call the functions directly and check them with `assert`.",
+        "pytest nose mock": {
+            "import:unittest": "Use `unittest` and `unittest.mock`; or call the functions directly and check them with `assert`.",
+            "": "Tests are not collected here: call the functions directly and check them with `assert`.",
+        },
         "secrets": {
             "import:random": "It is not available here; for random numbers that need not be secret use `random`.",
             "": "It is not available here; use fixed values.",
