@@ -12,6 +12,7 @@ lists of forbidden names have always been one object type behind (CVE-2023-37271
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 CONSTRUCTS: Final[dict[str, tuple[str, ...]]] = {
@@ -98,7 +99,7 @@ _DATA = (
     "__cause__ __context__ __suppress_context__ __notes__ __traceback__ __version__ __author__ __all__ __date__ "
     "__license__ __email__ __copyright__ __status__ __maintainer__ __credits__ __supertype__ __unpacked__ "
     "__file__ __stdout__ __stderr__ __unittest_skip__ __unittest_skip_why__ __unittest_expecting_failure__ "
-    "__itemsize__ __basicsize__ __flags__ __debug__ __test__ __order__ __classdict__ __classcell__"
+    "__itemsize__ __basicsize__ __flags__ __debug__ __test__ __order__ __classcell__"
 )
 PLAIN_DUNDERS: Final = frozenset(f"{_METHODS} {_DATA}".split())
 """Double-underscore names that any program may read, call, assign and define."""
@@ -127,7 +128,6 @@ GUARDED: Final = frozenset(
         "__wrapped__",  # memoised functions; not the wrapped originals of library code
         "__defaults__",  # functions of the program itself
         "__kwdefaults__",
-        "__closure__",
         "__self__",  # methods of the program's own objects; print.__self__ is the module builtins
         "__func__",
         "format",  # resolves attribute names inside a string (CVE-2023-41039)
@@ -180,9 +180,7 @@ JUDGED_STORES: Final = frozenset({"__module__", "__mro_entries__", "__dict__"})
 from those of libraries, the others may say what the classes of others are made of.
 """
 
-UNASSIGNABLE: Final = frozenset(
-    {"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"}
-)
+UNASSIGNABLE: Final = frozenset({"__defaults__", "__kwdefaults__", "__self__", "__func__", "__subclasses__"})
 """Guarded names that no program assigns or deletes."""
 
 FORMAT_FIELD_DUNDERS: Final = frozenset({"__class__", "__name__", "__qualname__"})
@@ -211,6 +209,7 @@ RESERVED: Final = GUARD_NAMES | {
     "__globals__",
     "__code__",
     "__lazy_import__",
+    "__classdict__",  # the very dict of a class, in scopes within it: written past the class, it frees what is in use
     # the guards of RestrictedPython that none of ours stands for
     "_getitem_",
     "_getiter_",
@@ -221,6 +220,11 @@ RESERVED: Final = GUARD_NAMES | {
     "_apply_",
 }
 """Identifiers that no program reads or binds: the interpreter's own, and the guards."""
+
+CLASS_CELL: Final = "__class__" if sys.version_info >= (3, 12) else ""
+"""A name that no program reads by itself (``x.__class__`` it may): what a metaclass gives to the class as
+``__classdictcell__``, and that may be the cell of this name, has the very dict of the class afterwards.
+"""
 
 TEMPORARY: Final = "<class {}>"
 """The names of what stands for the classes of a match statement; no source can spell them."""

@@ -102,7 +102,7 @@ class Rules:
         """Tell whether `name` is harmless in every role: attribute, identifier, keyword, imported name."""
         if name in self.plain:
             return True
-        if self.attribute(name) or name in self.denied_builtins or name in names.RESERVED:
+        if self.attribute(name) or name in self.denied_builtins or name in names.RESERVED or name == names.CLASS_CELL:
             return False
         if any(watched.endswith("." + name) for watched in self.watched):
             return False

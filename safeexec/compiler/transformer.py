@@ -151,6 +151,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             return node
         if name in self.rules.denied_builtins and type(node.ctx) is ast.Load:
             self._denied.append(node)
+        elif name == names.CLASS_CELL and type(node.ctx) is ast.Load:
+            self.refuse("builtin", name, node)
         else:
             self.check_name(node, name)
         return self.node_contents_visit(node)

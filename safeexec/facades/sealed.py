@@ -332,9 +332,7 @@ def _definition_flags(member: MemberDescriptorType) -> ctypes.c_int:
 def replace_name(facade: Facade, name: str, value: object) -> None:
     """Let a facade hold another object under a name that it has, as `unittest.mock.patch` does for a while.
 
-    Raises AttributeError for a name that it does not hold. No name can be taken away, and none that says what it is. A
-    module below it stays: ``import a.b.c as d`` reads `c` of what `a` holds as `b`, and where that has none takes it
-    from `sys.modules`, by a ``__name__`` that the program would choose.
+    Raises AttributeError for a name that it does not hold. No name can be taken away, and none that says what it is.
     """
     member = dict_of(type(facade)).get(name)
     if type(member) is property:
@@ -342,8 +340,7 @@ def replace_name(facade: Facade, name: str, value: object) -> None:
         return
     if type(member) is not MemberDescriptorType or name[:2] == "__":
         raise AttributeError(f"'{facade.__name__}.{name}' cannot be replaced")
-    if isinstance(member.__get__(facade), Facade):
-        raise AttributeError(f"'{facade.__name__}.{name}' cannot be replaced: it is a module")
+    member.__get__(facade)
     _write(facade, member, value)
 
 

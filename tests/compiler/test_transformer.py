@@ -132,6 +132,10 @@ if sys.version_info >= (3, 12):
         ("type T = x.__globals__", "attribute", "__globals__"),
         ("def f[T: x.__globals__](): pass", "attribute", "__globals__"),
         ("class A[_getattr_]: pass", "attribute", "_getattr_"),
+        ("class A:\n    def f(self): return __classdict__", "builtin", "__classdict__"),
+        ("class A:\n    type T = __classdict__", "builtin", "__classdict__"),
+        ("class A:\n    def f(self): return __class__", "builtin", "__class__"),
+        ("class A:\n    def f(self):\n        match 1:\n            case __class__.x: pass", "builtin", "__class__"),
         ("f'{'{x.__globals__}'.format(f).__code__}'", "attribute", "__code__"),
     ]
 

@@ -23,7 +23,7 @@ from safeexec.compiler.step import compile_text
 from safeexec.facades.replacements.guards import set_guards
 from safeexec.identity import identity
 
-HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__"})
+HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__", "__classdict__"})
 """Names of the guest's namespace that `globals()` does not show."""
 
 NEVER: Final = frozenset(
@@ -197,10 +197,8 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
     def visible(frame: FrameType) -> dict[str, Any]:
         if not is_of_program(frame):
             return {}
-        found: Any = frame.f_locals
-        if frame.f_code.co_flags & _OF_FUNCTION:
-            return without_own(found)
-        return NamespaceView(found)
+        found = locals_of(frame)
+        return without_own(found) if frame.f_code.co_flags & _OF_FUNCTION else NamespaceView(found)
 
     def globals() -> dict[str, Any]:
         return NamespaceView(guest_globals)
@@ -225,7 +223,9 @@ def is_of_program(frame: FrameType) -> bool:
 
 
 def locals_of(frame: FrameType) -> dict[str, Any]:
-    found = frame.f_locals
+    found: Any = frame.f_locals
+    if frame.f_code.co_flags & _OF_FUNCTION and type(found.get(names.CLASS_CELL)) is dict:
+        return {name: value for name, value in found.items() if name != names.CLASS_CELL}  # see there
     return found if isinstance(found, dict) else dict(found)  # 3.13: of a function a proxy, not to be written through
 
 

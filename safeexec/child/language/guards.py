@@ -334,9 +334,7 @@ def _judges(
             not (issubclass(_type(value), AttributeError) or found is _OBJ or _is_forwarded(value, name, own))
         ),
         "__wrapped__": lambda value, name, found: issubclass(_type(found), type) or _is_own(found, own),
-        **dict.fromkeys(
-            ("__defaults__", "__kwdefaults__", "__closure__"), lambda value, name, found: _is_own(value, own)
-        ),
+        **dict.fromkeys(("__defaults__", "__kwdefaults__"), lambda value, name, found: _is_own(value, own)),
         **dict.fromkeys(("__self__", "__func__"), own_method),
         **dict.fromkeys(names.OWN_ONLY, lambda value, name, found: _defines(value, name, found, own)),
         **dict.fromkeys((*names.BY_VALUE, "__mro_entries__"), lambda value, name, found: True),

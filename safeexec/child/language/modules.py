@@ -5,7 +5,8 @@ imported.
 
 Guest code never holds the real module, but an object that `facades.sealed.own_module` makes. IMPORT_FROM falls back on
 ``sys.modules[f"{module.__name__}.{item}"]``, where the real modules are, and guest code chooses the names of its
-modules. So ``from x import y`` and ``import x.y as z`` get an object of their own, which holds what they ask for.
+modules. So ``from x import y`` and ``import x.y as z`` get an object of their own, which holds what they ask for. The
+latter does for libraries, too: of what stands in a facade, where a test may have put another object, nothing is asked.
 """
 
 from __future__ import annotations
@@ -138,18 +139,18 @@ class Modules:
         """What an import statement asks."""
         if type(name) is not str:
             raise TypeError("module name must be a str")
+        takes_the_last = not fromlist and "." in name and _takes_the_last(sys._getframe(2))
         if level:
             name = self._absolute(name, globals, level)
             if not name:
                 return self._at_top(fromlist)
         elif not self.knows(name):
-            return self._of_library(name, globals, locals, fromlist)
+            found = self._of_library(name, globals, locals, fromlist)
+            return _chain(name, self.by_name(name)) if takes_the_last and self._plan.mode != "python" else found
         leaf = self._walk(name)
         if fromlist:
             return self._picked(name, leaf, fromlist)
-        if "." in name and _takes_the_last():
-            return _chain(name, leaf)
-        return self._loaded[name.partition(".")[0]]
+        return _chain(name, leaf) if takes_the_last else self._loaded[name.partition(".")[0]]
 
     def _of_library(self, name: str, globals: Any, locals: Any, fromlist: Any) -> Any:
         try:
@@ -387,15 +388,12 @@ def _chain(name: str, leaf: Any) -> Any:
     return leaf
 
 
-def _takes_the_last() -> bool:
-    """Tell whether the import statement that asks is an ``import a.b as m``: IMPORT_FROM comes next."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code, at = frame.f_code.co_code, frame.f_lasti
-        if code[at] == _IMPORT:
-            at += 2
-            while code[at] == _EXTENDED:
-                at += 2
-            return code[at] == _FROM
-        frame = frame.f_back
-    return True
+def _takes_the_last(frame: FrameType) -> bool:
+    """Tell whether the frame that asks has come to an ``import a.b as m``: IMPORT_FROM comes next."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if code[at] != _IMPORT:  # it calls `__import__`, which gives the topmost package
+        return False
+    at += 2
+    while code[at] == _EXTENDED:
+        at += 2
+    return code[at] == _FROM

@@ -33,6 +33,8 @@ BUILTINS: dict[str, Advice] = by_name(
         "exit quit copyright credits license": "Remove it: a step ends by itself at its last line; to stop early use `break` in a loop, `return` in a function, or `raise ValueError('why')`.",
         "__builtins__": "Call the builtin directly by its name: `len(values)`.",
         "__loader__ __spec__": "Import the module with a plain import statement.",
+        "__class__": "Use `type(self)`, `super()`, or the class by its name.",
+        "__classdict__": "Read the attributes of the class by their names.",
         "__build_class__": "Write the class with a `class` statement.",
         "__import__": "Write the import statement directly, for example `import json`.",
         "reload": "Remove it: modules cannot change, so there is nothing to reload.",

@@ -114,6 +114,7 @@ def test_packages_have_relative_imports_and_may_be_circular(session: Session) ->
     )
     assert value(session, "from pkg import *\nvalue, second.deep") == (1, 5)
     assert value(session, "from pkg.below.third import deep\nimport pkg.below.third\npkg.below.third.deep + deep") == 10
+    assert value(session, "__import__('pkg.below.third') is pkg")
 
 
 def test_a_circle_that_cannot_be_closed_says_so(session: Session) -> None:

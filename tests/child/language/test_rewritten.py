@@ -53,7 +53,8 @@ WAYS = {
     ),
     "a patch of a module below another": (
         "from unittest.mock import patch\nimport xml.etree.ElementTree\nclass X: __name__ = 'xml.etree'\n"
-        "with patch('xml.etree', X()):\n    import xml.etree.ElementTree as found\nprint(found.sys)"
+        "with patch('xml.etree', X()):\n    import xml.etree.ElementTree as found\n"
+        "from xml.etree import ElementTree\nprint(found, found is ElementTree)\nprint(found.sys)"
     ),
     "a patch that leaves a place empty": (
         "from unittest.mock import patch\np = patch('json.dumps')\np.start()\np.is_local = False\np.stop()"
@@ -78,7 +79,7 @@ REASONS = {
     "a patch of a library by a dotted name": "os.system is refused",
     "a patch of a library's class": "immutable type 'JSONDecoder'",
     "a patch of what a module is called": "'json.__name__' cannot be replaced",
-    "a patch of a module below another": "'xml.etree' cannot be replaced: it is a module",
+    "a patch of a module below another": "'xml.etree.ElementTree'> True\nAttributeError: xml.etree.ElementTree.sys",
     "a patch that leaves a place empty": "modules are read-only",
     "a patch of the import statement": "does not have the attribute '__import__'",
     "builtins below what a patch names": "[]\nAttributeError: 'builtins.print' cannot be taken away",

@@ -1274,6 +1274,39 @@ ENUMS = [
 ]
 
 
+DICTS_OF_OTHERS += [
+    Way(name, reason, source, marks=[pytest.mark.skipif(sys.version_info < (3, 12), reason="from 3.12 on")])
+    for name, reason, source in (
+        (
+            "3.12: the dict of a class, which a scope within it has",
+            "[[], ['T']]",
+            "class C:\n    type V = locals()\n    def f[T](self, x: locals()): pass\n"
+            "print([list(C.V.__value__), list(C.f.__annotations__['x'])])",
+        ),
+        (
+            "3.12: the same by its name in a text",
+            "builtin '__classdict__' is refused",
+            "class C:\n    type V = eval('__classdict__')\nprint(C.V.__value__)",
+        ),
+        (
+            "3.12: the same in the cell of a function",
+            "attribute '__closure__' is refused",
+            "def outer():\n    v = 1\n    def f(): return v\n    return f\nf = outer()\n"
+            "class C: locals()['__classdictcell__'] = getattr(f, '__clo' + 'sure__')[0]\nprint(f())",
+        ),
+        (
+            "3.12: the same in the cell that has the class",
+            "[['self'], ['self']]",
+            "class M(type):\n    def __new__(m, n, b, space):\n        global made\n"
+            "        made = type.__new__(m, n, b, {**space, '__classdictcell__': space.pop('__classcell__')})\n"
+            "        return made\n"
+            "try:\n    class C(metaclass=M):\n        def f(self):\n"
+            "            print([list(locals()), eval('list(locals())')])\n"
+            "            super()\nexcept TypeError: made.f(1)",
+        ),
+    )
+]
+
 WAYS = [
     *WHO_ANSWERS_TWICE,
     *NAMES_OF_WRAPPERS,

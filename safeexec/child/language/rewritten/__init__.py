@@ -27,7 +27,6 @@ from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
 from safeexec.compiler.transformer import StepTransformer
-from safeexec.facades.access import allowed_submodules
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.streams import format_exception
 from safeexec.facades.sealed import Facade, OwnModule, own_module, replace_name
@@ -131,8 +130,6 @@ class Rewritten:
 
         def change(target: Any, attribute: str, /, *value: Any) -> None:
             if value and type(attribute) is str and issubclass(type(target), Facade):
-                if attribute in allowed_submodules(target.__name__, plan):  # also where a function has that name
-                    raise AttributeError(f"'{target.__name__}.{attribute}' cannot be replaced: it is a module")
                 replace_name(target, attribute, *value)
                 return
             own = issubclass(type(target), type) and vars(target).get("__module__") in self._modules
