@@ -562,15 +562,13 @@ NODES_IN: Final = _NodesIn()
 
 
 def _guard_group(node: Any) -> None:
-    """The guard becomes the type of a handler: it looks at the exception in flight, raises, or matches nothing."""
-    body: list[ast.stmt] = node.body
-    call = ast.Call(ast.Name(names.GUARD_GROUP, ast.Load()), [], [])
-    handler = ast.ExceptHandler(call, None, [ast.Pass()])
-    inner = ast.copy_location(ast.Try(body, [handler], [], []), body[0])
-    inner.end_lineno, inner.end_col_offset = body[-1].end_lineno, body[-1].end_col_offset
-    for new in (call, call.func, handler, handler.body[0]):
-        ast.copy_location(new, body[0])
-    node.body = [inner]
+    """Have the guard give the types of each handler: it looks at the exception in flight, and may refuse it."""
+    for handler in node.handlers:
+        arguments = [handler.type, ast.Constant(len(node.handlers) > 1)]
+        call = ast.Call(ast.Name(names.GUARD_GROUP, ast.Load()), arguments, [])
+        for new in (call, call.func, arguments[1]):
+            ast.copy_location(new, handler.type)
+        handler.type = call
 
 
 def _replace(tree: ast.AST, replaced: dict[ast.AST, ast.AST]) -> None:

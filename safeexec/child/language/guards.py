@@ -347,22 +347,26 @@ def exact(name: Any) -> Any:
     return _str.__str__(name) if isinstance(name, _str) and _type(name) is not _str else name
 
 
-def group_guard() -> tuple[()]:
-    """Refuse an exception group in flight that would split itself: CPython does not check what its `split` returns.
+def group_guard(types: Any, several: bool) -> Any:
+    """`types`, with which a handler of `except*` matches the exception in flight. Refuses a group that would split
+    itself: CPython does not check what its `split` returns (crashes of 3.11.7, 3.12.1, 3.13.0 reproduced). Of `several`
+    handlers the second is given a group that `derive` has made.
 
-    Stands where a handler names its exception types and matches none (crashes of 3.11.7, 3.12.1, 3.13.0 reproduced).
+    What a class says of itself is its own word: this looks into its dict. Stands around the types, so that nothing runs
+    between the look and the match but another thread.
     """
     error = sys.exception()
-    if isinstance(error, BaseExceptionGroup):
-        kind = _type(error)
-        own = _getattr(error, "__dict__", {})
-        if kind.split is not BaseExceptionGroup.split or kind.derive is not BaseExceptionGroup.derive or "split" in own:
-            for klass in mro_of(kind):
-                if "split" in klass.__dict__ and klass is not BaseExceptionGroup:
-                    raise TypeError(f"{kind.__name__}.split is refused: except* splits exception groups itself")
-            if "split" in own or "derive" in own:
-                raise TypeError("an exception group with a split of its own is refused in except*")
-    return ()
+    kind = _type(error)
+    if issubclass(kind, BaseExceptionGroup):
+        own = {"split", "__getattribute__", "derive"} if several else {"split", "__getattribute__"}
+        spaces = [dict_of(klass) for klass in mro_of(kind) if not any(klass is known for known in _GROUPS)]
+        for space in (*spaces, _instance_dict(error)):
+            if any(_type(key) is not _str or key in own for key in space):
+                raise TypeError(f"{name_of(kind)} splits or derives groups itself, which is refused in except*")
+    return types
+
+
+_GROUPS: Final = (BaseExceptionGroup, ExceptionGroup, Exception, BaseException, object)
 
 
 def _format_guards(rules: Rules, refuse: Refuse) -> tuple[Guard, Guard, Guard]:
