@@ -347,6 +347,36 @@ def _call_all(of):
             getattr(of, name)(*arguments)
         except BaseException:
             pass
+class _Equal(type):  # its classes, and what is made of them, are equal to all that they are compared with
+    def __eq__(self, other): _given.append(other); return True
+    __hash__ = type.__hash__
+class _Any(metaclass=_Equal):
+    def __eq__(self, other): _given.append(other); return True
+    __hash__ = object.__hash__
+def _stored_in(kind):  # a class of the program that is told what the methods of a library's store
+    class Stored(kind):
+        def __setattr__(self, name, value): _given.append(value); super().__setattr__(name, value)
+    return Stored
+def _spy(of, path):
+    for name in sorted(set(dir(of)) - _SKIP):
+        try:
+            x = getattr(of, name)
+            makers = [x, _stored_in(x)] if isinstance(x, type) else [x]
+        except BaseException:
+            makers = [x]
+        for maker, arguments in itertools.product(makers, ((), (1,), ("a",), (_callback,), (_Any,), (_Any(), _Any))):
+            try:
+                made = maker(*arguments)
+                for method in sorted(set(dir(made)) - _SKIP) if maker is not x else ():
+                    try:
+                        getattr(made, method)()
+                    except BaseException:
+                        pass
+            except BaseException:
+                pass
+            for value in _given:
+                _look(value, f"{path}.{name}")
+            _given.clear()
 NoneType = type(None)
 _SKIP = {"exit", "quit", "input", "breakpoint", "sleep", "show", "pause", "run_forever", "wait", "acquire", "join",
          "get", "main", "serve_forever", "abort", "kill", "run", "rmtree"}
@@ -443,6 +473,15 @@ def call_back(session: Session, module: str, *, timeout: float) -> list[str]:
     return [f"{module}: {path}" for path in ways_out(result.stdout)]
 
 
+def spy(session: Session, module: str, *, timeout: float) -> list[str]:
+    """What the classes and functions of this module's facade store in objects of classes that the program has derived
+    from them, and what they compare its classes with, where that is outside.
+    """
+    if not session.run(f"import {module} as _start").ok:
+        return []
+    return [f"{module}: {way}" for way in ways_out(session.run(f"_spy(_start, {module!r})", timeout=timeout).stdout)]
+
+
 def write(session: Session, module: str, late: Iterable[str], *, timeout: float) -> list[str]:
     """What meets a function of the program that it has put into all attributes of all objects of this module's facade:
     its functions are called, modules are imported behind it, and a step fails.
@@ -515,7 +554,7 @@ def search(sandbox: Sandbox, profile: str, seed: int, until: float) -> Iterator[
 
 def _look_at(session: Session, module: str) -> list[str]:
     paths = walk(session, module, depth=3, calls=2, limit=20_000, timeout=30.0)
-    return paths + call_back(session, module, timeout=30.0)
+    return paths + call_back(session, module, timeout=30.0) + spy(session, module, timeout=30.0)
 
 
 def _written(session: Session, module: str, late: list[str]) -> list[str]:

@@ -16,6 +16,7 @@ from tests.search.search import (
     programs,
     readings,
     run_programs,
+    spy,
     walk,
     ways_out,
     write,
@@ -71,6 +72,20 @@ def test_what_a_callback_is_given_is_looked_at(session: Session) -> None:
 @pytest.mark.parametrize("module", ["json", "functools", "re", "contextlib"])
 def test_callbacks_are_given_nothing_that_is_outside(session: Session, module: str) -> None:
     assert call_back(session, module, timeout=10.0) == []
+
+
+def test_what_is_stored_and_compared_is_looked_at(session: Session) -> None:
+    source = (
+        "class Keeps:\n    def use(self): self.kept = {'__import__': 1}\n"
+        "class Gives:\n    held = Keeps\n    def among(self, x): return x in [{'__import__': 1}]\n"
+        "_spy(Gives(), 'it')"
+    )
+    assert set(ways_out(session.run(source).check().stdout)) == {"it.among", "it.held"}
+
+
+@pytest.mark.parametrize("module", ["asyncio", "enum", "pprint"])
+def test_nothing_that_is_outside_is_stored_or_compared(session: Session, module: str) -> None:
+    assert spy(session, module, timeout=10.0) == []
 
 
 def test_what_objects_hand_on_to_their_attributes_is_looked_at(session: Session) -> None:
