@@ -3,8 +3,9 @@
 They are those of modules that compute, from ``Lib/test`` of the Python that runs (or ``--tests FOLDER``). Both sides
 run the same program: the tests, `support` in place of ``test.support``, and `one_by_one`. What counts are the tests
 that pass in CPython so. Here, what a policy refuses before a line runs is cut out: the function around it raises the
-refusal, an import gives a stand-in that does. So a test that needs what is refused is lost, and no other. A test that
-ends the session is lost, and the others are run again without it.
+refusal, an import gives a stand-in that does. So a test that needs what is refused is lost, and no other. Of a fixture,
+which all tests of a file or class need, the refused statement alone is passed over: the tests that need it fail. A test
+that ends the session is lost, and the others are run again without it.
 """
 
 from __future__ import annotations
@@ -34,12 +35,18 @@ MODULES = """
     test_long test_math test_named_expressions test_operator test_ordered_dict test_patma test_pprint test_queue
     test_random test_range test_re test_reprlib test_set test_setcomps test_shlex test_slice test_statistics
     test_string test_struct test_textwrap test_tuple test_types test_typing test_unicode test_unicodedata
-    test_userdict test_userlist test_uuid test_zlib
+    test_userdict test_userlist test_zlib
 """.split()  # noqa: SIM905
 """Files of ``Lib/test``: of modules that compute and of the language itself."""
+ON_FILES = {"test_array", "test_csv", "test_hashlib"}
+"""Those whose tests open files: they run under `files.yaml`, which is the profile with a workspace."""
+WITHOUT = ["_testcapi"]
+"""Modules that CPython has for tests of its C-API: no program's, and neither side has them."""
 SECONDS = 240
 TRIES = 100
 """Of one program: what is refused is cut out, and a test that ends the session left out, time and again."""
+FIXTURES = {"setUp", "setUpClass", "setUpModule", "tearDown", "tearDownClass", "tearDownModule"}
+"""Functions that run for each test of a class or file."""
 MARK = "@@"
 _OF_TESTS = r"(?m)(?<![\w.])test(?=\.(?:support|test_\w+|\w+_tests)\b)|(?<=from )test(?=[. ])|(?<=import )test(?=\.)"
 _HELPERS = r"suite\.support\.(?:import|os|warnings|threading|script)_helper(?= import\b)"
@@ -63,13 +70,17 @@ class Loss(NamedTuple):
 DIFFERS = "differs, and says nothing of a refusal"
 REASONS = {
     "a private name of a module, or a name that was lost to a refusal": (
-        r"begin with an underscore|'Refused' object|import of '_|attribute '_(?!_)|_testcapi|names \w+\._"
+        r"begin with an underscore|'Refused' object|import of '_|attribute '_(?!_)|_testcapi|names \w+\._|"
+        r"requires _|need _"
     ),
     "`sys.modules`, modules by name, attributes of a library set or patched": (
-        r"sys\.modules|'importlib|'builtins|read-only|by a dotted name|'__import__'|assignment to|is not run: not found"
+        r"sys\.modules|'importlib|'builtins|read-only|by a dotted name|'__import__'|assignment to|immutable type|"
+        r"is not run: not found"
     ),
     "files": r"builtin 'open'|'tempfile'|'__file__'|on files|'pathlib|'shutil'|'glob'",
-    "a codec or hook for the whole interpreter": r"codecs\.register|excepthook|whole interpreter|gc\.|locale",
+    "a codec or hook for the whole interpreter": (
+        r"codecs\.register|unknown encoding: test|excepthook|whole interpreter|gc\.|locale"
+    ),
     "frames and code": r"frame|code|gi_|cr_|f_back|co_|f_locals|__globals__|tb_",
     "pickles that name other than plain types and the program's own": r"the pickle names|__reduce|copyreg|marshal",
     "another name that is refused": r"refused|not an acceptable base type|does not have the attribute '_",
@@ -115,7 +126,24 @@ def _as_program(file: Path) -> str:
     """A file of tests with other names for the modules of ``Lib/test``, and nothing that runs it."""
     text = re.sub(_OF_TESTS, "suite", file.read_text(encoding="utf-8"))
     text = re.sub(_HELPERS, "suite.support", text)
+    text = re.sub(r"^import sysconfig$", "from suite.support import sysconfig", text, flags=re.M)
+    text = _passing_over(text) + "\nfrom suite.support import unless_refused\n"
     return re.sub(r"^if __name__ == .__main__.:", "if False:", text, flags=re.M)
+
+
+def _passing_over(text: str) -> str:
+    """The module with fixtures that pass over what is refused."""
+    lines = text.split("\n")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name in FIXTURES:
+            for one in node.body:
+                targets = getattr(one, "targets", [])
+                own = [target for target in targets if ast.unparse(target).startswith(("self.", "cls."))]
+                if isinstance(one, (ast.Expr, ast.Assign, ast.Delete)) and not own and one.lineno > node.lineno:
+                    line, column = lines[one.lineno - 1], one.col_offset
+                    if not line[:column].strip():
+                        lines[one.lineno - 1] = f"{line[:column]}with unless_refused(): {line[column:]}"
+    return "\n".join(lines)
 
 
 def said(output: str) -> dict[str, str | None]:
@@ -132,6 +160,8 @@ def is_whole(output: str) -> bool:
 def by_cpython(found: Sources) -> dict[str, str | None]:
     """What a plain interpreter makes of a program."""
     with tempfile.TemporaryDirectory() as folder:
+        for name in WITHOUT:
+            Path(folder, f"{name}.py").write_text("raise ImportError('a test of the C-API')", encoding="utf-8")
         for name, text in found.items():
             is_package = any(other.startswith(name + ".") for other in found)
             path = Path(folder, *name.split("."))
@@ -204,10 +234,10 @@ def without(source: str, line: int, why: str) -> str:
         around = next((one for one in body if _first(one) <= line <= (one.end_lineno or 0)), None)
         if around is None:
             return source
-        if isinstance(around, ast.ClassDef) and any(
-            _first(one) <= line <= (one.end_lineno or 0) for one in around.body
-        ):
-            body = around.body
+        is_part = isinstance(around, ast.ClassDef) or getattr(around, "name", "") in FIXTURES
+        parts = around.body if is_part else []  # type: ignore[attr-defined]
+        if any(_first(one) <= line <= (one.end_lineno or 0) for one in parts):
+            body = parts
         elif isinstance(around, (ast.If, ast.Try, ast.With, ast.For)):
             body = [one for one in ast.iter_child_nodes(around) if isinstance(one, ast.stmt)] + [
                 one for part in getattr(around, "handlers", ()) for one in part.body
@@ -268,14 +298,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compat.cpython", description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", default=MODULES, help="files of Lib/test")
     parser.add_argument("--tests", type=Path, default=Path(sysconfig.get_path("stdlib"), "test"))
-    parser.add_argument("--profile", default="standard")
     options = parser.parse_args()
-    policy = Policy.load(options.profile)
-    policy = policy.replace(max_wall_seconds=SECONDS, wall_seconds=SECONDS, cpu_seconds=SECONDS, output_kb=8192)
+    limits = {"max_wall_seconds": SECONDS, "wall_seconds": SECONDS, "cpu_seconds": SECONDS, "output_kb": 8192}
+    policies = [Policy.load(one).replace(**limits) for one in ("standard", HERE / "files.yaml")]  # type: ignore[arg-type]
     table, all_losses = [], []
-    with Sandbox(policy) as sandbox:
+    with Sandbox(policies[0]) as sandbox, Sandbox(policies[1]) as with_files:
         for name in options.modules:
-            passed, losses = compared(options.tests, name, sandbox)
+            passed, losses = compared(options.tests, name, with_files if name in ON_FILES else sandbox)
             table.append((name, passed, len(losses)))
             all_losses += losses
             print(f"| {name} | {passed} | {passed - len(losses)} |", flush=True)

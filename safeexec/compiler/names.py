@@ -95,6 +95,7 @@ _DATA = (
     "__abstractmethods__ __isabstractmethod__ __orig_bases__ __orig_class__ __args__ __origin__ __parameters__ "
     "__metadata__ __bound__ __constraints__ __covariant__ __contravariant__ __infer_variance__ __default__ "
     "__forward_arg__ __required_keys__ __optional_keys__ __total__ __protocol_attrs__ __final__ __override__ "
+    "__no_type_check__ __dataclass_transform__ "
     "__dataclass_fields__ __dataclass_params__ __members__ __objclass__ __text_signature__ __signature__ "
     "__cause__ __context__ __suppress_context__ __notes__ __traceback__ __version__ __author__ __all__ __date__ "
     "__license__ __email__ __copyright__ __status__ __maintainer__ __credits__ __supertype__ __unpacked__ "

@@ -252,7 +252,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         for node in self._targets:
             module = self._module_of(node.value)
             if module is not None:
-                if module != "sys":  # its facade takes stdout and stderr
+                if module not in ("sys", "builtins"):  # the streams may be set, and the builtins of the program
                     name = f"{module}.{node.attr}"
                     message = f"assignment to {name!r} is refused: modules are read-only"
                     self.refuse("attribute", name, node, message, construct="module-assignment")

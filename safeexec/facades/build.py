@@ -25,6 +25,7 @@ __all__ = [
     "RefusedModule",
     "facade",
     "facade_name",
+    "imported",
     "importer",
     "installed",
     "known_names",
@@ -80,6 +81,11 @@ class RefusedModule(RefusedImport, ModuleNotFoundError):
     """The policy has no such module: what a program with a fallback catches is either of CPython's two exceptions."""
 
 
+for _kind, _usual in (RefusedImport, ImportError), (RefusedModule, ModuleNotFoundError):
+    _kind.__name__ = _kind.__qualname__ = _usual.__name__  # what a program prints of it, and its report
+    _kind.__module__ = "builtins"
+
+
 def installed(name: str) -> bool:
     """Is the top-level module of this dotted name here, in this interpreter? Imports nothing."""
     from importlib.util import find_spec
@@ -128,6 +134,11 @@ def facade(name: str, plan: LanguagePlan) -> Facade:
         _loaded()
         _FACADES[identity(found)] = found, name
     return found
+
+
+def imported(plan: LanguagePlan) -> dict[str, Facade]:
+    """The facades that were made for this plan, by the names of their modules."""
+    return dict(_built(plan))
 
 
 def importer(plan: LanguagePlan) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import platform
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -221,8 +222,9 @@ def test_sys_is_small(guest: Guest) -> None:
         assert names["limit"] <= 300_000
     finally:
         sys.setrecursionlimit(1000)
-    for name in ("modules", "_getframe", "settrace", "path", "executable"):
+    for name in ("_getframe", "settrace", "meta_path", "prefix"):
         assert not hasattr(names["sys"], name)
+    assert names["sys"].executable == "" and "posix" not in names["sys"].modules
     assert names["sys"].argv is sys.argv  # which the child sets for each step
 
 
@@ -353,3 +355,35 @@ def test_copy_works(guest: Guest) -> None:
         "copy",
     )
     assert names["made"][0].next is names["made"][0] and names["shallow"] == {1: [2]}
+
+
+def test_hints_given_as_text_are_what_typing_takes_for_hints(guest: Guest) -> None:
+    names = guest(
+        "import typing\nfrom typing import ClassVar, Final\n"
+        "class C:\n    a: 'ClassVar[int]'\n    b: 'Final[int]'\n"
+        "kept = sorted(typing.get_type_hints(C))\n"
+        "def first(a: 'ClassVar[int]'): pass\ndef second(a: 'int | ClassVar'): pass\n"
+        "no = []\nfor f in first, second:\n"
+        "    try: typing.get_type_hints(f)\n    except TypeError as error: no.append(str(error))\n"
+        "@typing.no_type_check\nclass D:\n    a: 'nothing'\n    def m(self) -> 'nowhere': pass\n"
+        "none = typing.get_type_hints(D), typing.get_type_hints(D.m)\n",
+        "typing",
+    )
+    assert names["kept"] == ["a", "b"] and names["none"] == ({}, {})
+    assert names["no"][0] == "typing.ClassVar[int] is not valid as type argument" and len(names["no"]) == 2
+
+
+def test_there_is_one_locale_and_no_machine(guest: Guest) -> None:
+    names = guest(
+        "import locale, mimetypes, platform\nis_c = locale.setlocale(locale.LC_ALL, '') == 'C'\n"
+        "try: locale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')\nexcept locale.Error as error: told = str(error)\n"
+        "kind = mimetypes.guess_type('a.tar.gz')\nversion = platform.python_version(), platform.system()\n",
+        "locale",
+        "mimetypes",
+        "platform",
+    )
+    assert (names["is_c"], names["told"]) == (True, "unsupported locale setting")
+    assert names["kind"] == ("application/x-tar", "gzip")
+    assert names["version"] == (platform.python_version(), platform.system())
+    for module, name in ("platform", "node"), ("platform", "os"), ("mimetypes", "MimeTypes"), ("locale", "sys"):
+        assert not hasattr(names[module], name)

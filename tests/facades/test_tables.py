@@ -29,6 +29,7 @@ NOT_IN_EVERY_VERSION = {
     "IPython.core.display": "DisplayHandle clear_output display update_display",
     "ast": "ParamSpec PyCF_OPTIMIZED_AST TypeAlias TypeVar TypeVarTuple type_param",
     "asyncio": "QueueShutDown create_eager_task_factory eager_task_factory",
+    "builtins": "PythonFinalizationError exit quit",
     "base64": "z85decode z85encode",
     "calendar": ("APRIL AUGUST DECEMBER Day FEBRUARY JANUARY JULY JUNE MARCH MAY Month NOVEMBER OCTOBER SEPTEMBER"),
     "collections.abc": "Buffer",

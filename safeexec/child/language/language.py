@@ -13,12 +13,13 @@ import msgspec
 from safeexec.child.language.builtins import leave, make_builtins
 from safeexec.child.language.guards import GuestProgram
 from safeexec.child.language.library_reads import guard_reads
-from safeexec.child.language.modules import Modules, importlib_of
+from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
 from safeexec.child.language.workspace import WorkspaceModules
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.access import module_access
 from safeexec.facades.build import facade, importer, set_loader
+from safeexec.facades.replacements.streams import set_modules
 from safeexec.facades.sealed import seal_classes
 from safeexec.facades.tables.groups import OF_SESSIONS, REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
@@ -42,7 +43,9 @@ class Language:
         self.seals = False
         """Whether the classes of Python itself are made immutable: in a process that runs nothing but guest code."""
         self.modules: Modules
-        """The program's own module, and those of its workspace; not there where they are imported as Python does."""
+        """The program's own module, and those of its workspace or its plugin; not there where they are imported as
+        Python does.
+        """
         self.remember: Callable[[str, str], None] = _forget
         """Keeps the source of a module for tracebacks, under the name of its file."""
         self._workspace: WorkspaceModules | None = None
@@ -63,11 +66,19 @@ class Language:
             self.builtins = make_builtins(rules, namespace, self._importer(), self.program)
             guard_reads(rules)
             set_loader(self._rewritten, self._seal)
+            set_modules(modules_by_name(lambda: self.modules))
             if any(name.partition(".")[0] not in sys.stdlib_module_names for name in self.plan.imports):
                 from safeexec.child.language.eval_sinks import guard_libraries  # for programs that have libraries
 
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
+
+    def have(self, modules: Modules) -> None:
+        """Let the program be these modules: a plugin's."""
+        self.modules = modules
+        self.builtins["__import__"] = modules.import_
+        if self._rewrites is not None:
+            self._rewrites = type(self._rewrites)(self.plan, self.builtins, modules, like=self._rewrites)
 
     def prepare(self, names: Iterable[str]) -> None:
         """Make once what each session would make when it first imports one of these modules.
@@ -116,11 +127,13 @@ class Language:
             if self._pickle is None:
                 from safeexec.child.language import pickles  # for programs that import pickle
 
-                self._pickle = pickles.make(self.plan, self._namespace)
+                self._pickle = pickles.make(self.plan, lambda: self.modules)
             return self._pickle
+        if name == "builtins":  # where no module of the program asks: those are given `builtins_of`
+            made = ModuleType(name)
+            vars(made).update({item: value for item, value in self.builtins.items() if item[:1] != "_"})
+            return made
         if name == "importlib":
-            if self._workspace is None:
-                raise ImportError("importlib is for modules of the workspace, and there is none", name=name)
             return importlib_of(self.modules)
         if name.partition(".")[0] not in OF_SESSIONS:
             return None

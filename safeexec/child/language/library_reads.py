@@ -96,6 +96,7 @@ def guard_reads(rules: Rules) -> None:
     after_import("typing", lambda: _keep_typing(sys.modules["typing"]))
     _put("inspect", lambda: {"eval": _named(rules)})
     _put("traceback", lambda: {"__import__": sys.modules.__getitem__})  # which looks for the name of an ImportError
+    after_import("mimetypes", lambda: sys.modules["mimetypes"].knownfiles.clear())  # no files of the machine
     after_import("sqlite3", _close_databases)
     after_import("tarfile", _close_streams)
     for module, library in _STORED.items():
@@ -220,6 +221,8 @@ def _keep_typing(typing: Any) -> None:
     """
     alias, form = typing._BaseGenericAlias, typing._SpecialForm
     dict_of_alias = vars(alias)["__dict__"].__get__
+    loading = vars(sys.modules["_frozen_importlib"])
+    listed = vars(alias)["__dir__"]
 
     def keep(self: Any, name: str, *_: object) -> NoReturn:
         raise AttributeError(f"assignment to {name!r} is refused: objects of typing are read-only", name=name)
@@ -228,12 +231,14 @@ def _keep_typing(typing: Any) -> None:
         homes = (vars(typing), vars(sys.modules.get("typing_extensions", typing)))
         space = sys._getframe(1).f_globals
         may = name == "__msgspec_cache__" or any(space is home for home in homes)
-        if name in dict_of_alias(self) or not may:
+        # What stands above the code of an extension that is loaded: pandas names an alias that it has just made.
+        if space is not loading and (name in dict_of_alias(self) or not may):
             keep(self, name)
         object.__setattr__(self, name, value)
 
     write_to_class(alias, "__setattr__", __setattr__)
     write_to_class(alias, "__delattr__", keep)
+    write_to_class(alias, "__dir__", lambda self: list({*listed(self), *dict_of_alias(self)}))
     for kind in [kind for kind in vars(typing).values() if isinstance(kind, type) and issubclass(kind, alias)]:
         if "__dict__" in dict_of(kind):
             write_to_class(kind, "__dict__", property(lambda self: MappingProxyType(dict_of_alias(self))))

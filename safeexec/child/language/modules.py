@@ -16,7 +16,7 @@ import importlib
 import linecache
 import opcode
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from types import FrameType, ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -29,7 +29,9 @@ from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import compile_step
 from safeexec.facades import program
-from safeexec.facades.sealed import own_module
+from safeexec.facades.access import module_access
+from safeexec.facades.build import imported
+from safeexec.facades.sealed import OwnModule, own_module
 from safeexec.protocol.plan import LanguagePlan
 
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
@@ -89,6 +91,7 @@ class Modules:
         """A sentence for a library's module whose name a file of the program has, too."""
         self.compiling = ""
         """The module that was compiled last."""
+        self._has_builtins = plan.mode != "python" and module_access("builtins", plan).allowed
         self.refusals: list[tuple[ImportError, Rejection]] = []
         """The refusal of a module's source that was last raised, and what it was made of."""
 
@@ -103,7 +106,22 @@ class Modules:
 
     def spaces(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each module that has been imported, and its namespace."""
-        yield from list(self._spaces.items())
+        yield from [(name, space) for name, space in self._spaces.items() if name != "builtins"]
+
+    def space(self, name: Any) -> dict[str, Any] | None:
+        """The namespace of the module of this dotted name, if it has been imported."""
+        return self._spaces.get(name) if type(name) is str and name != "builtins" else None
+
+    def names(self) -> list[str]:
+        """The modules that have been imported, those of libraries too."""
+        return [*self._loaded, *(imported(self._plan).keys() - self._loaded.keys() - {"builtins"})]
+
+    def shown(self, name: Any) -> Any:
+        """The module of this dotted name if it has been imported, also one of a library; else None."""
+        found = self.loaded(name)
+        if found is None and type(name) is str and name != "builtins":
+            return imported(self._plan).get(name)
+        return found
 
     def by_name(self, name: str) -> Any:
         """Import a module by its dotted name and return it, as `importlib.import_module` does."""
@@ -131,9 +149,9 @@ class Modules:
         return next((rejection for made, rejection in self.refusals if made is error), error)
 
     def knows(self, name: str) -> bool:
-        """Whether the topmost package of a module is one of the program's."""
+        """Whether the topmost package of a module is one of the program's. Its builtins are."""
         top = name.partition(".")[0]
-        return top in self._loaded or self._knows(top)
+        return top in self._loaded or self._knows(top) or (name == "builtins" and self._has_builtins)
 
     def statement(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         """What an import statement asks."""
@@ -229,6 +247,10 @@ class Modules:
         raise ImportError(f"cannot import name {item!r} from {part}{name!r}{hint} ({where})", name=name)
 
     def _load(self, name: str) -> None:
+        if name == "builtins" and self._has_builtins:
+            self._spaces[name] = _Builtins(self)  # type: ignore[assignment]
+            self._loaded[name] = builtins_of(self)
+            return
         source = self.source(name)
         module = ModuleType(name)
         space = vars(module)
@@ -331,6 +353,80 @@ def importlib_of(modules: Modules) -> ModuleType:
     for function in (import_module, reload, invalidate_caches):
         vars(made)[function.__name__] = builtin(function, function.__name__)
     return made
+
+
+class _Builtins(MutableMapping[str, Any]):
+    """The builtins that a program may name. What is written there counts in each of its modules; nothing can go."""
+
+    def __init__(self, written: Modules) -> None:
+        self._written = written
+
+    def _tables(self) -> list[dict[str, Any]]:
+        return [space["__builtins__"] for _, space in self._written.spaces()]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._tables()[0] if name[:1] != "_")
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, name: str) -> Any:
+        if name[:1] == "_":
+            raise KeyError(name)
+        return self._tables()[0][name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self:
+            raise AttributeError(f"module 'builtins' has no attribute {name!r}")
+        for table in self._tables():
+            if name in table:
+                table[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise AttributeError(f"'builtins.{name}' cannot be taken away")
+
+
+def builtins_of(written: Modules) -> OwnModule:
+    """What ``import builtins`` gives: the builtins that the program has, and no others."""
+    table: Any = _Builtins(written)
+    return own_module(
+        "builtins",
+        table,
+        NamespaceView(table),
+        is_hidden=lambda name: name[:1] == "_",
+        absence=lambda name: f"module 'builtins' has no attribute {name!r}",
+    )
+
+
+def modules_by_name(written: Callable[[], Modules]) -> Mapping[str, Any]:
+    """`sys.modules` of guest code: the program's own modules and those of libraries that it has imported."""
+
+    class LoadedModules(MutableMapping[str, Any]):
+        __slots__ = ()
+
+        def __getitem__(self, name: str) -> Any:
+            found = written().shown(name)
+            if found is None:
+                raise KeyError(name)
+            return found
+
+        def __iter__(self) -> Iterator[str]:
+            return iter(written().names())
+
+        def __len__(self) -> int:
+            return len(written().names())
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            if written().shown(name) is not value:
+                raise TypeError(f"assignment to sys.modules[{name!r}] is refused: only an import adds modules")
+
+        def __delitem__(self, name: str) -> None:
+            raise TypeError(f"sys.modules[{name!r}] cannot be taken away: importlib.reload() runs a module again")
+
+        def __repr__(self) -> str:
+            return repr(dict(self))
+
+    return LoadedModules()
 
 
 def last_step() -> str:

@@ -2,7 +2,8 @@
 
 A pickle is a program. The C unpickler reads those that name nothing. The others are read by one of ours, which finds
 names as a saved state does (`child.process.state_names`), calls nothing that it has not found by name, and sets
-attributes under the rules.
+attributes under the rules. The C pickler looks for names in `sys.modules`, where the program's own modules are not:
+where it fails, the one in Python writes what is theirs.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import contextlib
 import io
 import pickle
 from collections.abc import Callable
-from types import FunctionType, ModuleType
-from typing import Any, ClassVar, Final
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, ClassVar, Final, NewType, ParamSpec, TypeVar, TypeVarTuple
 
 from safeexec.child.language.builtins import without_own
+from safeexec.child.language.modules import Modules
 from safeexec.child.language.native import builtin
 from safeexec.child.process import state_names
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
@@ -32,10 +34,15 @@ _PLAIN: Final = {
     "array": "_array_reconstructor array",
     "collections": "ChainMap Counter OrderedDict UserDict UserList UserString defaultdict deque",
     "copyreg": "__newobj__ __newobj_ex__ _reconstructor",
-    "datetime": "date datetime time timedelta timezone",
-    "decimal": "Decimal",
+    "datetime": "date datetime time timedelta timezone tzinfo",
+    "decimal": "Context Decimal",
     "fractions": "Fraction",
+    "functools": "partial",
     "ipaddress": ("IPv4Address IPv4Interface IPv4Network IPv6Address IPv6Interface IPv6Network"),
+    "itertools": (
+        "accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse "
+        "groupby islice permutations product repeat starmap takewhile zip_longest"
+    ),
     "numpy": "dtype ndarray",
     "numpy._core.multiarray": "_reconstruct scalar",
     "numpy._core.numeric": "_frombuffer",
@@ -53,6 +60,7 @@ _PLAIN: Final = {
     "pandas.core.indexes.datetimes": "_new_DatetimeIndex",
     "pandas.core.indexes.timedeltas": "_new_TimedeltaIndex",
     "pandas.core.internals.managers": "BlockManager SingleBlockManager",
+    "operator": "itemgetter",
     "pathlib": "PurePath PurePosixPath PureWindowsPath",
     "random": "Random",
     "statistics": "NormalDist",
@@ -64,19 +72,43 @@ _values: Final = {("builtins", "object"): object, ("builtins", "iter"): iter, ("
 """What is given for a name. Pickles write an iterator, a method and a class within a class as calls of these."""
 _MISSING: Final = object()
 
+_values_of_builtins: Final = {name for module, name in _values if module == "builtins"}
+_VARIABLES: Final = (TypeVar, ParamSpec, TypeVarTuple, NewType)
+
 Find = Callable[[str, str], Any]
 
 
-def make(plan: LanguagePlan, namespace: dict[str, Any]) -> ModuleType:
-    """The module that the facade is made of, for a program with this namespace."""
+def make(plan: LanguagePlan, written: Callable[[], Modules]) -> ModuleType:
+    """The module that the facade is made of, for a program with these modules."""
+
+    def own(module: Any, name: Any) -> Any:
+        """What the program calls so: a class, a function of this very module, a type variable. None for all else."""
+        space = written().space(module)
+        if space is None or type(name) is not str:
+            return None
+        first, *inner = str.split(name, ".")
+        found: Any = without_own(space).get(first)
+        for part in inner:
+            found = dict_of(found).get(part) if is_own_class(found) else None
+        is_function = isinstance(found, FunctionType) and found.__globals__ is space
+        return found if isinstance(found, type) or is_function or type(found) in _VARIABLES else None
+
+    def home(found: Any, name: str) -> str | None:
+        """The module of the program that calls this object so, or the builtins; None for what is in `sys.modules`."""
+        module = getattr(found, "__module__", None)
+        if module != "__main__" and own(module, name) is found:
+            return str(module)
+        main = written().space("__main__") or {}
+        return "builtins" if name in _values_of_builtins and main["__builtins__"].get(name) is found else None
+
+    def is_own_class(found: Any) -> bool:
+        return issubclass(type(found), type) and written().space(dict_of(found).get("__module__")) is not None
 
     def find(module: str, name: str) -> Any:
-        if module == "__main__" and type(name) is str:
-            first, *inner = str.split(name, ".")
-            found: Any = without_own(namespace).get(first)
-            for part in inner:
-                found = dict_of(found).get(part) if _is_own_class(found) else None
-            if isinstance(found, type) or (isinstance(found, FunctionType) and found.__globals__ is namespace):
+        if type(module) is str and written().knows(module) and module != "builtins":
+            if module != "__main__":
+                written().by_name(module)
+            if (found := own(module, name)) is not None:
                 return found
         elif module in ("builtins", "exceptions", "__builtin__") and _is_exception(name) and name in plan.builtins:
             return getattr(builtins, name)
@@ -89,7 +121,7 @@ def make(plan: LanguagePlan, namespace: dict[str, Any]) -> ModuleType:
     def load(file: Any, **options: Any) -> Any:
         data = io.BytesIO(file.read())
         try:
-            value = _load(data, find, options)
+            value = _load(data, find, is_own_class, options)
         finally:
             rest = data.read()
             if rest and hasattr(file, "seek"):
@@ -97,13 +129,21 @@ def make(plan: LanguagePlan, namespace: dict[str, Any]) -> ModuleType:
         return value
 
     def loads(data: Any, /, **options: Any) -> Any:
-        return _load(io.BytesIO(bytes(data)), find, options)
+        return _load(io.BytesIO(bytes(data)), find, is_own_class, options)
 
     def dump(obj: Any, file: Any, protocol: int | None = None, *, fix_imports: bool = True) -> None:
-        file.write(pickle.dumps(obj, protocol, fix_imports=fix_imports))
+        file.write(dumps(obj, protocol, fix_imports=fix_imports))
 
     def dumps(obj: Any, protocol: int | None = None, *, fix_imports: bool = True) -> bytes:
-        return pickle.dumps(obj, protocol, fix_imports=fix_imports)
+        try:
+            return pickle.dumps(obj, protocol, fix_imports=fix_imports)
+        except pickle.PicklingError as error:
+            made = io.BytesIO()
+            try:
+                _Writer(made, protocol, fix_imports, home).dump(obj)
+            except pickle.PicklingError:
+                raise error from None
+            return made.getvalue()
 
     made = ModuleType("pickle", pickle.__doc__)
     vars(made).update({name: getattr(pickle, name) for name in _NAMES.split()})
@@ -114,10 +154,6 @@ def make(plan: LanguagePlan, namespace: dict[str, Any]) -> ModuleType:
 
 _RENAMED: Final = {"__builtin__": "builtins", "copy_reg": "copyreg", "unicode": "str", "long": "int", "xrange": "range"}
 """What Python 2 called it, and protocols below 3 still do."""
-
-
-def _is_own_class(found: Any) -> bool:
-    return issubclass(type(found), type) and dict_of(found).get("__module__") == "__main__"
 
 
 def _is_exception(name: object) -> bool:
@@ -134,23 +170,27 @@ class _Plain(pickle.Unpickler):
         raise _NamesSomething
 
 
-def _load(data: io.BytesIO, find: Find, options: dict[str, Any]) -> Any:
+def _load(data: io.BytesIO, find: Find, is_own_class: Callable[[Any], bool], options: dict[str, Any]) -> Any:
     start = data.tell()
     with contextlib.suppress(_NamesSomething):
         return _Plain(data, **options).load()
     data.seek(start)
-    return _Own(data, find, options).load()
+    return _Own(data, find, is_own_class, options).load()
 
 
 _IN_PYTHON: Any = vars(pickle)["_Unpickler"]
+_WRITER_IN_PYTHON: Any = vars(pickle)["_Pickler"]
 
 
 class _Own(_IN_PYTHON):  # type: ignore[misc]
     """The unpickler in Python, whose steps can be changed one by one."""
 
-    def __init__(self, file: io.BytesIO, find: Find, options: dict[str, Any]) -> None:
+    def __init__(
+        self, file: io.BytesIO, find: Find, is_own_class: Callable[[Any], bool], options: dict[str, Any]
+    ) -> None:
         super().__init__(file, **options)
         self._find = find
+        self._is_own_class = is_own_class
         self._found: dict[int, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
@@ -167,7 +207,7 @@ class _Own(_IN_PYTHON):  # type: ignore[misc]
         arguments = self.stack.pop()
         function = self._callable(self.stack[-1])
         self.stack[-1] = made = function(*arguments)
-        if function is checked_getattr and _is_own_class(made):  # how older protocols name a class within a class
+        if function is checked_getattr and self._is_own_class(made):  # how older protocols name a class within a class
             self._found[id(made)] = made
 
     def load_newobj(self) -> None:
@@ -210,3 +250,33 @@ class _Own(_IN_PYTHON):  # type: ignore[misc]
     dispatch[pickle.NEWOBJ_EX[0]] = load_newobj_ex
     dispatch[pickle.OBJ[0]] = load_obj
     dispatch[pickle.BUILD[0]] = load_build
+
+
+class _Writer(_WRITER_IN_PYTHON):  # type: ignore[misc]
+    """The pickler in Python, which finds the names of the program's own modules."""
+
+    def __init__(
+        self, file: io.BytesIO, protocol: int | None, fix_imports: bool, home: Callable[[Any, str], str | None]
+    ) -> None:
+        super().__init__(file, protocol, fix_imports=fix_imports)
+        self._home = home
+
+    def reducer_override(self, obj: Any) -> Any:
+        """The name of a builtin, which else would be a method of what it calls."""
+        return obj.__name__ if type(obj) is BuiltinFunctionType and self._home(obj, obj.__name__) else NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        path = str(name or getattr(obj, "__qualname__", "") or getattr(obj, "__name__", ""))
+        module = self._home(obj, path)
+        if module is None or (self.proto < 4 and "." in path):
+            super().save_global(obj, name)
+            return
+        if self.proto >= 4:
+            self.save(module)
+            self.save(path)
+            self.write(pickle.STACK_GLOBAL)
+        else:
+            self.write(pickle.GLOBAL + f"{module}\n{path}\n".encode())
+        self.memoize(obj)
+
+    dispatch: ClassVar[dict[Any, Any]] = _WRITER_IN_PYTHON.dispatch | {FunctionType: save_global}

@@ -65,7 +65,8 @@ def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> Modules:
         remember=guest.remember,
         place=f"the plugin (it has {', '.join(sources)})",
     )
-    modules.adopt(main, guest.namespace)
+    for name in (main, "__main__"):
+        modules.adopt(name, guest.namespace)
     return modules
 
 
@@ -118,7 +119,7 @@ class LoadedPlugin:
             if guest.language.plan.mode == "python":
                 namespace["__builtins__"] = modules.builtins_for(namespace)
             else:
-                guest.language.builtins["__import__"] = modules.import_
+                guest.language.have(modules)
             modules.run(main, source, namespace)
             names = request.exports if request.exports is not None else self._public()
             done = self._done([self._describe(name) for name in names])

@@ -39,6 +39,8 @@ _FILES = {
     "numpy": "arrays",
     "pandas": "queries",
     "os": "system",
+    "locale": "system",
+    "platform": "system",
     "shutil": "removal",
     "tqdm": "progress",
     "yaml": "markup",

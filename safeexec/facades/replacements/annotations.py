@@ -80,9 +80,13 @@ def _names_around(obj: Any) -> dict[str, Any]:
     """The names of the module that a function or class is of."""
     found = getattr(obj, "__globals__", None)
     if not isinstance(found, dict):
-        name = getattr(obj, "__module__", None) or ""
-        module = program.own(name) or sys.modules.get(name)
-        found = {} if module is None else vars(module)
+        return _names_of_module(getattr(obj, "__module__", None) or "")
+    return _guest_names(found) if program.is_of_program(found) else _library_names()
+
+
+def _names_of_module(name: str) -> dict[str, Any]:
+    module = program.own(name) or sys.modules.get(name)
+    found = {} if module is None else vars(module)
     return _guest_names(found) if program.is_of_program(found) else _library_names()
 
 
@@ -106,19 +110,43 @@ def _library_names() -> dict[str, Any]:
     return {name: value for name, value in forms.items() if not isinstance(value, FunctionType)}
 
 
-def _meaning(value: Any, names: Mapping[str, Any], within: frozenset[str] = frozenset()) -> Any:
+_check: Callable[..., Any] = vars(typing)["_type_check"]
+"""What typing says of a text's meaning: no ``ClassVar`` but as the hint of an attribute, no instance of a class."""
+
+
+def _meaning(
+    value: Any,
+    names: Mapping[str, Any],
+    within: frozenset[str] = frozenset(),
+    *,
+    is_argument: bool = True,
+    in_class: bool = False,
+) -> Any:
     """Replace text and forward references in an annotation, at any depth.
 
-    `within` are the texts that this one is part of the meaning of: what names itself stays a reference.
+    `within` are the texts that this one is part of the meaning of: what names itself stays a reference. A text stands
+    in brackets or is an argument's hint, or that of an attribute, of a class or of a module. Raises TypeError for what
+    may not stand there.
     """
     if value is None:
         return type(None)
     if isinstance(value, typing.ForwardRef):
+        is_argument, in_class = value.__forward_is_argument__, value.__forward_is_class__
+        if type(home := value.__forward_module__) is str:  # a TypedDict of another module
+            names = _names_of_module(home) | dict(names)
         value = value.__forward_arg__
     if isinstance(value, str):
         if value in within:
             return typing.ForwardRef(value)
-        return _meaning(resolve(value, names), names, within | {value})
+        found = resolve(value, names)
+        if not isinstance(found, (str, typing.ForwardRef)):
+            found = _check(
+                found,
+                "Forward references must evaluate to types.",
+                is_argument=is_argument,
+                allow_special_forms=in_class,
+            )
+        return _meaning(found, names, within | {value}, is_argument=is_argument, in_class=in_class)
     arguments = getattr(value, "__args__", None)
     if not isinstance(arguments, tuple) or isinstance(value, type):
         return value
@@ -150,6 +178,8 @@ def get_type_hints(
     include_extras: bool = False,
 ) -> dict[str, Any]:
     """`typing.get_type_hints` that resolves text without running it."""
+    if getattr(obj, "__no_type_check__", None):
+        return {}
     layers: list[Any]
     if isinstance(obj, type):
         layers = [base for base in reversed(obj.__mro__) if base is not object]
@@ -172,8 +202,21 @@ def get_type_hints(
         if isinstance(layer, type) and globalns is None and localns is None:
             names |= _names_around(layer)  # CPython asks the module first, then the class
         for name, value in dict(found).items():
-            hints[name] = _meaning(value, names)
+            hints[name] = _meaning(value, names, is_argument=not is_module, in_class=isinstance(layer, type))
     return hints if include_extras else {name: _without_extras(value) for name, value in hints.items()}
+
+
+def no_type_check(arg: Any) -> Any:
+    """`typing.no_type_check`: of a class also its functions and the classes that it has."""
+    if isinstance(arg, type):
+        for value in list(dict_of(arg).values()):
+            inner = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+            if not isinstance(inner, type | FunctionType) or inner.__module__ != arg.__module__:
+                continue
+            if inner.__qualname__ == f"{arg.__qualname__}.{inner.__name__}":
+                no_type_check(inner)
+    arg.__no_type_check__ = True
+    return arg
 
 
 def _without_extras(value: Any) -> Any:
@@ -275,6 +318,8 @@ def ismodule(object: Any) -> bool:
 REPLACEMENTS: dict[str, Any] = {
     "inspect.ismodule": ismodule,
     "typing.get_type_hints": get_type_hints,
+    "typing.no_type_check": no_type_check,
+    "typing_extensions.no_type_check": no_type_check,
     "typing_extensions.get_type_hints": get_type_hints,
     "inspect.get_annotations": get_annotations,
     "inspect.getmembers": getmembers,

@@ -8,7 +8,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import TextIOBase
 from types import SimpleNamespace, TracebackType
 from typing import Any, ClassVar, NamedTuple, Self, TextIO
@@ -272,17 +272,25 @@ def assign_stream(name: str, stream: Any) -> None:
         setattr(sys, name, stream)
 
 
-_PROGRAM: dict[str, Any] = {"path": [""]}
-"""`sys.path` as guest code has it. No library is found by it, and a module of the workspace alone."""
+_PROGRAM: dict[str, Any] = {"path": [""], "modules": {}}
+"""`sys.path` and `sys.modules` as guest code has them. No library is found by the path, and a module of the workspace
+alone.
+"""
 
 _ASSIGNABLE = {
     "stdout": property(lambda _: current_stream("stdout"), lambda _, stream: assign_stream("stdout", stream)),
     "stderr": property(lambda _: current_stream("stderr"), lambda _, stream: assign_stream("stderr", stream)),
     "stdin": property(lambda _: current_input(), lambda _, stream: assign_stream("stdin", stream)),
     "path": property(lambda _: _PROGRAM["path"], lambda _, folders: _PROGRAM.update(path=folders)),
+    "modules": property(lambda _: _PROGRAM["modules"]),
     "argv": property(lambda _: sys.argv, lambda _, arguments: setattr(sys, "argv", arguments)),
 }
 """What guest code may assign in its `sys`: the streams, the arguments of the step, and where its modules are."""
+
+
+def set_modules(modules: Mapping[str, Any]) -> None:
+    """What guest code has imported."""
+    _PROGRAM["modules"] = modules
 
 
 def program_path() -> list[str]:
@@ -495,6 +503,7 @@ REPLACEMENTS: dict[str, Any] = {
     "warnings.catch_warnings": catch_warnings,
     "sys.implementation": SimpleNamespace(**copy.copy(vars(sys.implementation))),
     "sys.setrecursionlimit": setrecursionlimit,
+    "sys.executable": "",
     "sys.warnoptions": [],
     "sys.__stdout__": _STAND_INS["stdout"],
     "sys.__stderr__": _STAND_INS["stderr"],

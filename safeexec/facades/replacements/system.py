@@ -1,4 +1,5 @@
-"""`os` of guest code: an environment of its own, and the step's descriptors 0, 1 and 2 alone.
+"""`os`, `locale` and `platform` of guest code: an environment of its own, the locale C, and the step's descriptors 0, 1
+and 2 alone.
 
 The environment is empty at first: what guest code sets there, only it reads back. No number that guest code gives
 reaches the kernel: the calls are made on 0, and on the streams that `print` writes to.
@@ -7,8 +8,10 @@ reaches the kernel: the calls are made on 0, and on the streams that `print` wri
 from __future__ import annotations
 
 import errno
+import locale as locale_module
 import os
 import stat
+import sys
 from collections.abc import Iterator, MutableMapping
 from operator import index
 from typing import Any
@@ -139,7 +142,35 @@ def isatty(fd: int, /) -> bool:
     return False
 
 
+def setlocale(category: int, locale: Any = None) -> str:
+    """`locale.setlocale` of a system that has the locale C and no other."""
+    if not 0 <= index(category) <= locale_module.LC_ALL:
+        raise locale_module.Error("invalid locale category")
+    if locale and locale not in ("C", "POSIX"):
+        raise locale_module.Error("unsupported locale setting")
+    return "C"
+
+
+def getencoding() -> str:
+    """`locale.getencoding`."""
+    return "utf-8"
+
+
+def getpreferredencoding(do_setlocale: bool = True) -> str:
+    """`locale.getpreferredencoding`."""
+    return "utf-8"
+
+
+def system() -> str:
+    """`platform.system`."""
+    return sys.platform.capitalize()
+
+
 REPLACEMENTS: dict[str, Any] = {
+    "locale.setlocale": setlocale,
+    "locale.getencoding": getencoding,
+    "locale.getpreferredencoding": getpreferredencoding,
+    "platform.system": system,
     "os.environ": environ,
     "os.getenv": getenv,
     "os.read": read,

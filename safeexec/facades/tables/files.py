@@ -82,12 +82,15 @@ TABLES = {
     ),
     "glob": Table("escape translate", files="glob iglob"),
     "shutil": Table(
-        "Error ExecError get_terminal_size ignore_patterns ReadError SameFileError SpecialFileError",
-        files="copy copy2 copyfile copyfileobj copymode copystat copytree disk_usage move rmtree",
+        "Error ExecError get_archive_formats get_terminal_size get_unpack_formats ignore_patterns ReadError "
+        "SameFileError SpecialFileError",
+        files="""
+            copy copy2 copyfile copyfileobj copymode copystat copytree disk_usage make_archive move rmtree
+            unpack_archive
+        """,
         replaced="rmtree",
         refuse={
-            "get_archive_formats get_unpack_formats make_archive register_archive_format register_unpack_format "
-            "unpack_archive unregister_archive_format unregister_unpack_format": FILES,
+            "register_archive_format register_unpack_format unregister_archive_format unregister_unpack_format": FILES,
             "chown which": MACHINE,
         },
         note="the real rmtree gives os.open and its like to error handlers; the replacement, functions that refuse.",

@@ -24,7 +24,8 @@ GROUPS = {
         "reprlib"
     ),
     "language": (
-        "dataclasses enum typing typing_extensions types abc contextlib inspect ast keyword importlib __future__"
+        "dataclasses enum typing typing_extensions types abc contextlib inspect ast keyword builtins importlib "
+        "__future__"
     ),
     "text": "string re textwrap difflib unicodedata stringprep pprint fnmatch shlex html codecs",
     "data": (
@@ -35,7 +36,7 @@ GROUPS = {
     "storage": "sqlite3 yaml",
     "tests": "doctest token tokenize unittest",
     "concurrency": "asyncio threading concurrent",
-    "runtime": "sys gc warnings traceback logging argparse errno http",
+    "runtime": "sys gc warnings traceback logging argparse errno http locale mimetypes platform",
     "files": "os pathlib glob shutil tempfile tarfile",
     "numpy": "numpy",
     "pandas": "pandas",
@@ -59,7 +60,7 @@ GROUPS = {
 
 REWRITTEN = frozenset({"doctest", "shlex", "timeit", "token", "tokenize", "unittest", "unittest.mock"})
 """Modules of the standard library that run as guest code: their source is compiled under the same rules."""
-OF_SESSIONS = REWRITTEN | {"importlib", "IPython", "pickle"}
+OF_SESSIONS = REWRITTEN | {"builtins", "importlib", "IPython", "pickle"}
 """Modules that guest code has a version of its own of, which only a child can make (`child.language`)."""
 
 
@@ -82,8 +83,8 @@ REFUSED_MODULES = _spread(
         "code codeop pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
         "numpy.f2py numpy.distutils cython": EVALUATES,
         "dis opcode symtable tracemalloc linecache": FRAMES,
-        "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
-        "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
+        "_io _thread atexit sysconfig gettext": INTERPRETER,
+        "getpass ntpath posixpath nt winreg msvcrt": MACHINE,
         "lxml.ElementInclude fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi": FILES,
         "tkinter turtle curses readline cmd idlelib cv2.highgui": DISPLAY,
     }

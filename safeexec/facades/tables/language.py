@@ -14,6 +14,31 @@ TABLES = {
             "the replacements look at the text and read under the rules."
         ),
     ),
+    "builtins": Table(
+        """
+            abs aiter all anext any ArithmeticError ascii AssertionError AttributeError BaseException
+            BaseExceptionGroup bin BlockingIOError bool BrokenPipeError BufferError bytearray bytes
+            BytesWarning callable ChildProcessError chr classmethod compile complex ConnectionAbortedError
+            ConnectionError ConnectionRefusedError ConnectionResetError delattr DeprecationWarning dict dir
+            divmod Ellipsis EncodingWarning enumerate EnvironmentError EOFError eval Exception
+            ExceptionGroup exec exit False FileExistsError FileNotFoundError filter float FloatingPointError
+            format frozenset FutureWarning GeneratorExit getattr globals hasattr hash hex id ImportError
+            ImportWarning IndentationError IndexError input int InterruptedError IOError IsADirectoryError
+            isinstance issubclass iter KeyboardInterrupt KeyError len list locals LookupError map max
+            MemoryError memoryview min ModuleNotFoundError NameError next None NotADirectoryError
+            NotImplemented NotImplementedError object oct ord OSError OverflowError
+            PendingDeprecationWarning PermissionError pow print ProcessLookupError property
+            PythonFinalizationError quit range RecursionError ReferenceError repr ResourceWarning reversed
+            round RuntimeError RuntimeWarning set setattr slice sorted staticmethod StopAsyncIteration
+            StopIteration str sum super SyntaxError SyntaxWarning SystemError SystemExit TabError
+            TimeoutError True tuple type TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError
+            UnicodeError UnicodeTranslateError UnicodeWarning UserWarning ValueError vars Warning
+            ZeroDivisionError zip
+        """,
+        files="open",
+        refuse={"breakpoint copyright credits help license": INTERPRETER},
+        note="a version of ours (safeexec.child.language.modules): the builtins of the program, as it finds them.",
+    ),
     "importlib": Table(
         "import_module invalidate_caches reload",
         refuse={"find_loader": IMPORTS},
@@ -39,14 +64,14 @@ TABLES = {
             Concatenate Container ContextManager Coroutine Counter dataclass_transform DefaultDict Deque Dict Final
             final FrozenSet Generator Generic get_args get_origin get_overloads get_protocol_members Hashable IO
             is_protocol is_typeddict ItemsView Iterable Iterator KeysView KT List Literal LiteralString Mapping
-            MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType no_type_check
+            MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType
             no_type_check_decorator NoDefault NoReturn NotRequired Optional OrderedDict overload override ParamSpec
             ParamSpecArgs ParamSpecKwargs Pattern Protocol ReadOnly Required reveal_type Reversible runtime_checkable
             Self Sequence Set Sized SupportsAbs SupportsBytes SupportsComplex SupportsFloat SupportsIndex SupportsInt
             SupportsRound T Text TextIO Tuple Type TYPE_CHECKING TypeAlias TypeAliasType TypedDict TypeGuard TypeIs
             TypeVar TypeVarTuple Union Unpack ValuesView VT
         """,
-        replaced="get_type_hints",
+        replaced="get_type_hints no_type_check",
         refuse={"evaluate_forward_ref ForwardRef": EVALUATES},
     ),
     "typing_extensions": Table(
@@ -57,14 +82,14 @@ TABLES = {
             Deque Dict disjoint_base Doc Final final Format FrozenSet Generator Generic get_args get_origin
             get_original_bases get_overloads get_protocol_members Hashable IntVar IO is_protocol is_typeddict ItemsView
             Iterable Iterator KeysView List Literal LiteralString Mapping MappingView Match MutableMapping
-            MutableSequence MutableSet NamedTuple Never NewType no_type_check no_type_check_decorator NoDefault
+            MutableSequence MutableSet NamedTuple Never NewType no_type_check_decorator NoDefault
             NoExtraItems NoReturn NotRequired Optional OrderedDict overload override ParamSpec ParamSpecArgs
             ParamSpecKwargs Pattern Protocol Reader ReadOnly Required reveal_type Reversible runtime runtime_checkable
             Self Sentinel sentinel Sequence Set Sized SupportsAbs SupportsBytes SupportsComplex SupportsFloat
             SupportsIndex SupportsInt SupportsRound Text TextIO Tuple Type TYPE_CHECKING type_repr TypeAlias
             TypeAliasType TypedDict TypeForm TypeGuard TypeIs TypeVar TypeVarTuple Union Unpack ValuesView Writer
         """,
-        replaced="get_type_hints",
+        replaced="get_type_hints no_type_check",
         refuse={"evaluate_forward_ref ForwardRef get_annotations": EVALUATES},
     ),
     "types": Table(

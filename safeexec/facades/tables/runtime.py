@@ -14,24 +14,27 @@ TABLES = {
             hash_info hexversion int_info intern is_finalizing maxsize maxunicode platform set_int_max_str_digits
             stdlib_module_names thread_info version version_info
         """,
-        replaced="argv implementation path setrecursionlimit stderr stdout warnoptions __stderr__ __stdout__",
+        replaced="""
+            argv executable implementation modules path setrecursionlimit stderr stdout warnoptions __stderr__
+            __stdout__
+        """,
         refuse={
             "stdin": DISPLAY,
-            "meta_path modules path_hooks path_importer_cache": IMPORTS,
+            "meta_path path_hooks path_importer_cache": IMPORTS,
             "activate_stack_trampoline addaudithook audit breakpointhook call_tracing "
             "deactivate_stack_trampoline displayhook dont_write_bytecode excepthook get_asyncgen_hooks "
             "get_coroutine_origin_tracking_depth getdlopenflags getprofile gettrace is_stack_trampoline_active "
             "last_exc last_traceback last_type last_value monitoring ps1 ps2 pycache_prefix set_asyncgen_hooks "
             "set_coroutine_origin_tracking_depth setdlopenflags setprofile setswitchinterval settrace "
             "tracebacklimit unraisablehook": INTERPRETER,
-            "abiflags base_exec_prefix base_prefix exec_prefix executable orig_argv platlibdir prefix": MACHINE,
+            "abiflags base_exec_prefix base_prefix exec_prefix orig_argv platlibdir prefix": MACHINE,
         },
     ),
     "gc": Table(
-        "collect disable enable get_threshold isenabled set_threshold",
+        "collect disable enable get_count get_threshold is_tracked isenabled set_threshold",
         refuse={
-            "callbacks garbage get_objects get_referents get_referrers is_finalized is_tracked": FRAMES,
-            "DEBUG_COLLECTABLE DEBUG_LEAK DEBUG_SAVEALL DEBUG_STATS DEBUG_UNCOLLECTABLE freeze get_count get_debug "
+            "callbacks garbage get_objects get_referents get_referrers is_finalized": FRAMES,
+            "DEBUG_COLLECTABLE DEBUG_LEAK DEBUG_SAVEALL DEBUG_STATS DEBUG_UNCOLLECTABLE freeze get_debug "
             "get_freeze_count get_stats set_debug unfreeze": INTERPRETER,
         },
         note="when the collector of the guest's own process runs, and nothing of what it knows.",
@@ -93,4 +96,41 @@ TABLES = {
         """
     ),
     "http": Table("HTTPMethod HTTPStatus"),
+    "locale": Table(
+        """
+            ABDAY_1 ABDAY_2 ABDAY_3 ABDAY_4 ABDAY_5 ABDAY_6 ABDAY_7 ABMON_1 ABMON_10 ABMON_11 ABMON_12 ABMON_2 ABMON_3
+            ABMON_4 ABMON_5 ABMON_6 ABMON_7 ABMON_8 ABMON_9 ALT_DIGITS AM_STR atof atoi CHAR_MAX CODESET CRNCYSTR
+            currency D_FMT D_T_FMT DAY_1 DAY_2 DAY_3 DAY_4 DAY_5 DAY_6 DAY_7 delocalize ERA ERA_D_FMT ERA_D_T_FMT
+            ERA_T_FMT Error format_string getlocale LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC
+            LC_TIME localeconv localize MON_1 MON_10 MON_11 MON_12 MON_2 MON_3 MON_4 MON_5 MON_6 MON_7 MON_8 MON_9
+            nl_langinfo NOEXPR normalize PM_STR RADIXCHAR str strcoll strxfrm T_FMT T_FMT_AMPM THOUSEP YESEXPR
+        """,
+        replaced="getencoding getpreferredencoding setlocale",
+        refuse={
+            "bind_textdomain_codeset bindtextdomain dcgettext dgettext format getdefaultlocale gettext resetlocale "
+            "textdomain": INTERPRETER
+        },
+        note="the locale is C, as a process has it that was told of no other: setlocale knows no second one.",
+    ),
+    "mimetypes": Table(
+        "add_type guess_all_extensions guess_extension guess_file_type guess_type",
+        refuse={
+            "init knownfiles MimeTypes read_mime_types": FILES,
+            "common_types encodings_map inited suffix_map types_map": INTERPRETER,
+        },
+        note="Python's own table: the files of the machine that could add to it are not read.",
+    ),
+    "platform": Table(
+        """
+            python_branch python_build python_compiler python_implementation python_revision python_version
+            python_version_tuple
+        """,
+        replaced="system",
+        refuse={
+            "android_ver AndroidVer architecture freedesktop_os_release invalidate_caches ios_ver IOSVersionInfo "
+            "java_ver libc_ver mac_ver machine node platform processor release system_alias uname uname_result version "
+            "win32_edition win32_is_iot win32_ver": MACHINE
+        },
+        note="the Python, and the name of its system, which sys.platform says as well.",
+    ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -219,7 +219,7 @@ def test_an_edit_counts_after_reload_and_is_undone_with_the_step(session: Sessio
         1,
     )
     error = session.run("importlib.import_module('sub' + 'process')").error
-    assert error is not None and error.type == "RefusedModule"
+    assert error is not None and error.type == "ModuleNotFoundError"
 
 
 def test_branches_have_modules_of_their_own(session: Session) -> None:
@@ -433,3 +433,43 @@ def test_modules_are_found_in_the_folders_of_the_path(session: Session) -> None:
     for path in ("['/etc']", "['../..']", "[7]", "7", r"['a\0']", r"['\ud800']"):
         error = session.run(f"sys.path = {path}\nimport hostname").error
         assert error is not None and "hostname" in error.message
+
+
+def test_the_builtins_are_a_module_of_the_programs_own(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = (
+        "import builtins, sys\nfrom builtins import len as size\n"
+        "keep, told = builtins.print, []\nbuiltins.print = lambda *a: told.append(a)\nprint('x')\n"
+        "builtins.print = keep\n"
+        "no = []\n"
+        "for name in ('__import__', '__build_class__', '__loader__', '_getattr_', '<class 1>', 'open', 'nothing'):\n"
+        "    for ask in (lambda: getattr(builtins, name), lambda: vars(builtins)[name],\n"
+        "                lambda: setattr(builtins, name, 1), lambda: vars(builtins).update({name: 1}),\n"
+        "                lambda: delattr(builtins, 'len')):\n"
+        "        try: ask()\n        except (AttributeError, KeyError): no.append(name)\n"
+        "(told, size([1]), len(no), builtins.getattr is getattr, sys.modules['builtins'] is builtins)"
+    )
+    assert sandbox_for("standard").run(source).check().value == ([("x",)], 1, 35, True, True)
+
+
+def test_sys_modules_holds_what_the_program_has_imported(session: Session) -> None:
+    source = (
+        "import helper, json, sys\nno = []\n"
+        "for name in ('posix', 'subprocess', 'safeexec', '_io'): assert name not in sys.modules\n"
+        "for change in (lambda: sys.modules.update(json=helper), lambda: sys.modules.pop('helper'),\n"
+        "               sys.modules.clear, lambda: setattr(sys, 'modules', {})):\n"
+        "    try: change()\n    except (AttributeError, TypeError): no.append(change)\n"
+        "me = sys.modules[__name__]\n"
+        "(sys.modules['helper'] is helper, sys.modules['json'] is json, getattr(me, 'no') is no, len(no))"
+    )
+    assert value(session, source) == (True, True, True, 4)
+
+
+def test_importlib_imports_by_a_computed_name_without_a_workspace(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = (
+        "import importlib\nm = importlib.import_module('js' + 'on')\n"
+        "try: importlib.import_module('sub' + 'process')\n"
+        "except ModuleNotFoundError as error: print(type(error).__name__)\n"
+        "m.dumps([1])"
+    )
+    result = sandbox_for("standard").run(source).check()
+    assert (result.value, result.stdout) == ("[1]", "ModuleNotFoundError\n")

@@ -7,6 +7,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 
 def run(code: str, path: Path) -> str:
     source = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom safeexec.child.language.on_import import after_import\n"
@@ -55,3 +57,19 @@ def test_modules_that_fail_or_are_missing_are_the_importers_own_affair(tmp_path:
             except (ZeroDivisionError, ModuleNotFoundError) as error: print(type(error).__name__)
     """
     assert run(code, tmp_path).split("\n") == ["ZeroDivisionError", "ModuleNotFoundError"]
+
+
+def test_pandas_can_be_imported_after_the_guards(tmp_path: Path) -> None:
+    """Its extension modules name an alias of typing that they have made."""
+    pytest.importorskip("pandas")
+    code = """
+        from safeexec.child.language.language import Language
+        from safeexec.policy.model import Policy
+        from safeexec.policy.plans import language_plan
+        Language(language_plan(Policy.load("standard"))).install({})
+        import typing, pandas
+        print(pandas.Series([1, 2]).sum(), "__origin__" in dir(typing.Union[int, str]))
+        try: typing.Union[int, str].__args__ = ()
+        except AttributeError as error: print("read-only" in str(error))
+    """
+    assert run(code, tmp_path).split("\n") == ["3 True", "True"]

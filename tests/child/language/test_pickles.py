@@ -82,3 +82,31 @@ def test_a_data_frame_comes_back(sandbox_for: Callable[[str], Sandbox]) -> None:
     )
     with sandbox_for("data-analysis").session() as session:
         assert session.run(source).check().value == (True, [0, 1, 2])
+
+
+def test_classes_and_functions_of_a_programs_other_modules_come_back(sandbox_for: Callable[[str], Sandbox]) -> None:
+    helper = b"class B:\n    def __init__(self, x): self.x = x\n    class C: pass\ndef f(a=1): return a\n"
+    source = (
+        "import helper, pickle\nfrom functools import partial\nb = helper.B(3)\n"
+        "back = [pickle.loads(pickle.dumps([b, b, helper.f], p)) for p in range(6)]\n"
+        "class A:\n    def __reduce__(self): return getattr, (Holder, 'it')\nclass Holder: it = 5\n"
+        "(all(x is y and x.x == 3 and f is helper.f for x, y, f in back),"
+        " type(pickle.loads(pickle.dumps(helper.B.C()))) is helper.B.C,"
+        " pickle.loads(pickle.dumps(partial(helper.f, 2)))(),"
+        " pickle.loads(pickle.dumps(A())))"
+    )
+    with sandbox_for("data-analysis").session() as session:
+        session.write_file("helper.py", helper)
+        assert session.run(source).check().value == (True, True, 2, 5)
+        session.write_file("late.py", b"X = print\nclass D: pass\n")
+        for named in ("late", "X"), ("late", "__builtins__"), ("late", "D.__init__"):
+            made = _global(*named) + b"."
+            error = session.run(f"pickle.loads({made!r})").error
+            assert error is not None and "it may name plain types" in error.message
+
+
+def test_a_plugin_pickles_its_own_classes(sandbox_for: Callable[[str], Sandbox]) -> None:
+    other = "class B:\n    def __init__(self, x): self.x = x\n"
+    main = "import pickle\nfrom other import B\ndef go(): return pickle.loads(pickle.dumps(B(4))).x\n"
+    with sandbox_for("standard").plugin({"main": main, "other": other}, exports=["go"]) as plugin:
+        assert plugin.call("go") == 4

@@ -13,7 +13,7 @@ import gc
 import io
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace, TracebackType
@@ -22,14 +22,14 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.child.language.builtins import NamespaceView
-from safeexec.child.language.modules import Modules, last_step
+from safeexec.child.language.modules import Modules, builtins_of, last_step, modules_by_name
 from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
 from safeexec.compiler.transformer import StepTransformer
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.streams import format_exception
-from safeexec.facades.sealed import Facade, OwnModule, own_module, replace_name
+from safeexec.facades.sealed import Facade, OwnModule, replace_name
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 __all__ = ["Rewrite", "Rewritten"]
@@ -75,10 +75,13 @@ def rewrites(top: str) -> Mapping[str, Rewrite]:
 class Rewritten:
     """The rewritten modules of one session."""
 
-    def __init__(self, plan: LanguagePlan, table: Mapping[str, Any], written: Modules) -> None:
+    def __init__(
+        self, plan: LanguagePlan, table: Mapping[str, Any], written: Modules, *, like: Rewritten | None = None
+    ) -> None:
+        """`like` has compiled them for other modules of a program."""
         opened = {name: ImportPlan() for name in _OPEN.split()}
         self._plan = replace(plan, imports=opened | plan.imports)
-        self._codes: dict[str, tuple[CodeType, bool]] = {}
+        self._codes: dict[str, tuple[CodeType, bool]] = {} if like is None else like._codes
         """Name of a module → its code, and whether it is a package."""
         self._builtins = dict(table)
         self._builtins["__import__"] = self._import
@@ -289,7 +292,7 @@ def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
     gives a module that the program could import.
     """
     main = written.loaded("__main__")
-    known = _known(written)
+    known = modules_by_name(lambda: written)
 
     def is_library(trace: Any) -> bool:
         return isinstance(trace, TracebackType) and "__unittest" in trace.tb_frame.f_globals
@@ -309,7 +312,7 @@ def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
         return linecache.cache[name][2] if name in linecache.cache else None  # type: ignore[misc]
 
     def file_of(thing: Any) -> str:
-        module = thing if isinstance(thing, OwnModule) else known.get(getattr(thing, "__module__", None), main)
+        module = thing if isinstance(thing, OwnModule) else known.get(getattr(thing, "__module__", ""), main)
         file = last_step() if module is main else getattr(module, "__file__", "")
         return file if type(file) is str else ""
 
@@ -326,7 +329,7 @@ def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
         "_source_lines": source_lines,
         "_import_by_name": import_by_name,
         "_is_facade": lambda thing: issubclass(type(thing), Facade),
-        "_program_builtins": _builtins_module(written),
+        "_program_builtins": builtins_of(written),
         "_add_folder": lambda path: written.add_folder(path),
         "_program": main,
         "_modules": known,
@@ -334,71 +337,6 @@ def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
         "_Traceback": _Traceback,
         "<stand-ins>": _stand_ins(),
     }
-
-
-def _known(written: Modules) -> Any:
-    """In place of `sys.modules`: the program's own."""
-
-    class OwnByName:
-        __slots__ = ()
-
-        def get(self, name: Any, default: Any = None) -> Any:
-            found = written.loaded(name)
-            return default if found is None else found
-
-        def __contains__(self, name: Any) -> bool:
-            return self.get(name) is not None
-
-        def __getitem__(self, name: Any) -> Any:
-            found = self.get(name)
-            if found is None:
-                raise KeyError(name)
-            return found
-
-    return OwnByName()
-
-
-class _Builtins(MutableMapping[str, Any]):
-    """The builtins that a program may name. What is written there counts in each of its modules; nothing can go."""
-
-    def __init__(self, written: Modules) -> None:
-        self._written = written
-
-    def _tables(self) -> list[dict[str, Any]]:
-        return [space["__builtins__"] for _, space in self._written.spaces()]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self._tables()[0] if name[:1] != "_")
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-    def __getitem__(self, name: str) -> Any:
-        if name[:1] == "_":
-            raise KeyError(name)
-        return self._tables()[0][name]
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name not in self:
-            raise AttributeError(f"module 'builtins' has no attribute {name!r}")
-        for table in self._tables():
-            if name in table:
-                table[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        raise AttributeError(f"'builtins.{name}' cannot be taken away")
-
-
-def _builtins_module(written: Modules) -> OwnModule:
-    """What ``builtins.print`` names where a test replaces it."""
-    table: Any = _Builtins(written)
-    return own_module(
-        "builtins",
-        table,
-        NamespaceView(table),
-        is_hidden=lambda name: name[:1] == "_",
-        absence=lambda name: f"module 'builtins' has no attribute {name!r}",
-    )
 
 
 def _stand_ins() -> dict[str, Any]:
