@@ -44,6 +44,7 @@ NOT_IN_EVERY_VERSION = {
     "itertools": "batched",
     "logging": "getHandlerByName getHandlerNames",
     "math": "fma sumprod",
+    "mimetypes": "guess_file_type",
     "os": "process_cpu_count",
     "os.path": "isdevdrive isjunction splitroot",
     "pathlib": "UnsupportedOperation",
