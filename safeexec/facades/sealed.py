@@ -20,13 +20,14 @@ import io
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping
-from types import GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
+from types import CellType, GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
 from safeexec.identity import dict_of, flags_of, identity, mro_of
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 _TYPE_FLAGS: Final = 21 * _POINTER  # PyTypeObject.tp_flags
+_TYPE_COMPARE: Final = 25 * _POINTER  # PyTypeObject.tp_richcompare
 _MEMBER: Final = 5 * _POINTER  # PyMemberDescrObject.d_member
 _MEMBER_FLAGS: Final = 3 * _POINTER  # PyMemberDef.flags
 _IMMUTABLE: Final = 1 << 8
@@ -260,11 +261,25 @@ def seal_classes() -> None:
     if _unsealed:
         for alias in _ALIASES:
             _type_flags(alias).value &= ~_BASE
+        _close_cells()
     while _unsealed:
         _, cls = _unsealed.popitem()
         flags = _type_flags(cls)
         flags.value |= _IMMUTABLE
     _forget_asked()
+
+
+def _close_cells() -> None:
+    """Let a cell be equal to itself alone. Comparing two gives what is in the one to the ``__eq__`` of the other: a
+    metaclass has the cell that is for its class, and from 3.12 on can have the very dict of the class put there.
+    """
+    if "__eq__" not in dict_of(CellType):
+        return
+    ctypes.c_void_p.from_address(id(CellType) + _TYPE_COMPARE).value = None
+    dict_of_type = gc.get_referents(dict_of(CellType))[0]
+    kept = [dict_of_type.pop(f"__{name}__") for name in ("eq", "ge", "gt", "le", "lt", "ne")]
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(CellType))
+    del kept  # not before: what a type has looked up it remembers uncounted
 
 
 def _forget_asked() -> None:

@@ -1295,6 +1295,16 @@ DICTS_OF_OTHERS += [
             "class C: locals()['__classdictcell__'] = getattr(f, '__clo' + 'sure__')[0]\nprint(f())",
         ),
         (
+            "3.12: the same in a cell that is compared",
+            "[[], False, True]",
+            "got = []\nclass Spy:\n    def __eq__(self, other): got.append(other)\nclass M(type):\n"
+            "    def __new__(m, n, b, space):\n        C = type(space['__classcell__'])\n        c = C()\n"
+            "        type.__new__(m, n, b, {**space, '__classdictcell__': c})\n"
+            "        C.__eq__(c, C(Spy()))\n        print([got, c in [C(Spy())], c == c])\n"
+            "        return type.__new__(m, n, b, space)\n"
+            "class K(metaclass=M):\n    def f(self): super()",
+        ),
+        (
             "3.12: the same in the cell that has the class",
             "[['self'], ['self']]",
             "class M(type):\n    def __new__(m, n, b, space):\n        global made\n"
