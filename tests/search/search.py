@@ -34,6 +34,8 @@ ORACLE = """
 def _is_out(x):
     kind = type(x)
     if kind is dict:
+        if type(x.get("__dict__")).__name__ == "getset_descriptor":
+            return True  # that of a class itself, which `vars` shows by a proxy of a copy
         return "__import__" in x or "__builtins__" in x or "__loader__" in x and "__spec__" in x
     if kind.__name__ == "module":  # a facade tells no place
         return " from " in repr(x) or "(frozen)" in repr(x) or "(built-in)" in repr(x)
@@ -117,6 +119,11 @@ CARRIERS = {
     "a named tuple": "import collections\nt = collections.namedtuple('N', 'a')(1)",
     "a slot": "class S:\n    __slots__ = ('a',)\nt = S.__dict__['a'] if 'a' in S.__dict__ else S.a",
     "a closure": "def f():\n    n = len\n    def g(): return n\n    return g\nt = f()",
+    "a cell": (
+        "class M(type):\n    def __new__(m, n, b, s):\n        global t\n        t = type(s['__classcell__'])()\n"
+        "        type.__new__(m, n, b, {**s, '__classdictcell__': t})\n        return type.__new__(m, n, b, s)\n"
+        "class K(metaclass=M):\n    def f(self): super()"
+    ),
     "an annotation": "def f(a: 'len'): pass\nt = f.__annotations__",
     "a context manager": "import contextlib\n@contextlib.contextmanager\ndef f(): yield\nt = f()",
     "a wrapped function": "import functools\nt = functools.lru_cache(len)",
@@ -166,6 +173,7 @@ ROUTES = {
     "a memo that says what stands for it": "copy.deepcopy([].__len__, Memo(t, NAME))",
     "a copy by a library": "tried(lambda: collections.UserDict.__copy__(t))",
     "a mixin that is compared": "mixed(NAME)",
+    "compared with one of its kind": "likened(t)",
     "a property of an enum": "property_of(t, NAME)",
     "the default of a parameter": "list(inspect.signature(t).parameters.values())[0].default",
     "printed by its fields": "printed(with_fields(t, NAME))",
@@ -223,6 +231,11 @@ def compared(cls, t, name):
     spy = Spy()
     other = type("O", (), {"__class__": property(lambda self: type(t)), name: spy})()
     tried(lambda: cls.__eq__(t, other))
+    return spy.got
+def likened(t):
+    spy = Spy()
+    for other in (lambda: type(t)(spy), lambda: spy):
+        tried(lambda: t == other())
     return spy.got
 def with_fields(it, name):
     field = dataclasses.fields(dataclasses.make_dataclass("D", ["a"]))[0]

@@ -48,6 +48,7 @@ def test_what_once_led_out_leads_nowhere(session: Session) -> None:
         ("a typing alias of an exception, getattr, obj"),
         ("a task, a call of it, get_stack"),
         ("a facade, a weak proxy, __dict__"),
+        ("a cell, compared with one of its kind, __dict__"),
         ("an enum property, a descriptor, __globals__"),
     ]
     chosen = [(told, source) for told, source in programs(seed=0) if told in once]
