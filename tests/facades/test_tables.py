@@ -192,7 +192,7 @@ def test_a_refused_module_has_no_table() -> None:
         ("sklearn.datasets", "fetch_openml", "network"),
         ("os", "system", "process"),
         ("sys", "_getframe", "internal"),
-        ("sys", "modules", "evaluates"),
+        ("sys", "meta_path", "evaluates"),
         ("typing", "ForwardRef", "evaluates"),
         ("types", "CodeType", "frames"),
         ("uuid", "getnode", "machine"),

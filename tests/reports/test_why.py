@@ -271,7 +271,7 @@ def test_the_path_along_extends():
 def test_an_answer_is_about_the_name_that_was_asked_for():
     answer = Policy.load("data-analysis").why("pd.DataFrame.to_pickle")
     assert (answer.name, answer.allowed) == ("pandas.DataFrame.to_pickle", True)
-    assert Policy.load("standard").why("logging.handlers").instead == ""
+    assert "StreamHandler" in Policy.load("standard").why("logging.handlers").instead
 
 
 @pytest.mark.parametrize("profile", sorted(Policy.profiles(shipped=True)))
@@ -399,7 +399,7 @@ def test_the_smallest_policy_for_a_program():
         ),
         ("standard", "gzip = 1\nimport gzip\ngzip.open('x')", {"filesystem": {"workspace": "read-write"}}),
         ("standard", "f.__globals__", {"attributes": {"danger_allow": {"add": ["__globals__"]}}}),
-        ("standard", "import sys\nsys.modules", None),
+        ("standard", "import sys\nsys.meta_path", None),
         ("standard", "import nosuch_module", None),
         ("standard", "print(__builtins__)", None),
     ],
