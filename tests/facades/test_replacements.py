@@ -225,6 +225,7 @@ def test_sys_is_small(guest: Guest) -> None:
     for name in ("_getframe", "settrace", "meta_path", "prefix"):
         assert not hasattr(names["sys"], name)
     assert names["sys"].executable == "" and "posix" not in names["sys"].modules
+    assert names["sys"].path is not sys.path  # the program's own
     assert names["sys"].argv is sys.argv  # which the child sets for each step
 
 

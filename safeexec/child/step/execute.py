@@ -298,9 +298,8 @@ class Guest:
         except OSError:
             # This step has left no descriptor to read it with.
             report = _brief_report(error)
+            self.streams.end()
         else:
-            if self.tells_frames:
-                frames = errors.running(error, self.sources)
             report = errors.report(
                 error,
                 sources=self.sources,
@@ -310,7 +309,9 @@ class Guest:
                 workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
                 shadowed=self.language.shadowed,
             )
-        self.streams.end()
+            self.streams.end()
+            if self.tells_frames:  # by the guest's `__repr__`: what that prints is not the step's
+                frames = errors.running(error, self.sources)
         return m.StepDone(
             "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
             error=report,

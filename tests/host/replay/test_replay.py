@@ -183,7 +183,7 @@ ANALYSIS = (
     "import os, time\nos.stat('start.txt').st_size, time.localtime()[:5]",
     "import sqlite3\nc = sqlite3.connect('db.sqlite')\nc.execute('create table if not exists t(x)')\n"
     "c.execute('insert into t values(?)', (len(log),))\nc.commit()\nc.execute('select * from t').fetchall()",
-    "import secrets, tempfile\nsecrets.token_hex(4), tempfile.mktemp()",
+    "import secrets, tempfile\nsecrets.token_hex(4), tempfile.mktemp().rpartition('/')[2]",
     "import zipfile\nz = zipfile.ZipFile('z.zip', 'w')\nz.writestr('a', 'b')\nz.close()\nopen('z.zip', 'rb').read()",
     "import pathlib\npathlib.Path('d').mkdir(exist_ok=True)\npathlib.Path('d/x').write_text('1')\n"
     "sorted(str(one) for one in pathlib.Path('.').rglob('*'))",
