@@ -267,8 +267,10 @@ def _build(name: str, real: ModuleType, plan: LanguagePlan) -> Facade:
                 values[attribute] = source[attribute]
         elif "__getattr__" in source:  # the library makes the name when it is first read
             later.add(attribute)
-    if type(version := getattr(real, "__version__", None)) is str:  # matplotlib makes it when it is first read
+    if type(version := source.get("__version__")) is str:
         values["__version__"] = version
+    elif "__getattr__" in source:  # matplotlib makes it when it is first read
+        later.add("__version__")
     if (listed := source.get("__all__")) is not None:
         values["__all__"] = tuple(item for item in listed if item in values or item in later - children.keys())
     resolve = _resolver(name, real, plan, frozenset(later), children)
