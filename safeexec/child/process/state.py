@@ -13,8 +13,9 @@ import functools
 import io
 import pickle
 import sys
+from _random import Random
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -95,6 +96,16 @@ class _ByIdentity:
 
 
 engine._BUILTIN_TYPE_NAMES = _ByIdentity(engine._BUILTIN_TYPE_NAMES)
+
+
+def _name_of_class() -> Any:
+    """A random name for a class in a state. Not by `uuid`: a save would take it from the program's next random numbers,
+    which `determinism` of the policy fixes.
+    """
+    return SimpleNamespace(hex=f"{Random().getrandbits(128):032x}")
+
+
+engine.uuid = SimpleNamespace(uuid4=_name_of_class)
 
 
 class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]

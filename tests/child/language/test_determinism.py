@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -144,6 +145,17 @@ def test_a_restored_step_draws_the_same_numbers_again(sandbox: Sandbox) -> None:
         first = session.run("time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())").check().value
         session.rollback()
         assert session.run("time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())").check().value == first
+
+
+def test_a_save_draws_none_of_the_programs_numbers(sandbox: Sandbox, tmp_path: Path) -> None:
+    drawn = []
+    for saved in (False, True):
+        with sandbox.session() as session:
+            session.run("class Point: pass\npoint = Point()").check()
+            if saved:
+                session.save(tmp_path / "state")
+            drawn.append(session.run("import secrets\nsecrets.token_hex()").check().value)
+    assert drawn[0] == drawn[1]
 
 
 def test_branches_draw_the_same_numbers(sandbox: Sandbox) -> None:
