@@ -197,6 +197,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         target = node.target
         if type(target) is ast.Attribute and self.rules.attribute(target.attr) == GUARDED:
             self.refuse("attribute", target.attr, target)
+        if type(target) is ast.Name and target.id == names.CLASS_CELL:  # it is read, too
+            self.refuse("builtin", target.id, target)
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:

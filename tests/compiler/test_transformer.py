@@ -135,6 +135,7 @@ if sys.version_info >= (3, 12):
         ("class A:\n    def f(self): return __classdict__", "builtin", "__classdict__"),
         ("class A:\n    type T = __classdict__", "builtin", "__classdict__"),
         ("class A:\n    def f(self): return __class__", "builtin", "__class__"),
+        ("class A:\n    def f(self):\n        nonlocal __class__\n        __class__ -= 1", "builtin", "__class__"),
         ("class A:\n    def f(self):\n        match 1:\n            case __class__.x: pass", "builtin", "__class__"),
         ("f'{'{x.__globals__}'.format(f).__code__}'", "attribute", "__code__"),
     ]
