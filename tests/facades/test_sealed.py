@@ -157,6 +157,7 @@ assert isinstance(io.FileIO(0, closefd=False), io.RawIOBase) and not isinstance(
 """
 
 
+@pytest.mark.modules("numpy", "pandas", "sympy", "sklearn", "scipy", "matplotlib", "cloudpickle")
 def test_no_table_is_asked_for_a_class_that_holds_one_of_frames_code_modules_or_files() -> None:
     """A metaclass of the program says what its classes are equal to, and is given what they are compared with."""
     found = subprocess.run([sys.executable, "-c", _HANDED_OUT], capture_output=True, text=True, timeout=60, check=False)

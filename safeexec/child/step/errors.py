@@ -30,15 +30,22 @@ PLUGIN = "<plugin "
 """How the names begin that a plugin's modules have in tracebacks."""
 
 
-def running(exc: BaseException, sources: Mapping[str, str]) -> list[FrameData]:
-    """The functions that were running, with their variables; nothing of them is kept."""
-    found = []
-    for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]:
-        if one.code.co_flags & FUNCTION:
-            kept = {name: value for name, value in one.frame.f_locals.items() if not is_internal(name)}
-            described = variables(kept)[:FRAME_VARIABLES]
-            found.append(FrameData(one.code.co_name, one.filename, one.line, described))
-    return found
+Running = tuple[str, str, int, dict[str, Any]]
+"""Of a function: its name, its file, the line that it is in, and its variables."""
+
+
+def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
+    """The functions that were running."""
+    return [
+        (one.code.co_name, one.filename, one.line, {k: v for k, v in one.frame.f_locals.items() if not is_internal(k)})
+        for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]
+        if one.code.co_flags & FUNCTION
+    ]
+
+
+def described(found: list[Running]) -> list[FrameData]:
+    """What `running` gave, as the host is told it. Asks the guest's `__repr__`."""
+    return [FrameData(name, file, line, variables(kept)[:FRAME_VARIABLES]) for name, file, line, kept in found]
 
 
 def report(

@@ -300,6 +300,7 @@ class Guest:
             report = _brief_report(error)
             self.streams.end()
         else:
+            running = errors.running(error, self.sources) if self.tells_frames else []
             report = errors.report(
                 error,
                 sources=self.sources,
@@ -310,8 +311,7 @@ class Guest:
                 shadowed=self.language.shadowed,
             )
             self.streams.end()
-            if self.tells_frames:  # by the guest's `__repr__`: what that prints is not the step's
-                frames = errors.running(error, self.sources)
+            frames = errors.described(running)  # what a `__repr__` prints is not the step's
         return m.StepDone(
             "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
             error=report,

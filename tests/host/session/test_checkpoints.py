@@ -10,7 +10,7 @@ from time import monotonic
 
 import pytest
 
-from safeexec import CheckpointError, Result, Sandbox, Session
+from safeexec import CheckpointError, Policy, Result, Sandbox, Session
 from safeexec.host.session import step
 from safeexec.host.session.channel import Channel
 from safeexec.host.waiting import Wait, drive, wait
@@ -241,7 +241,8 @@ def test_a_process_is_asked_for_before_the_deadline_and_ends_with_a_step_that_do
             pids[:] = [ahead[1].pid]
         return ahead is not None and ahead[1].pid is not None
 
-    with Sandbox("calculator", tools={"seen": seen}) as sandbox, sandbox.session() as session:
+    policy = Policy.load("calculator").replace(tools={"max_calls": 1_000_000})
+    with Sandbox(policy, tools={"seen": seen}) as sandbox, sandbox.session() as session:
         session.run("x = [1]").check()
         session.run("x.append(2)\nwhile not seen():\n    pass").check()
         (pid,) = pids
@@ -268,7 +269,8 @@ def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: p
                 os.kill(pid, signal.SIGKILL)
         return bool(coming and born)
 
-    with Sandbox("calculator", tools={"seen": seen}) as sandbox, sandbox.session() as session:
+    policy = Policy.load("calculator").replace(tools={"max_calls": 1_000_000})
+    with Sandbox(policy, tools={"seen": seen}) as sandbox, sandbox.session() as session:
         session.run("x = [1]").check()
         result = session.run("x.append(2)\nwhile not seen():\n    pass\n" + FOREVER, timeout=2.0)
         assert (result.outcome, result.state) == ("timeout", "restored")
