@@ -292,7 +292,7 @@ def test_cpu_seconds_per_hour(tenants: Server) -> None:
         assert carol.post("/run_code", json=spend).json()["run_result"]["status"] == "TimeLimitExceeded"
         answer = carol.post("/run_code", json=HELLO)
         assert (answer.status_code, answer.json()["type"]) == (429, "Quota")
-        assert 1 <= int(answer.headers["Retry-After"]) <= 3600
+        assert 1 <= int(answer.headers["Retry-After"]) <= 2 * 3600  # it was overdrawn
 
 
 @pytest.mark.parametrize(
