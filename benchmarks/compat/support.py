@@ -167,27 +167,24 @@ captured_output = {"stdout": captured_stdout, "stderr": captured_stderr}.get
 
 
 @contextlib.contextmanager
-def set_recursion_limit(limit):
-    before = sys.getrecursionlimit()
+def _for_a_while(put, before, value):
     try:
-        sys.setrecursionlimit(limit)
+        put(value)
         yield
     finally:
-        sys.setrecursionlimit(before)
+        put(before)
+
+
+def set_recursion_limit(limit):
+    return _for_a_while(sys.setrecursionlimit, sys.getrecursionlimit(), limit)
 
 
 def infinite_recursion(max_depth=100):
     return contextlib.nullcontext()
 
 
-@contextlib.contextmanager
 def adjust_int_max_str_digits(digits):
-    before = sys.get_int_max_str_digits()
-    try:
-        sys.set_int_max_str_digits(digits)
-        yield
-    finally:
-        sys.set_int_max_str_digits(before)
+    return _for_a_while(sys.set_int_max_str_digits, sys.get_int_max_str_digits(), digits)
 
 
 @contextlib.contextmanager

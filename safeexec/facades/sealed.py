@@ -19,7 +19,8 @@ import gc
 import io
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import CellType, GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
@@ -276,9 +277,8 @@ def _close_cells() -> None:
     if "__eq__" not in dict_of(CellType):
         return
     ctypes.c_void_p.from_address(id(CellType) + _TYPE_COMPARE).value = None
-    dict_of_type = gc.get_referents(dict_of(CellType))[0]
-    kept = [dict_of_type.pop(f"__{name}__") for name in ("eq", "ge", "gt", "le", "lt", "ne")]
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(CellType))
+    with very_dict(CellType) as space:
+        kept = [space.pop(f"__{name}__") for name in ("eq", "ge", "gt", "le", "lt", "ne")]
     del kept  # not before: what a type has looked up it remembers uncounted
 
 
@@ -305,14 +305,23 @@ _asked: Final = ABCMeta("asked", (), {})
 """What is registered with it, each time anew, says that there is another class."""
 
 
+@contextmanager
+def very_dict(cls: type) -> Iterator[dict[str, Any]]:
+    """The dict of a class itself, to change what `setattr` does not reach; what the class remembers is void then."""
+    try:
+        yield gc.get_referents(dict_of(cls))[0]
+    finally:
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+
+
 def write_to_class(cls: type, name: str, value: object) -> None:
     """Set an attribute of a class, sealed or not."""
     flags = _type_flags(cls)
     before = flags.value
     flags.value = before & ~_IMMUTABLE
     if name == "__dict__":  # that of a class is an attribute of its type, which `setattr` would find
-        gc.get_referents(dict_of(cls))[0][name] = value
-        ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+        with very_dict(cls) as space:
+            space[name] = value
     else:
         setattr(cls, name, value)
     flags.value |= before & _IMMUTABLE

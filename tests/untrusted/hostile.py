@@ -170,3 +170,13 @@ def growing(path: Path) -> Iterator[None]:
     finally:
         ended.set()
         writer.join()
+
+
+FIND_SEAL = """\
+import sys
+frame = sys._getframe()
+while type(frame.f_locals.get("self")).__name__ != "Server":
+    frame = frame.f_back
+seal = frame.f_locals["self"].link.seal
+"""
+"""Code of a guest that the language does not hold: it takes what begins the messages of its process."""

@@ -28,6 +28,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from safeexec.facades.sealed import very_dict
+
 __all__ = ["begin", "install"]
 
 _WAITERS = ("threading", "queue", "selectors", "subprocess", "concurrent.futures._base", "asyncio.base_events")
@@ -184,8 +186,6 @@ def _install_dates(clock: _Clock) -> None:
     They are written into the dict of the C type, which has no other door: so `datetime` stays the very class that
     libraries hold, and its objects, subclasses, pickles and representations are the ordinary ones.
     """
-    import ctypes
-    import gc
     from datetime import UTC, datetime
 
     def now(cls: type[datetime], tz: Any = None) -> datetime:
@@ -199,11 +199,10 @@ def _install_dates(clock: _Clock) -> None:
             warnings.warn(_UTCNOW, DeprecationWarning, stacklevel=2)
         return now(cls, UTC).replace(tzinfo=None)
 
-    (attributes,) = [found for found in gc.get_referents(datetime.__dict__) if type(found) is dict]
-    for function in now, utcnow:
-        function.__module__, function.__qualname__ = "datetime", f"datetime.{function.__name__}"
-        attributes[function.__name__] = classmethod(function)
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(datetime))
+    with very_dict(datetime) as attributes:
+        for function in now, utcnow:
+            function.__module__, function.__qualname__ = "datetime", f"datetime.{function.__name__}"
+            attributes[function.__name__] = classmethod(function)
 
 
 _UTCNOW = (

@@ -293,14 +293,15 @@ class Guest:
         """The answer of a step that raised."""
         displays = self.displays.collect(None)
         frames: list[m.FrameData] = []
+        running = []
         try:
             from safeexec.child.step import errors  # the zygote imports it late
         except OSError:
             # This step has left no descriptor to read it with.
             report = _brief_report(error)
-            self.streams.end()
         else:
-            running = errors.running(error, self.sources) if self.tells_frames else []
+            if self.tells_frames:
+                running = errors.running(error, self.sources)
             report = errors.report(
                 error,
                 sources=self.sources,
@@ -310,7 +311,8 @@ class Guest:
                 workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
                 shadowed=self.language.shadowed,
             )
-            self.streams.end()
+        self.streams.end()
+        if running:
             frames = errors.described(running)  # what a `__repr__` prints is not the step's
         return m.StepDone(
             "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),

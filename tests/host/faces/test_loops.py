@@ -16,16 +16,10 @@ from safeexec import AsyncSandbox
 from safeexec.host.faces.loops import drive
 from safeexec.host.waiting import Core, Wait, Work
 from safeexec.host.waiting import drive as drive_blocking
+from tests.untrusted.hostile import FIND_SEAL
 
-FIND = """\
-import sys
-frame = sys._getframe()
-while type(frame.f_locals.get("self")).__name__ != "Server":
-    frame = frame.f_back
-seal = frame.f_locals["self"].link.seal
-"""
 PROGRESS = (
-    FIND
+    FIND_SEAL
     + """\
 import os, msgspec
 body = msgspec.msgpack.encode(['progress', 'x', 1.0, None])
@@ -35,7 +29,7 @@ while True:
 """
 )
 TRICKLE = (
-    FIND
+    FIND_SEAL
     + """\
 import os
 os.write(3, (60 << 20).to_bytes(4, 'little') + seal)

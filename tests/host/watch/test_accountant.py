@@ -17,6 +17,7 @@ from safeexec.host.watch.accountant import SOCKET_BYTES
 from safeexec.linux import processes
 from tests.footprint import pause
 from tests.profiles import FORKING
+from tests.untrusted.hostile import FIND_SEAL
 
 SOON = 30.0
 MIB = 1 << 20
@@ -193,15 +194,8 @@ def test_a_storm_of_forks_ends_with_its_step_and_leaves_the_state_whole(forking:
         assert session.run("x").value == [1]
 
 
-FIND = """
-import sys
-frame = sys._getframe()
-while type(frame.f_locals.get("self")).__name__ != "Server":
-    frame = frame.f_back
-seal = frame.f_locals["self"].link.seal
-"""
 PENDING = (
-    FIND
+    FIND_SEAL
     + """
 import os, msgspec, time
 body = msgspec.msgpack.encode(["done", "ok", b"", b"", None, False, 0, None, [], [], 1000, [], False, 2])
@@ -210,7 +204,7 @@ time.sleep(3600)
 """
 )
 BYTE_BY_BYTE = (
-    FIND
+    FIND_SEAL
     + """
 import os, time
 os.write(3, b"\\x01\\x01\\x01\\x01" + seal)
