@@ -18,7 +18,9 @@ import pytest
 from safeexec import CheckpointError, SandboxError, Session
 from safeexec.errors import StateFileError
 from safeexec.host.files import state_file
+from safeexec.host.session.checkpoints import THAW_SECONDS
 from safeexec.host.session.step import FREEZE_SECONDS
+from safeexec.host.waiting import Core, Wait, drive
 from tests.footprint import pause
 from tests.profiles import FORKING
 
@@ -235,6 +237,49 @@ def test_rolling_back_to_a_copy_that_does_not_thaw(session: Session) -> None:
         session.rollback()
     assert monotonic() - started < SOON
     assert session.run("1 + 1").value == 2
+
+
+NEVER_READY = """
+checkpoints = sys.modules["safeexec.child.process.checkpoints"]
+wait = checkpoints._wait
+def stay(*given):
+    {wakes}
+    time.sleep(3600)
+checkpoints._wait = stay
+"""
+
+
+@pytest.mark.parametrize("wakes", ["pass", "wait(*given)"], ids=["does not thaw", "thaws and is never ready"])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
+    session: Session, wakes: str, ahead: bool
+) -> None:
+    """Whatever it fails to do, and although a second process is asked for when one that was asked for ahead is lost."""
+    session.run(OWN + NEVER_READY.format(wakes=wakes)).check()
+    session.checkpoint("hostile")
+    line = session._core.line
+    state, copy = line.history.named["hostile"]
+    if ahead:
+        drive(line._thaw_ahead())
+        assert line._coming is not None
+    deadline = monotonic() + 0.2
+    latest = []
+
+    def noted() -> Core[list[str] | None]:
+        core, answer = line.thaw(state, copy, deadline), None
+        while True:
+            try:
+                asked = core.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            if isinstance(asked, Wait):
+                latest.append(asked.deadline)
+            answer = yield asked
+
+    assert drive(noted()) is None
+    # A little is added for what the host does to the workspace, which is empty.
+    assert latest and max(latest) < deadline + THAW_SECONDS / 2
+    assert line._coming is None and session.run("1 + 1").value == 2
 
 
 @pytest.mark.profile("standard")

@@ -24,7 +24,9 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.turns import PARKED, PARKING, THAWED
 
 THAW_SECONDS = 3.0
-"""How long a parked copy may take to say Ready: 2.5 ms with pandas. A hostile one never does."""
+"""How long a copy may take until a process that goes on from it says Ready: 2.5 ms with pandas, parked already. A
+hostile one never does.
+"""
 NAME_LENGTH = 200
 _PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 MAX_GENERATIONS = 8
@@ -173,12 +175,12 @@ class Checkpoint(Struct, eq=False):
             self.control.close()
 
 
-def woken(channel: Channel) -> Core[m.Ready | None]:
-    """The first word of a process that was thawed, and told to wake. None where none comes: the channel is closed
-    then.
+def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
+    """The first word of a process that was thawed, and told to wake. None where none comes by the deadline: the channel
+    is closed then.
     """
     try:
-        ready = yield from channel.receive(monotonic() + THAW_SECONDS)
+        ready = yield from channel.receive(deadline)
     except (Gone, ProtocolError):
         ready = None
     except BaseException:

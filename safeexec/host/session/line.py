@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.host.session.channel import Channel, Gone, new_control
 from safeexec.host.session.checkpoints import (
+    THAW_SECONDS,
     Checkpoint,
     check_depth,
     give_up,
@@ -48,7 +49,9 @@ PARK_SECONDS = 3.0
 does.
 """
 RESTORE_SECONDS = 6.0
-"""How long all copies together may take: then the session starts over."""
+"""How long all copies together may take, whatever each of them does, beside the host's own work at the files: then the
+session starts over.
+"""
 DIED_BRANCHING = "the checkpoint died while it was branched"
 
 
@@ -287,9 +290,9 @@ class Line:
         wanted = history.current
         deadline = monotonic() + RESTORE_SECONDS
         for state, copy in list(history.ways_back()):
-            if monotonic() >= deadline:
+            if (now := monotonic()) >= deadline:
                 break
-            if (carried := (yield from self.thaw(state, copy))) is not None:
+            if (carried := (yield from self.thaw(state, copy, min(deadline, now + THAW_SECONDS)))) is not None:
                 if state is not wanted:
                     carried.append(f"the state of checkpoint {copy.label!r} {NEWEST_LEFT}")
                 return carried
@@ -311,24 +314,26 @@ class Line:
         self.release(self.history.arrive(state))
         return problems
 
-    def thaw(self, state: State, copy: Checkpoint) -> Core[list[str] | None]:
-        """Go on from `state`, of whose memory there is `copy`. None if that is not there any more."""
+    def thaw(self, state: State, copy: Checkpoint, deadline: float) -> Core[list[str] | None]:
+        """Go on from `state`, of whose memory there is `copy`. None if that is not there any more, or not in time."""
         asked = self._coming is not None
-        if (channel := (yield from self._thawing(copy))) is None:
+        if (channel := (yield from self._thawing(copy, deadline))) is None:
             return None
         place: str | None = None
         problems: list[str] = []
         if self.workspace is not None and state.files is not None:
-            # Before it wakes, for then it opens its files again.
+            # Before it wakes, for then it opens its files again. The copy does not answer for what that takes.
+            began = monotonic()
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
+            deadline += monotonic() - began
             # What a branch goes back to may have been parked in the directory of the session that it came from.
             place = self.workspace.path
         if channel.state == THAWED:
             yield from self._wake(channel, copy, place, self.names_lost())
-        if (ready := (yield from woken(channel))) is None or channel.is_over():
+        if (ready := (yield from woken(channel, deadline))) is None or channel.is_over():
             self._give_up_coming()
             # What was asked for while the step ran may have ended since: the copy is not to blame.
-            return (yield from self.thaw(state, copy)) if asked else None
+            return (yield from self.thaw(state, copy, deadline)) if asked else None
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self.release(self.history.arrive(state, copy))
@@ -347,18 +352,18 @@ class Line:
         _, copy = next(self.history.ways_back(), (None, None))
         if copy is not None and copy.channel is not None and copy.channel.state == PARKED:
             processes.send_signal(copy.channel.pidfd, signal.SIGCONT)
-            channel = yield from self._thawing(copy)
+            channel = yield from self._thawing(copy, monotonic() + THAW_SECONDS)
             if channel is not None and channel.state == THAWED and self.workspace is None:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
-    def _thawing(self, copy: Checkpoint) -> Core[Channel | None]:
+    def _thawing(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
         """A process that is thawed from `copy`, and has not said so: the one that was asked for ahead, or another."""
         if self._coming is not None:
             of, channel = self._coming
             if of is copy and channel.state in (THAWED, STARTING) and channel.socket.fileno() >= 0:
                 return channel
             self._give_up_coming()
-        thawed = yield from copy.thaw(monotonic() + PARK_SECONDS, self.sandbox.gate)
+        thawed = yield from copy.thaw(deadline, self.sandbox.gate)
         if thawed is not None:
             self._coming = copy, thawed
         return thawed
@@ -397,7 +402,7 @@ class Line:
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
-        if (channel := (yield from self._thawing(copy))) is None:
+        if (channel := (yield from self._thawing(copy, monotonic() + THAW_SECONDS))) is None:
             raise CheckpointError(DIED_BRANCHING)
         yield from self._wake(channel, copy, place, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
@@ -410,7 +415,7 @@ class Line:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._coming is not None
         _, channel = self._coming
-        if (ready := (yield from woken(channel))) is None:
+        if (ready := (yield from woken(channel, monotonic() + THAW_SECONDS))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
