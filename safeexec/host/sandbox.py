@@ -113,7 +113,7 @@ class SandboxCore:
         self._spare = spare
         self._spares: list[Spare] = []
         self._lock = threading.Lock()
-        """Held while the list of spares changes and while the zygote is spoken to: sessions come from many threads."""
+        """Held while the zygote is spoken to, and what all sessions share is made: they come from many threads."""
         self._replenishing = threading.Lock()
         self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
         self._max_sessions = max_sessions
@@ -209,9 +209,7 @@ class SandboxCore:
             session.kill()
         for session in list(self._open):
             yield from session.close()
-        for spare in self._spares:
-            spare.close()
-        self._spares.clear()
+        self._end_spares()
         if self._zygote is not None:
             yield from self._zygote.close()
             self.layers.close()
@@ -459,8 +457,15 @@ class SandboxCore:
             self.check_usable()
 
     def _take_spare(self) -> Spare | None:
-        with self._lock:
-            return self._spares.pop() if self._spares else None
+        try:
+            return self._spares.pop()
+        except IndexError:
+            return None
+
+    def _end_spares(self) -> None:
+        """Once the sandbox is closed. Whoever takes one out of the list ends it, and nobody else."""
+        while self.closed and (spare := self._take_spare()) is not None:
+            spare.close()
 
     def _tightened(self, changes: dict[str, Any], template: TemplateCore | None = None) -> Policy:
         """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
@@ -630,7 +635,7 @@ class SandboxCore:
             return
         if not self._replenishing.acquire(blocking=False):
             return
-        made: list[Workspace | OutputFile] = []
+        made: list[Workspace | OutputFile | Channel] = []
         try:
             workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
             if workspace is not None:
@@ -638,16 +643,16 @@ class SandboxCore:
                 self.fill(workspace)
             made.append(out := PrintedFile("stdout"))
             made.append(err := OutputFile("stderr"))
-            _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), warm_up=True)
-            with self._lock:
-                self._spares.append(Spare(channel, out, err, workspace))
+            made.append(channel := self._spawn(self.policy, workspace, (out.fd, err.fd), warm_up=True)[1])
+            self._spares.append(Spare(channel, out, err, workspace))
+            made.clear()
         except (OSError, SandboxError):
-            # No room for files, no descriptor left: the session that needs a child is told, not the step that ends
-            # here.
+            pass  # no room, or no descriptor left: the session that needs a child is told, not the step that ends here
+        finally:
             for part in made:
                 part.close()
-        finally:
             self._replenishing.release()
+        self._end_spares()  # if it was closed meanwhile nobody else comes by the list again
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """An empty directory for a new session."""

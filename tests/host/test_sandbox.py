@@ -6,13 +6,17 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import psutil
 import pytest
 
 from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, ToolError, machine_protection
+from safeexec.host.sandbox import SandboxCore
+from safeexec.host.waiting import drive
 from safeexec.policy.settings import PROTECTIONS
 from tests.chaos.faults import children_of, zygote_of
 from tests.footprint import DEADLINE_SECONDS, footprint, leaks, pause
@@ -46,6 +50,30 @@ def test_spare_children_are_new_sessions(profile: str) -> None:
                 assert list(session.namespace) == []
                 assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
                 assert session.run("x = 1").ok
+
+
+@pytest.mark.parametrize("profile", ["calculator", "confined-python"])
+def test_a_spare_child_that_is_made_while_the_sandbox_closes_goes_with_it(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread closes it right after the child was asked for."""
+    before = footprint()
+    spawn = SandboxCore.spawn
+
+    def closing(core: SandboxCore, *given: Any) -> Any:
+        made = spawn(core, *given)
+        closer = threading.Thread(target=drive, args=(core.close(),))
+        closer.start()
+        closer.join()
+        return made
+
+    monkeypatch.setattr(SandboxCore, "spawn", closing)
+    sandbox = Sandbox(profile, spare=1)
+    sandbox.open()
+    with pytest.raises(SandboxClosed):
+        sandbox.session()
+    assert not sandbox._core._spares
+    assert not leaks(before)
 
 
 def test_a_spare_child_that_died_is_nobodys_session(profile: str) -> None:
