@@ -20,6 +20,15 @@ from tests.test_programs import ORACLE
 
 PROGRAMS = sorted((Path(__file__).parent / "data" / "libraries").glob("*.py"))
 CASES = [pytest.param(path, id=path.stem, marks=pytest.mark.modules(path.stem)) for path in PROGRAMS]
+ALONE = {
+    "MPLBACKEND": "Agg",
+    "TZ": "UTC",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    # The processes of a pool would outlive the oracle, with its output open: nobody saw the end of that.
+    "JOBLIB_MULTIPROCESSING": "0",
+}
+"""Of a session's environment what changes what a library does."""
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
@@ -47,7 +56,7 @@ def by_cpython(source: str, directory: Path) -> dict[str, str]:
         text=True,
         timeout=120,
         cwd=directory,
-        env={**os.environ, "MPLBACKEND": "Agg", "TZ": "UTC", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, **ALONE},
     )
     assert done.returncode == 0, done.stderr
     outcome: dict[str, str] = json.loads(done.stdout.splitlines()[-1])[0]

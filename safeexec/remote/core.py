@@ -168,7 +168,9 @@ class RemoteSandboxCore:
             if over:
                 return
             if not (yield Wait((asked.fd,), deadline)):
-                self._wire.lose(SandboxClosed("the server has not answered in time"), asked)
+                late = SandboxClosed("the server has not answered in time")
+                self._wire.lose(late, asked)
+                asked.fail(late)
 
     def _given_up(
         self,

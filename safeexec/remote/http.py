@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import select
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from time import monotonic
 from typing import Any
@@ -42,6 +43,8 @@ class HttpWire:
         self._address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self._lost: Exception | None = None
         self._idle: list[tuple[float, HTTPConnection]] = []
+        self._busy: set[socket.socket] = set()
+        """Of the calls that are under way."""
         self._lock = threading.Lock()
         self._owner = os.getpid()
 
@@ -76,17 +79,32 @@ class HttpWire:
                 asked.again = 0.0
                 _connect(connection)
                 asked.again = None
-            connection.request("POST", path, body, self._headers)
-            with closing(connection.getresponse()) as response:
-                streams = response.headers.get_content_type() == "text/event-stream"
-                (_follow if streams else _take)(response, asked)
-            self._keep(connection)
+            with self._under_way(connection):
+                connection.request("POST", path, body, self._headers)
+                with closing(connection.getresponse()) as response:
+                    streams = response.headers.get_content_type() == "text/event-stream"
+                    (_follow if streams else _take)(response, asked)
         except (SandboxError, ValueError) as error:
             connection.close()
             asked.fail(error)
         except (OSError, HTTPException) as error:
             connection.close()
-            asked.fail(SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}"))
+            asked.fail(self._lost or SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}"))
+
+    @contextmanager
+    def _under_way(self, connection: HTTPConnection) -> Iterator[None]:
+        """While a call uses `connection`, `lose` ends it. Afterwards it is kept for the next call."""
+        used = connection.sock  # the response may take it over
+        with self._lock:
+            if self._lost is not None:
+                raise self._lost
+            self._busy.add(used)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(used)
+        self._keep(connection)
 
     def _connection(self) -> HTTPConnection:
         """One that was kept and that the server has not closed meanwhile, or a new one."""
@@ -113,6 +131,9 @@ class HttpWire:
         with self._lock:
             self._lost = self._lost or error
             idle, self._idle = self._idle, []
+            for used in self._busy:  # its thread finds the end of the connection, and fails the call
+                with suppress(OSError):
+                    used.shutdown(socket.SHUT_RDWR)
         for _, connection in idle:
             connection.close()
 

@@ -110,7 +110,6 @@ class Pool:
             raise ProtocolError(f"no server has answered in time: {error}")
         lost, self._wires[asked.number] = self._wires[asked.number], HttpWire(self._urls[asked.number], self._token)
         lost.lose(error)
-        asked.fail(error)
 
     def close(self) -> None:
         self._closed = True

@@ -139,9 +139,10 @@ def test_an_editable_install_finds_the_profiles(tree, tmp_path):
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     (packages,) = tmp_path.glob("lib*/python*/site-packages")
-    # Without the start of `site`: an editable install of this environment has a finder of the same name.
+    # Without the start of `site`: an editable install of this environment has a finder of the same name. And first: a
+    # copy that is installed here would be found before it.
     code = f"""
-import site; site.addsitedir({str(packages)!r}); site.main()
+import site, sys; site.addsitedir({str(packages)!r}); sys.meta_path.insert(0, sys.meta_path.pop()); site.main()
 import safeexec.policies
 from safeexec import Policy
 print(Policy.load("standard").files[0])

@@ -1,4 +1,4 @@
-"""The wire to a server over HTTP: it waits no longer for a connection than it says."""
+"""The wire to a server over HTTP: it waits no longer for a connection, or for an answer, than it says."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import socket
 
 import pytest
 
-from safeexec.errors import SandboxClosed
-from safeexec.remote import http
+from safeexec import connect
+from safeexec.errors import SandboxClosed, SandboxError
+from safeexec.remote import core, http
 from safeexec.remote.calls import Asked
 
 
@@ -24,3 +25,12 @@ def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(
             asked.answer()
         asked.close()
         wire.close()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch, several: bool) -> None:
+    monkeypatch.setattr(core, "PATIENCE_SECONDS", 0.2 - core.Policy().limits.max_wall_seconds)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel takes the connection
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(SandboxError, match="answered in time"):
+            connect([url] if several else url, "token")
