@@ -35,7 +35,7 @@ def descriptions() -> dict[str, dict[str, str]]:
 def _documented(node: ast.ClassDef) -> list[tuple[str, str]]:
     pairs = zip(node.body, node.body[1:], strict=False)
     return [
-        (before.target.id.rstrip("_"), inspect.cleandoc(after.value.value))
+        (before.target.id.rstrip("_"), " ".join(after.value.value.split()))
         for before, after in pairs
         if isinstance(before, ast.AnnAssign)
         and isinstance(before.target, ast.Name)
