@@ -27,15 +27,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check = commands.add_parser("check", help="find every mistake in policy files")
     check.add_argument("policy", nargs="*", help="names or paths (default: every profile)")
     check.add_argument("--json", action="store_true", help="as JSON")
-    check.add_argument("--strict", action="store_true", help="notes count as mistakes, but not what a word of it costs")
+    check.add_argument(
+        "--strict",
+        action="store_true",
+        help="notes count as mistakes, but not those on what the policy allows on purpose",
+    )
 
     diff = commands.add_parser("diff", help="what the second policy says differently; exit code 1 if anything")
-    diff.add_argument("before")
-    diff.add_argument("after")
-    diff.add_argument("--recording", nargs="+", default=[], metavar="FILE", help="which steps of it end otherwise")
+    diff.add_argument("before", metavar="OLD", help="name or path")
+    diff.add_argument("after", metavar="NEW", help="name or path")
+    diff.add_argument(
+        "--recording", nargs="+", default=[], metavar="FILE", help="say which of its steps end differently under NEW"
+    )
     diff.add_argument("--json", action="store_true", help="as JSON: {differences, steps}")
 
-    learn = commands.add_parser("learn", help="the smallest policy under which recorded steps run, to be read")
+    learn = commands.add_parser("learn", help="the smallest policy under which recorded steps run, for you to review")
     learn.add_argument("recording", nargs="+", metavar="FILE", help="what `session(record=FILE)` wrote")
 
     why = commands.add_parser(

@@ -22,13 +22,23 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     """What may be otherwise than it was recorded."""
     parser.add_argument("--policy", "-p", metavar="P", help="under another policy: a profile's name or a YAML file")
     parser.add_argument(
-        "--set", type=_named(str), action="append", default=[], metavar="NAME=EXPR", help="another value of the host's"
+        "--set",
+        type=_named(str),
+        action="append",
+        default=[],
+        metavar="NAME=EXPR",
+        help="set a variable to another value than the host did",
     )
     parser.add_argument(
         "--replace", type=_named(place), action="append", default=[], metavar="N=FILE", help="another source of a step"
     )
     parser.add_argument(
-        "--file", type=_named(str), action="append", default=[], metavar="NAME=PATH", help="what was left out"
+        "--file",
+        type=_named(str),
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="the bytes of a workspace file that the recording left out",
     )
     parser.add_argument("--state", metavar="PATH", help="the state that a restored session went on from, if left out")
     parser.add_argument("--trust", action="store_true", help="take the recorded policy as it is, whatever it grants")
