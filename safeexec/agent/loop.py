@@ -60,13 +60,17 @@ def final_answer(answer):
 '''
 _ANSWER_NAME = "_final_answer"
 _SHORTEST_STEP = 0.05
+"""Seconds that a step gets at least, however little of `max_seconds` is left."""
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
-
+"""What differs between two messages of the same failure."""
 
 Confirmed = Allow | Deny | bool
 Objection = str | None | Generator[Wish, Any, str | None]
+"""Against an answer, in words for the model; None: it is taken. A generator has its wishes fulfilled first."""
 Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
+"""Judges an answer, given with the steps so far."""
 Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Wish, Any, bool]]
+"""Whether the prose of a reply is the answer, given with the steps so far."""
 
 
 def ignore_event(event: Event) -> None:
@@ -75,16 +79,23 @@ def ignore_event(event: Event) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentLimits:
-    """When a run ends by itself. `repeats` of one failure in a row change the prompt; one more ends the run."""
+    """When a run ends by itself, and how much the model is sent. Raises `AgentError` for what is not a number."""
 
     max_steps: int = 10
     max_tokens: int | None = None
+    """Tokens of all prompts and replies of the run together."""
     max_seconds: float | None = None
+    """Of the whole run, also while the model thinks."""
     step_timeout: float | None = None
+    """Seconds of one step; None: as the policy says."""
     repeats: int = 3
+    """So many failures of one kind in a row change the prompt; one more ends the run."""
     empty_replies: int = 3
+    """So many replies in a row with neither code nor an answer end the run."""
     context_tokens: int = 60_000
+    """Of one prompt: in a longer one old observations are shortened, then old entries left out."""
     observation_tokens: int = 2_000
+    """Of one observation."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -102,6 +113,7 @@ class CodeAgent:
                 AsyncSandbox or its session as well
     native      use the model's own function calling instead of tags
     images      the model sees the pictures that steps show; else it reads what they are
+    instructions  more text for the system prompt
     on_event    gets the events of `outcome`
     review      sees an answer before it is taken, and may return an objection, which the model gets
     conclude    sees the prose behind the code of a reply, once that code has run, and says whether it is the answer

@@ -25,6 +25,7 @@ class RunStep:
     source: str
     timeout: float | None
     shown: bool = True
+    """Whether its output is told as events while it runs."""
 
 
 @dataclass(frozen=True, slots=True)

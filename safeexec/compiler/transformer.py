@@ -35,21 +35,32 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self.known_names = known_names
         self.findings: list[Finding] = []
         self.guards: set[str] = set()
+        """Names of the guards that the rewritten tree calls."""
         self._rewrites: list[Callable[[], None]] = []
+        """What is to be changed in the tree, once nothing in it is refused."""
         self._replaced: dict[ast.AST, ast.AST] = {}
+        """Node → the call of a guard that takes its place."""
         self._pending: list[Any] = []
+        """Nodes that wait for `visit`."""
         self._denied: list[ast.Name] = []
+        """Builtins that the policy leaves out, where they are read: refused unless the program binds the name."""
         self._imports: set[ast.Name] = set()
         """The name of each ``__import__("json")``, which is an import statement in other words."""
-        self._bound: set[str] = set()
         self._aliases: dict[str, str] = {}
+        """Name → the module that an import of this step binds to it."""
         self._imported: set[str] = set()
+        """Names that imports of this step bind to anything else: a member of a module, a module of the workspace."""
         self._members: list[tuple[ast.expr, str, ast.AST]] = []
+        """Each ``name.attribute`` that is read: the name, the attribute, the node."""
         self._targets: list[ast.Attribute] = []
+        """Attributes that are assigned to or deleted."""
         self._formatted: set[ast.AST] = set()
+        """The ``template.format`` of each call: the call has the guard, so that the attribute needs none."""
         self._excused: set[ast.AST] = set()
+        """Imports that the program expects to fail: they are refused when they run, not before."""
         self._classes: list[ast.ClassDef] = []
         self._matched: list[str] = []
+        """Temporary names, one for each class pattern with positional parts."""
 
     @property
     def rewritten(self) -> bool:
@@ -160,10 +171,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def _check_builtins(self, trees: tuple[ast.AST, ...]) -> None:
         if not self._denied:
             return
-        for tree in trees:
-            self._bound.update(bound_names(tree))
+        bound = set[str]().union(*map(bound_names, trees))
         for node in self._denied:
-            if node.id in names.RESERVED or (node.id not in self._bound and node.id not in self.known_names):
+            if node.id in names.RESERVED or (node.id not in bound and node.id not in self.known_names):
                 self.refuse("builtin", node.id, node)
 
     # Attributes

@@ -89,7 +89,7 @@ def fitted(name: str, data: bytes | msgspec.Raw, shape: type[T]) -> T:
         raise BadCall(PARAMETERS, f"{name}: {error}; it takes {takes}") from None
 
 
-class Held:
+class ClientSession:
     """A session of a client. `used`: its last call (monotonic seconds); `calls`: how many are under way."""
 
     __slots__ = ("calls", "sandbox", "session", "used")
@@ -125,7 +125,7 @@ class Service:
         others = {found.name: found for found in map(Policy.load, given)}
         self.default = default.name
         self.policies: dict[str, Policy] = {**others, default.name: default}
-        self.sessions: dict[str, Held] = {}
+        self.sessions: dict[str, ClientSession] = {}
         self.record = record
         self.record_mb = record_mb
         self._arguments = sandbox
@@ -183,7 +183,7 @@ class Service:
         path = os.path.join(self.record, f"{strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.jsonl")
         return RecordOptions(path=path, total_mb=self.record_mb)
 
-    def held(self, identity: str) -> Held:
+    def held(self, identity: str) -> ClientSession:
         """An open session by its id. Raises `SessionClosed`."""
         held = self.sessions.get(identity)
         if held is None:
@@ -193,7 +193,7 @@ class Service:
     def hold(self, session: AsyncSession) -> str:
         """Keep a session under a new id."""
         identity = secrets.token_urlsafe(16)
-        self.sessions[identity] = Held(session)
+        self.sessions[identity] = ClientSession(session)
         return identity
 
 

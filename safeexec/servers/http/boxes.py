@@ -37,6 +37,7 @@ OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", 
 
 
 def has_own_tokens(path: str) -> bool:
+    """Whether a request for this path shows the secrets of one sandbox."""
     return any(path == own or path.startswith(own + "/") for own in OWN_TOKENS)
 
 
@@ -176,6 +177,8 @@ class Box:
 
 
 class Snapshot(Struct):
+    """A sandbox's default context as a file, from which new sandboxes may begin. `source` is the id of that sandbox."""
+
     tenant: Tenant
     source: str
     names: list[str]

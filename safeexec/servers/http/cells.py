@@ -79,8 +79,8 @@ def as_error(result: Result) -> dict[str, str] | None:
     return None if error is None else {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
 
 
-def as_execution(result: Result, count: int) -> dict[str, Any]:
-    """A whole step, in E2B's words."""
+def as_execution(result: Result) -> dict[str, Any]:
+    """The only step of a session, in E2B's words."""
     return {
         "results": [as_result(part) for part in shown(result)],
         "logs": {
@@ -88,7 +88,7 @@ def as_execution(result: Result, count: int) -> dict[str, Any]:
             "stderr": [result.stderr] if result.stderr else [],
         },
         "error": as_error(result),
-        "execution_count": count,
+        "execution_count": 1,
     }
 
 

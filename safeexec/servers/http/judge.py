@@ -201,7 +201,7 @@ async def execute_batch(request: Request) -> Response:
             return _failed(str(error))
         if result.outcome in ("timeout", "cpu"):
             return _failed(f"TimeoutError: {result.error.message if result.error else result.outcome}")
-        return {"execution": as_execution(result, 1), "exception_str": None}
+        return {"execution": as_execution(result), "exception_str": None}
 
     async def all_of_them() -> list[dict[str, Any]]:
         async with asyncio.TaskGroup() as group:

@@ -84,18 +84,18 @@ def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = Non
     return Response(json.dumps(data), status, headers, "application/json")
 
 
-async def body_of(request: Request, most: int = MAX_BODY) -> bytes:
+async def body_of(request: Request) -> bytes:
     """The body, which is refused as soon as it is too long or too slow."""
     declared = request.headers.get("content-length", "0")
-    if len(declared) > 15 or int(declared) > most:
-        raise RefusedRequest(413, f"the body is longer than {most} bytes", "TooLarge")
+    if len(declared) > 15 or int(declared) > MAX_BODY:
+        raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
     pieces, size = [], 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 size += len(piece)
-                if size > most:
-                    raise RefusedRequest(413, f"the body is longer than {most} bytes", "TooLarge")
+                if size > MAX_BODY:
+                    raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
                 pieces.append(piece)
     except TimeoutError:
         raise RefusedRequest(408, f"the body did not arrive within {BODY_SECONDS:g} s", "Timeout") from None
