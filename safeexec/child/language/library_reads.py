@@ -2,10 +2,10 @@
 
 ``rolling(win_type="__builtins__")``, ``BaseEstimator.get_params`` of a function with parameter names of the program's
 choice, ``savefig(backend="module://os")``: a library calls `getattr` or `import_module` with a name that the compiler
-has never seen. In the modules that do so (`sites.READERS`, found from their source) `getattr` is a guarded one: a name
-that the functions which ask spell themselves is their own affair; any other is judged like that of the program's own
-`getattr`, and so is what comes back. Of another library's module it finds what the program itself would:
-``agg("load")`` is the `load` of the facade of numpy.
+has never seen. In the modules that do so (`sites.READERS`, found from their source) `getattr` is a guarded one. A name
+that the library itself spells, in the function that asks or in its callers, is read as ever. Any other name is judged
+as in the program's own `getattr`, and so is the value that comes back. Where another library's module is asked, its
+facade answers: ``agg("load")`` is the `load` of the facade of numpy.
 """
 
 from __future__ import annotations
@@ -76,50 +76,61 @@ def guard_reads(rules: Rules) -> None:
     """Put the guards into the modules of libraries, now or when each is imported."""
     known: set[str] = set()
     for module in READERS:
-        _put(module, lambda module=module: {"getattr": library_getattr(module, rules, known)})  # type: ignore[misc]
+        _put(module, "getattr", partial(library_getattr, module, rules, known))
     for module in WRITERS:
-        _put(module, lambda module=module: {"setattr": _library_setattr(module, rules)})  # type: ignore[misc]
+        _put(module, "setattr", partial(_library_setattr, rules))
     for module, prefixes in IMPORTERS.items():
         name = "importlib" if module.startswith(("matplotlib", "pandas")) else "import_module"
-        _put(module, lambda name=name, m=module, p=prefixes: {name: _importer(name, m, p)})  # type: ignore[misc]
+        _put(module, name, partial(_importer, name, module, prefixes))
+    for module, library in _STORED.items():
+        _put(module, "import_module", partial(_stored, library, rules))
     for module in HELD:
-        after_import(module, lambda module=module: _hold(sys.modules[module]))  # type: ignore[misc]
-    _put("argparse", lambda: {"vars": checked_vars})
-    _put("functools", lambda: {"setattr": _setattr_of_wrappers(rules)})
-    _put("typing", lambda: {"get_type_hints": get_type_hints})  # what `functools.singledispatch` of a library asks
+        _change(module, _hold)
     for place, cls in _FOR_ITS_KIND.items():
         module, _, name = place.partition(":")
-        after_import(module, lambda module=module, name=name, cls=cls: _for_its_kind(module, name, *cls))  # type: ignore[misc]
-    after_import("functools", lambda: _check_cached_property(sys.modules["functools"]))
-    after_import("functools", lambda: _check_partialmethod(sys.modules["functools"]))
-    after_import("enum", lambda: _check_members(sys.modules["enum"], rules))
-    after_import("typing", lambda: _keep_typing(sys.modules["typing"]))
-    _put("inspect", lambda: {"eval": _named(rules)})
-    _put("traceback", lambda: {"__import__": sys.modules.__getitem__})  # which looks for the name of an ImportError
-    after_import("mimetypes", lambda: sys.modules["mimetypes"].knownfiles.clear())  # no files of the machine
-    after_import("sqlite3", _close_databases)
-    after_import("tarfile", _close_streams)
-    for module, library in _STORED.items():
-        _put(module, lambda library=library: {"import_module": _stored(library, rules)})  # type: ignore[misc]
-    after_import("plotly.graph_objs._layout", lambda: delattr(sys.modules["plotly.graph_objs._layout"].Layout, "re"))
-    _put("pandas.core.accessor", lambda: {"setattr": _setattr_of_accessors()})
-    _put("sympy.core.core", lambda: {"setattr": _setattr_of_registry})
-    after_import("plotly.express.trendline_functions", _drop_results)
-    _put("_plotly_utils.basevalidators", lambda: {"eval": _validator})
-    _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
-    after_import("copy", lambda: check_states(sys.modules["copy"]))
-    after_import("pandas.io.formats.style", _close_styler)
-    after_import("pandas.io.formats.style_render", lambda: _check_templates(rules))
-    after_import("safeexec.facades.replacements.loops", _close_loops)
-    after_import("bs4.css", _close_selectors)
-    _put("statsmodels.iolib.smpickle", lambda: {"load_pickle": _refused_pickle, "save_pickle": _refused_pickle})
+        _change(module, _for_its_kind, name, *cls)
+
+    # Of the standard library
+    _put("argparse", "vars", lambda: checked_vars)
+    _change("copy", check_states)
+    _change("enum", _check_members, rules)
+    _put("functools", "setattr", partial(_setattr_of_wrappers, rules))
+    _change("functools", _check_cached_property)
+    _change("functools", _check_partialmethod)
+    _put("inspect", "eval", partial(_named, rules))
+    _change("mimetypes", lambda mimetypes: mimetypes.knownfiles.clear())  # no files of the machine
+    _change("sqlite3", _close_databases)
+    _change("tarfile", _close_streams)
+    _put("traceback", "__import__", lambda: sys.modules.__getitem__)  # which looks for the name of an ImportError
+    _put("typing", "get_type_hints", lambda: get_type_hints)  # what `functools.singledispatch` of a library asks
+    _change("typing", _keep_typing)
+    _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
+
+    # Of other libraries
+    _change("bs4.css", _close_selectors)
+    _put("pandas.core.accessor", "setattr", _setattr_of_accessors)
+    _change("pandas.io.formats.style", _close_styler)
+    _change("pandas.io.formats.style_render", _check_templates, rules)
+    _put("_plotly_utils.basevalidators", "eval", lambda: _validator)
+    _change("plotly.express.trendline_functions", _drop_results)
+    _change("plotly.graph_objs._layout", lambda layout: delattr(layout.Layout, "re"))
+    _put("sklearn.utils.validation", "joblib", lambda: SimpleNamespace(Memory=_no_memory))
+    _put("statsmodels.iolib.smpickle", "load_pickle", lambda: _refused_pickle)
+    _put("statsmodels.iolib.smpickle", "save_pickle", lambda: _refused_pickle)
     if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
-    after_import("yaml.representer", _check_yaml_states)
+    _put("sympy.core.core", "setattr", lambda: _setattr_of_registry)
+    _change("yaml.representer", _check_yaml_states)
 
 
-def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
-    after_import(module, lambda: vars(sys.modules[module]).update(names()))
+def _put(module: str, name: str, make: Callable[[], Any]) -> None:
+    """Once a module is loaded: let its own `name` be what `make` gives."""
+    _change(module, lambda loaded: loaded.__dict__.update({name: make()}))
+
+
+def _change(module: str, change: Callable[..., object], *arguments: object) -> None:
+    """Once a module is loaded: call `change` with it and the arguments."""
+    after_import(module, lambda: change(sys.modules[module], *arguments))
 
 
 _FOR_ITS_KIND: Final = {
@@ -138,10 +149,10 @@ A method is a function: ``Namespace._get_kwargs(type)`` would give the descripto
 """
 
 
-def _for_its_kind(module: str, method: str, position: int, home: str, kind: str) -> None:
+def _for_its_kind(module: ModuleType, method: str, position: int, home: str, kind: str) -> None:
     """Let a method be called with an instance of this class alone."""
     name, _, attribute = method.partition(".")
-    cls, wanted = vars(sys.modules[module])[name], vars(importlib.import_module(home))[kind]
+    cls, wanted = vars(module)[name], vars(importlib.import_module(home))[kind]
     real = vars(cls)[attribute]
 
     def of_its_kind(*arguments: Any, **options: Any) -> Any:
@@ -151,7 +162,7 @@ def _for_its_kind(module: str, method: str, position: int, home: str, kind: str)
             raise TypeError(f"{method}() is for a {kind!r} object")
         return real(*arguments, **options)
 
-    of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, module
+    of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, module.__name__
     write_to_class(cls, attribute, of_its_kind)
 
 
@@ -320,7 +331,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
     return getattr
 
 
-def _library_setattr(module: str, rules: Rules) -> Callable[[Any, Any, Any], None]:
+def _library_setattr(rules: Rules) -> Callable[[Any, Any, Any], None]:
     def setattr(value: Any, name: Any, new: Any) -> None:
         if _type(name) is str and rules.attribute(name) != PLAIN and _is_spelled(name):
             _setattr(value, name, new)
@@ -469,9 +480,8 @@ def _stored(library: str, rules: Rules) -> Callable[..., Any]:
     return import_module
 
 
-def _close_streams() -> None:
-    """A stream of `tarfile` keeps `zlib`: that is its names alone, whoever the stream is that it is stored in."""
-    tarfile = sys.modules["tarfile"]
+def _close_streams(tarfile: ModuleType) -> None:
+    """A stream of `tarfile` keeps `zlib` as an attribute: let it be a namespace of a few names instead."""
     stream = vars(tarfile)["_Stream"]
     made = vars(stream)["__init__"]
 
@@ -488,9 +498,8 @@ def _close_streams() -> None:
 _OF_ZLIB: Final = ("DEFLATED", "DEF_MEM_LEVEL", "MAX_WBITS", "compressobj", "crc32", "decompressobj", "error")
 
 
-def _close_databases() -> None:
+def _close_databases(sqlite3: Any) -> None:
     """Keep `fts3_tokenizer` from SQL: a program gives it the address of machine code, as a value of a query."""
-    sqlite3 = sys.modules["sqlite3"]
     connection, deny, function = sqlite3.Connection, sqlite3.SQLITE_DENY, sqlite3.SQLITE_FUNCTION
     initialize, authorize = connection.__init__, connection.set_authorizer
 
@@ -539,9 +548,9 @@ def _setattr_of_registry(target: type, name: str, value: Any) -> None:
     _setattr(target, name, value)
 
 
-def _drop_results() -> None:
+def _drop_results(trendlines: ModuleType) -> None:
     """`trendline="ols"` without the objects of statsmodels that fitted it: they load pickles and run formulas."""
-    space = vars(sys.modules["plotly.express.trendline_functions"])
+    space = vars(trendlines)
     fit = space["ols"]
     space["ols"] = lambda *args: (*fit(*args)[:2], None)
 
@@ -566,9 +575,9 @@ def _no_memory(location: Any = None, **options: Any) -> Any:
     return joblib.Memory(location=None, verbose=0)
 
 
-def _check_templates(rules: Rules) -> None:
+def _check_templates(render: ModuleType, rules: Rules) -> None:
     """`Styler.format` and its kind format each value by a template of the program."""
-    space = vars(sys.modules["pandas.io.formats.style_render"])
+    space = vars(render)
     wrap = space["_maybe_wrap_formatter"]
 
     def _maybe_wrap_formatter(formatter: Any = None, *args: Any, **options: Any) -> Any:
@@ -579,24 +588,19 @@ def _check_templates(rules: Rules) -> None:
     space["_maybe_wrap_formatter"] = _maybe_wrap_formatter
 
 
-def _close_loops() -> None:
-    sys.modules["safeexec.facades.replacements.loops"].close_bases()
+def _close_selectors(css: ModuleType) -> None:
+    """`tag.css.api` is the module soupsieve: let it be a namespace of its functions."""
+    if (real := vars(css).get("soupsieve")) is not None:
+        vars(css)["soupsieve"] = SimpleNamespace(**{name: _getattr(real, name) for name in (*real.__all__, "escape")})
 
 
-def _close_selectors() -> None:
-    """`tag.css.api` is soupsieve itself: the functions of it instead."""
-    css = vars(sys.modules["bs4.css"])
-    if (real := css.get("soupsieve")) is not None:
-        css["soupsieve"] = SimpleNamespace(**{name: _getattr(real, name) for name in (*real.__all__, "escape")})
-
-
-def _check_yaml_states() -> None:
+def _check_yaml_states(representer: Any) -> None:
     """What `object.__getstate__` gives holds whatever ``__slotnames__`` lists."""
 
     def represent_yaml_object(self: Any, tag: Any, data: Any, cls: Any, flow_style: Any = None) -> Any:
         return self.represent_mapping(tag, checked_getattr(data, "__getstate__")(), flow_style=flow_style)
 
-    vars(sys.modules["yaml.representer"])["SafeRepresenter"].represent_yaml_object = represent_yaml_object
+    representer.SafeRepresenter.represent_yaml_object = represent_yaml_object
 
 
 class _ClosedAttribute:
@@ -622,10 +626,9 @@ class _Template:
         self.render = render
 
 
-def _close_styler() -> None:
+def _close_styler(style: Any) -> None:
     """The environment and the loader of `Styler` run any template, and their templates lead to them."""
     renderer: Any = sys.modules["pandas.io.formats.style_render"].StylerRenderer
-    styler: Any = sys.modules["pandas.io.formats.style"].Styler
     real: dict[int, Any] = {}
     for name in [name for name in vars(renderer) if name.startswith("template_") and name != "template_dir"]:
         template = vars(renderer)[name]
@@ -639,4 +642,4 @@ def _close_styler() -> None:
         """Refused."""
         raise PermissionError("Styler.from_custom_template is refused: a jinja2 template runs code")
 
-    styler.from_custom_template = classmethod(from_custom_template)
+    style.Styler.from_custom_template = classmethod(from_custom_template)
