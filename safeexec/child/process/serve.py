@@ -241,16 +241,19 @@ class Server:
         given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
         given.begin(fd, request.argv)
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")
+        namespace = self.guest.namespace
+        own = {name: namespace[name] for name in ("__file__",) if name in namespace}
         if file:
-            self.guest.namespace["__file__"] = file
+            namespace["__file__"] = file
         if request.shows:
             self.guest.displays.tell = self._shown
         try:
             return self.guest.step(request)
         finally:
             given.end()
-            if file and self.guest.namespace.get("__file__") is file:
-                del self.guest.namespace["__file__"]
+            if file and namespace.get("__file__") is file:
+                del namespace["__file__"]
+                namespace.update(own)
             self.guest.displays.tell = None
 
     def _shown(self, display: m.DisplayData) -> None:

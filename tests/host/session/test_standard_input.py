@@ -496,3 +496,5 @@ def test_a_program_has_a_file_while_it_runs(open_session: Open, profile: str) ->
         assert error is not None and error.type == "NameError"
     session.run("__file__ = 'mine'", argv=["p.py"])
     assert session.run("__file__").value == "mine"
+    assert session.run("__file__", argv=["p.py"]).value == f"{place}p.py"
+    assert session.run("__file__").value == "mine"
