@@ -72,6 +72,8 @@ class Language:
 
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
+        if self.plan.mode != "python":
+            self.modules.adopt(namespace, "__main__")
 
     def have(self, modules: Modules) -> None:
         """Let the program be these modules: a plugin's."""
@@ -113,7 +115,6 @@ class Language:
             remember=lambda file, source: self.remember(file, source),
             source_bytes=self._source_bytes,
         )
-        modules.adopt("__main__", self._namespace)
         self._workspace = workspace
         if workspace is not None:
             rules = rules_of(self.plan)
@@ -129,7 +130,7 @@ class Language:
 
                 self._pickle = pickles.make(self.plan, lambda: self.modules)
             return self._pickle
-        if name == "builtins":  # where no module of the program asks: those are given `builtins_of`
+        if name == "builtins":  # where no module of the program asks: those are given `Modules.builtins`
             made = ModuleType(name)
             vars(made).update({item: value for item, value in self.builtins.items() if item[:1] != "_"})
             return made

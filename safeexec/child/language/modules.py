@@ -91,35 +91,42 @@ class Modules:
         """A sentence for a library's module whose name a file of the program has, too."""
         self.compiling = ""
         """The module that was compiled last."""
-        self._has_builtins = plan.mode != "python" and module_access("builtins", plan).allowed
+        self.builtins: OwnModule
+        """What ``import builtins`` gives: the builtins that the program has, and no others."""
         self.refusals: list[tuple[ImportError, Rejection]] = []
         """The refusal of a module's source that was last raised, and what it was made of."""
 
-    def adopt(self, name: str, space: dict[str, Any]) -> None:
-        """Let the module of this name have this namespace: the program's main one, which runs elsewhere."""
-        self._spaces[name] = space
-        self._loaded[name] = sys.modules["__main__"] if self._plan.mode == "python" else self._shown(name, space)
+    def adopt(self, space: dict[str, Any], *names: str) -> None:
+        """Let the module of these names have this namespace, builtins included: the main one, which runs elsewhere."""
+        restricted = self._plan.mode != "python"
+        for name in names:
+            self._spaces[name] = space
+            self._loaded[name] = self._shown(name, space) if restricted else sys.modules["__main__"]
+        if restricted:
+            self.builtins = _builtins_of(self)
+            if module_access("builtins", self._plan).allowed:
+                self._loaded["builtins"] = self.builtins
 
     def loaded(self, name: Any) -> Any:
         """The module of this dotted name if it has been imported, else None."""
         return self._loaded.get(name) if type(name) is str else None
 
     def spaces(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Each module that has been imported, and its namespace."""
-        yield from [(name, space) for name, space in self._spaces.items() if name != "builtins"]
+        """Each module that the program has written and imported, and its namespace."""
+        yield from list(self._spaces.items())
 
     def space(self, name: Any) -> dict[str, Any] | None:
-        """The namespace of the module of this dotted name, if it has been imported."""
-        return self._spaces.get(name) if type(name) is str and name != "builtins" else None
+        """The namespace of the module of this dotted name, if the program has written and imported it."""
+        return self._spaces.get(name) if type(name) is str else None
 
     def names(self) -> list[str]:
         """The modules that have been imported, those of libraries too."""
-        return [*self._loaded, *(imported(self._plan).keys() - self._loaded.keys() - {"builtins"})]
+        return [*self._loaded, *(imported(self._plan).keys() - self._loaded.keys())]
 
     def shown(self, name: Any) -> Any:
         """The module of this dotted name if it has been imported, also one of a library; else None."""
         found = self.loaded(name)
-        if found is None and type(name) is str and name != "builtins":
+        if found is None and type(name) is str:
             return imported(self._plan).get(name)
         return found
 
@@ -151,7 +158,7 @@ class Modules:
     def knows(self, name: str) -> bool:
         """Whether the topmost package of a module is one of the program's. Its builtins are."""
         top = name.partition(".")[0]
-        return top in self._loaded or self._knows(top) or (name == "builtins" and self._has_builtins)
+        return top in self._loaded or self._knows(top)
 
     def statement(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         """What an import statement asks."""
@@ -219,7 +226,7 @@ class Modules:
 
     def _starred(self, name: str, leaf: Any) -> dict[str, Any]:
         """What ``from name import *`` binds, and ``__all__``, which says so."""
-        names = _public(self._spaces[name])
+        names = _public(self._names(name))
         found = {}
         for item in names:
             try:
@@ -231,26 +238,28 @@ class Modules:
         return found | {"__all__": names}
 
     def _item(self, name: str, leaf: Any, item: str) -> Any:
+        space = self._names(name)
         if not is_hidden(item):
-            if (found := self._spaces[name].get(item, _MISSING)) is not _MISSING:
+            if (found := space.get(item, _MISSING)) is not _MISSING:
                 return found
             below = f"{name}.{item}"
             if below in self._loaded or self._find(below) is not None:
                 return self._walk(below)
-            if "__getattr__" in self._spaces[name]:
+            if "__getattr__" in space:
                 try:
                     return getattr(leaf, item)
                 except AttributeError:
                     pass
         part, hint = ("partially initialized module ", _CIRCULAR) if name in self._loading else ("", "")
-        where = self._spaces[name].get("__file__") or f"module {name}"
+        where = space.get("__file__") or f"module {name}"
         raise ImportError(f"cannot import name {item!r} from {part}{name!r}{hint} ({where})", name=name)
 
+    def _names(self, name: str) -> dict[str, Any]:
+        """What a module that has been imported holds: that which the program has not written is its builtins."""
+        held: dict[str, Any] = vars(self._loaded[name])
+        return self._spaces.get(name, held)
+
     def _load(self, name: str) -> None:
-        if name == "builtins" and self._has_builtins:
-            self._spaces[name] = _Builtins(self)  # type: ignore[assignment]
-            self._loaded[name] = builtins_of(self)
-            return
         source = self.source(name)
         module = ModuleType(name)
         space = vars(module)
@@ -322,9 +331,8 @@ class Modules:
 
     def _absent(self, name: str) -> ModuleNotFoundError:
         parent = name.rpartition(".")[0]
-        space = self._spaces.get(parent)
         why = f" in {self._place}" if self._place else ""
-        if not why and space is not None and space.get("__package__") != parent:
+        if not why and parent and self._spaces.get(parent, {}).get("__package__") != parent:
             why = f"; {parent!r} is not a package"
         return ModuleNotFoundError(f"No module named {name!r}{why}", name=name)
 
@@ -386,8 +394,7 @@ class _Builtins(MutableMapping[str, Any]):
         raise AttributeError(f"'builtins.{name}' cannot be taken away")
 
 
-def builtins_of(written: Modules) -> OwnModule:
-    """What ``import builtins`` gives: the builtins that the program has, and no others."""
+def _builtins_of(written: Modules) -> OwnModule:
     table: Any = _Builtins(written)
     return own_module(
         "builtins",

@@ -65,8 +65,7 @@ def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> Modules:
         remember=guest.remember,
         place=f"the plugin (it has {', '.join(sources)})",
     )
-    for name in (main, "__main__"):
-        modules.adopt(name, guest.namespace)
+    modules.adopt(guest.namespace, main, "__main__")
     return modules
 
 

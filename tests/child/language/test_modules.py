@@ -446,9 +446,11 @@ def test_the_builtins_are_a_module_of_the_programs_own(sandbox_for: Callable[[st
         "                lambda: setattr(builtins, name, 1), lambda: vars(builtins).update({name: 1}),\n"
         "                lambda: delattr(builtins, 'len')):\n"
         "        try: ask()\n        except (AttributeError, KeyError): no.append(name)\n"
-        "(told, size([1]), len(no), builtins.getattr is getattr, sys.modules['builtins'] is builtins)"
+        "try: import builtins.len\nexcept ModuleNotFoundError as error: no.append(str(error))\n"
+        "(told, size([1]), len(no), no[-1], builtins.getattr is getattr, sys.modules['builtins'] is builtins)"
     )
-    assert sandbox_for("standard").run(source).check().value == ([("x",)], 1, 35, True, True)
+    absent = "No module named 'builtins.len'; 'builtins' is not a package"
+    assert sandbox_for("standard").run(source).check().value == ([("x",)], 1, 36, absent, True, True)
 
 
 def test_sys_modules_holds_what_the_program_has_imported(session: Session) -> None:

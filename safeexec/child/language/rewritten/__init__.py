@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.child.language.builtins import NamespaceView
-from safeexec.child.language.modules import Modules, builtins_of, last_step, modules_by_name
+from safeexec.child.language.modules import Modules, last_step, modules_by_name
 from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
@@ -329,7 +329,7 @@ def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
         "_source_lines": source_lines,
         "_import_by_name": import_by_name,
         "_is_facade": lambda thing: issubclass(type(thing), Facade),
-        "_program_builtins": builtins_of(written),
+        "_program_builtins": written.builtins,
         "_add_folder": lambda path: written.add_folder(path),
         "_program": main,
         "_modules": known,
