@@ -85,8 +85,10 @@ def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> Polic
 def _fits(value: Any, expected: Any) -> None:
     """Raises msgspec.ValidationError for a value that is not of the type `expected`."""
     try:
-        msgspec.convert(value, expected)
-    except UnicodeEncodeError:  # msgspec's, of a text with half of a character, which escapes can spell
+        msgspec.json.encode(msgspec.convert(value, expected))
+    except (
+        UnicodeEncodeError
+    ):  # a text with half of a character, which a program can spell and no file or message holds
         raise msgspec.ValidationError("Expected text, found half of a character in it") from None
 
 

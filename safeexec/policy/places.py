@@ -21,15 +21,7 @@ def shipped_directory() -> str:
     """Where the profiles of this installation are: the package `safeexec.policies`, or `policies/` of a source tree."""
     package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     installed = os.path.join(package, "policies")
-    if os.path.isdir(installed):
-        return installed
-    checkout = os.path.join(os.path.dirname(package), "policies")
-    if os.path.isfile(os.path.join(checkout, "standard.yaml")):
-        return checkout
-    # An editable install may map the package to another place.
-    from importlib.resources import files
-
-    return str(files("safeexec.policies"))
+    return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "policies")
 
 
 def directories() -> list[str]:

@@ -25,7 +25,6 @@ ROOM = 2
 """How much more than was used a limit allows."""
 LONGEST_KB = 16384
 """Of a source that is looked at: what a policy may allow at most."""
-HARMFUL = ("danger_allow_executable_mappings", "danger_allow_commands")
 
 
 class Learnt(Struct, frozen=True):
@@ -124,13 +123,10 @@ class _Learning:
             self.policy = self.policy.replace(**changes)
 
     def _without_harm(self, place: str, changes: dict[str, Any]) -> None:
-        for name in HARMFUL:
-            if changes.pop(name, None):
-                self._leave(f"{place}: {name}")
-        attributes = changes.get("attributes", {})
-        for name in attributes.pop("danger_allow", {}).get("add", ()):
+        if changes.pop("danger_allow_executable_mappings", False):
+            self._leave(f"{place}: danger_allow_executable_mappings")
+        for name in changes.pop("attributes", {}).get("danger_allow", {}).get("add", ()):
             self._leave(f"{place}: .{name} (attributes.danger_allow)")
-        changes.get("filesystem", {}).pop("read", None)
 
     def learnt(self) -> Learnt:
         return Learnt(self.policy.replace(limits=_limits(self._most), tools={"allow": "none"}), tuple(self.left_out))

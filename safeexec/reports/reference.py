@@ -78,8 +78,6 @@ def _default(path: str) -> str:
         return ""
     if isinstance(value, tuple):
         return f"`[{', '.join(value)}]`"
-    if value == {} or not isinstance(value, (int, float, str, bool)):
-        return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 

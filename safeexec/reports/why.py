@@ -252,8 +252,6 @@ class Judge:
 
     def _construct(self, name: str, construct: str, source: str) -> Answer:
         answer = self._program(construct or name, "construct", source)
-        if construct in self.plan.refused_constructs and answer.allowed:
-            raise AssertionError(f"the compiler accepts {source!r}, but {construct} is refused")
         return msgspec.structs.replace(answer, name=name)
 
     def _newer(self, name: str, construct: str) -> Answer:

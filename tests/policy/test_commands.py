@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from safeexec import Policy
 from safeexec.cli import main
 
 
@@ -95,6 +96,14 @@ def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
         ("imports: {asyncio: all}", 0, "note: imports.asyncio: most of its work needs `socketpair: true`"),
         ("imports: {numpy: all}", 0, "most of its work needs `danger_allow_executable_mappings: true`"),
         ("filesystem: {read: [/nowhere/data]}", 0, "note: filesystem.read./nowhere/data: there is no such path"),
+        ("danger_allow_modules: [nowhere]", 0, "note: danger_allow_modules.nowhere: the module is not installed"),
+        ("danger_allow_modules: [nowhere]", 0, "nowhere: nobody has reviewed it: whatever its functions open"),
+        (
+            "requirements: [gadget]",
+            0,
+            "note: requirements: gadget: nobody has reviewed it: whatever its functions open",
+        ),
+        ("requirements: [ctypes]", 0, "note: requirements: no policy can allow this module: it reads or writes memory"),
         ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),
     ],
 )
@@ -148,6 +157,11 @@ def test_list_goes_on_after_a_profile_that_is_wrong(capsys, tmp_path, monkeypatc
 
 def test_diff(capsys):
     assert run(capsys, "policy", "diff", "standard", "standard") == (0, "", "")
+    narrowed = Policy.load("standard").replace(imports={"numpy": {"except": ["save"]}, "math": ["pi"]})
+    assert [str(one) for one in Policy.load("standard").diff(narrowed)] == [
+        "imports.math: all → [pi]   (replace())",
+        "imports.numpy: nothing → except [save]   (replace())",
+    ]
     _, out, _ = run(capsys, "policy", "diff", "standard", "calculator")
     assert "imports: -argparse -ast " in out and "imports.ast" not in out
     status, out, _ = run(capsys, "policy", "diff", "standard", "data-analysis")

@@ -131,6 +131,8 @@ def test_replace():
         ({"imports": {5: "all"}}, "imports: expected names as keys; found 5"),
         ({"memory_mb": object()}, "expected a whole number of MiB; found a value of type object"),
         ({"name": "two\nlines"}, "a text on one line"),
+        ({"description": "half of a character: \ud800"}, "description: expected text; found"),
+        ({"hints": {"random": "\ud800"}}, "hints.random: expected text; found"),
         ({"origins": {}}, "a policy has no setting 'origins'"),
         ({"builtins": {"add": ["open"], "remove": ["open"]}}, "open cannot be both added and removed"),
     ],

@@ -75,6 +75,20 @@ def test_a_shipped_profile_that_was_edited_is_read_again(tmp_path, monkeypatch):
     profile.write_text(profile.read_text().replace("memory_mb: 256", "memory_mb: 300"))
     assert resolved.lookup(str(tmp_path), "calculator", Policy) is None
     assert resolved.lookup(str(tmp_path), "standard", Policy) is None
+    (tmp_path / "resolved.json").unlink()
+    assert resolved.lookup(str(tmp_path), "deterministic", Policy) is None
+
+
+def test_a_profile_is_read_again_once_a_file_that_it_extends_has_gone(tmp_path):
+    base, mine = tmp_path / "base.yaml", tmp_path / "mine.yaml"
+    base.write_text("limits: {memory_mb: 300}\n")
+    mine.write_text("extends: ./base.yaml\n")
+    for file in (base, mine):
+        os.utime(file, (1, 1))
+    assert Policy.load(mine) is Policy.load(mine)
+    base.unlink()
+    with pytest.raises(PolicyError, match=r"base\.yaml"):
+        Policy.load(mine)
 
 
 def test_the_schema_describes_every_setting():

@@ -92,6 +92,7 @@ def test_tools_of_every_kind_have_the_name_they_are_called_by():
     card = Policy.load("calculator").card(tools=[Rates(), functools.partial(price, day="now")])
     assert "  Rates(currency: str) -> float  Rates of a bank.\n" in card
     assert "  partial(symbol: str, *, day: str = ...) -> float  The price of a share.\n" in card
+    assert "  type(...)  " in Policy.load("calculator").card(tools=[type]), "it has no signature to read"
     assert Policy.load("calculator").card(tools=None) == Policy.load("calculator").card()
 
 
@@ -122,11 +123,15 @@ def test_restricted_modules_are_shown_with_their_names():
     policy = Policy.load("calculator").replace(imports={"statistics": ["NormalDist"], "json": {"except": ["dump"]}})
     assert "statistics (NormalDist)" in policy.card()
     assert "json (not dump)" in policy.card()
+    unreviewed = policy.replace(danger_allow_modules=["pluggy"])
+    assert "pluggy (not reviewed); nothing else" in unreviewed.card()
 
 
 def test_the_state_and_the_files():
     assert "Files: none." in Policy.load("standard").card()
     assert "by relative name, at most 512 MB" in Policy.load("data-analysis").card()
+    read_only = Policy.load("data-analysis").replace(filesystem={"workspace": "read-only"})
+    assert "Files: in the current directory, read only, by relative name" in read_only.card()
     assert "a step that fails is undone" in Policy.load("plugin").card()
 
 

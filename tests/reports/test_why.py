@@ -461,6 +461,8 @@ def test_long_programs_are_walked_without_recursion():
 def test_a_program_that_is_no_python():
     with pytest.raises(PolicyError, match="line 1"):
         Policy.load("standard").needs("def")
+    with pytest.raises(PolicyError, match="line 2: name 'x' is assigned to before global declaration"):
+        Policy.load("standard").needs("x = 1\nglobal x")
 
 
 HOSTILE_PROGRAMS = {

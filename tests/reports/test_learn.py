@@ -1,0 +1,73 @@
+"""The smallest policy for a recording: one line of each kind, and what is asked of a policy for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safeexec import Policy, RecordOptions
+from safeexec.outcomes import ErrorInfo
+from safeexec.recordings import format as form
+from safeexec.recordings.forms import content, encoded, packed
+from safeexec.recordings.tape import Tape, numbered
+from safeexec.reports.learn import Learnt
+
+HEADING = form.Heading(format=form.FORMAT, safeexec="0", python="3")
+
+
+def learnt_from(path: Path, *records: form.Record) -> Learnt:
+    tape = Tape(RecordOptions(path=path))
+    for record in records:
+        tape.add(numbered(record))
+    tape.close()
+    assert not tape.problem
+    return Policy.learn([path])
+
+
+def step(source: str, outcome: str = "ok", error: ErrorInfo | None = None) -> tuple[form.Record, ...]:
+    return form.Run(source=source, step=1), form.Ended(step=1, outcome=outcome, error=error)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("records", "told"),
+    [
+        ([form.Command(argv=["git", "log"])], "the program git of Session.command"),
+        ([form.Queried(step=2, query="select 1", name="t")], "step 2: its SQL, which takes duckdb under `imports`"),
+        ([form.Installed(step=2, name="rates", modules=[])], "step 2: what the plugin rates uses"),
+        (step("import os", "rejected"), "step 1: it was refused when it was recorded"),
+        (step("global x\nx = 1\nglobal x"), "step 1: the program is not valid Python, line 3: name 'x' is assigned"),
+        (step("import ctypes"), "step 1: ctypes: it reads or writes memory by address, without bounds"),
+        (step("import numpy"), "step 1: danger_allow_executable_mappings"),
+        (step("f.__globals__"), "step 1: .__globals__ (attributes.danger_allow)"),
+    ],
+)
+def test_what_no_policy_is_proposed_for_is_told(tmp_path: Path, records: list[form.Record], told: str) -> None:
+    learnt = learnt_from(tmp_path / "r.jsonl", HEADING, *records)
+    assert len(learnt.left_out) == 1 and told in learnt.left_out[0]
+    policy = learnt.policy
+    assert not (
+        policy.danger_allow_executable_mappings or policy.danger_allow_commands or policy.attributes.danger_allow
+    )
+    assert policy.filesystem.workspace == "none" and not policy.filesystem.read
+
+
+def test_files_checkpoints_and_branches_are_opened_as_far_as_they_were_used(tmp_path: Path) -> None:
+    assert learnt_from(tmp_path / "a", HEADING).policy.limits.branches == 0
+    held = form.Heading(format=form.FORMAT, safeexec="0", python="3", files={"a.txt": content(b"x")})
+    assert learnt_from(tmp_path / "b", held).policy.filesystem.workspace == "read-write"
+    written = form.Written(name="a.txt", content=content(b"x"))
+    assert learnt_from(tmp_path / "c", HEADING, written, written).policy.filesystem.workspace == "read-write"
+    limits = learnt_from(
+        tmp_path / "d", HEADING, form.Named(name="one"), form.Branched(branches=[2, 3]), form.Branched(branches=[4])
+    ).policy.limits
+    assert (limits.checkpoints, limits.branches) == (2, 6)
+
+
+def test_a_step_that_was_no_python_needs_nothing(tmp_path: Path) -> None:
+    typo = ErrorInfo(type="SyntaxError", message="invalid syntax")
+    learnt = learnt_from(tmp_path / "r.jsonl", HEADING, *step("import math x", "error", typo), *step("1 + 1"))
+    assert not learnt.left_out and not learnt.policy.imports
+    called = form.Called(call=1, tool="price", arguments=packed(encoded(1)))
+    told = learnt_from(tmp_path / "s.jsonl", HEADING, called, *step("import math", "timeout")).left_out
+    assert told == ("the tool price (tools.allow)",)
