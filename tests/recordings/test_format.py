@@ -13,7 +13,17 @@ from msgspec import inspect as shapes
 
 from safeexec.errors import RecordingError
 from safeexec.recordings import format as form
-from safeexec.recordings.forms import Redaction, arguments_of, content, encoded, line_of, packed, value_of
+from safeexec.recordings.forms import (
+    Redaction,
+    arguments_of,
+    call_text,
+    content,
+    encoded,
+    line_of,
+    packed,
+    short_text,
+    value_of,
+)
 from safeexec.recordings.reader import Recording, parse
 
 DATA = Path(__file__).parent / "data"
@@ -111,6 +121,7 @@ def test_what_a_line_cannot_hold_is_told_by_its_hash() -> None:
 
 
 def test_arguments_that_are_none_are_told() -> None:
+    assert short_text(b"\x92\xff") == call_text(b"\x92\xff") == "", "a listener is shown nothing of it"
     with pytest.raises(ValueError, match="cannot be read"):
         arguments_of(packed(b"\x92\xff"))
     with pytest.raises(ValueError, match="cannot be read"):
@@ -119,7 +130,7 @@ def test_arguments_that_are_none_are_told() -> None:
 
 def test_a_redacted_text_is_taken_out_wherever_it_stands() -> None:
     hidden = Redaction(frozenset({"token"}))
-    hidden.learn(["hunter\n2", {"key": "tin"}])
+    hidden.learn([b"hunter\n2", {"key": "tin"}])
     line = line_of(form.Run(source="print('hunter\n2', 'tin')"), hidden)
     assert json.loads(line)["source"] == "print('[redacted]', 'tin')", "three characters stand anywhere by chance"
     value = hidden.of(form.Set(name="x", value=packed(encoded(["hunter\n2"])))).value

@@ -55,6 +55,34 @@ def test_it_ends_at_its_size_and_says_so(tmp_path: Path) -> None:
     assert last.reason == "full" and (tmp_path / "r.jsonl").stat().st_size <= 1 << 20
 
 
+def test_the_files_beside_it_are_counted_while_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_BYTES", 1)
+    tape = Tape(RecordOptions(path=tmp_path / "r.jsonl", total_mb=1))
+    tape.add(FIRST)
+    tape.flush()
+    (tmp_path / "other").write_bytes(bytes(1 << 20))
+    tape.add(numbered(Note(text="one too many")))
+    tape.flush()
+    assert tape.problem.startswith(f"the files in {tmp_path} take 1 MiB, and total_mb allows 1: move some away")
+    tape.close()
+    *_, last = Recording(tmp_path / "r.jsonl")
+    assert (last.n, last.reason) == (1, "full")
+    with pytest.raises(RecordingError, match="total_mb allows 1"):
+        Tape(RecordOptions(path=tmp_path / "s.jsonl", total_mb=1))
+    with pytest.raises(RecordingError, match=r"nobody knows what the files in .*missing take: No such file"):
+        Tape(RecordOptions(path=tmp_path / "missing" / "r.jsonl", total_mb=1))
+
+
+def test_a_line_that_no_reader_takes_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LINE_BYTES", 1000)
+    tape = Tape(RecordOptions(path=tmp_path / "r.jsonl"))
+    tape.add(FIRST)
+    tape.add(numbered(Note(text="x" * 1000)))
+    tape.close()
+    assert tape.problem.startswith("one line would have taken 10") and tape.problem.endswith("and 1000 are allowed")
+    assert [type(record).__name__ for record in Recording(tmp_path / "r.jsonl")] == ["Heading", "Stop"]
+
+
 def test_a_record_that_cannot_be_made_ends_it_and_nothing_else(tmp_path: Path) -> None:
     def fail(n: int, at: float) -> Record:
         raise KeyError("x")
@@ -82,9 +110,14 @@ def test_who_is_faster_than_the_disk_waits_and_then_gives_up(monkeypatch: pytest
     for _ in range(10):
         tape.add(slow)
     assert tape.problem == "nothing could be written for 0.05 s"
+    other = Tape(RecordOptions())
+    other.add(slow)
+    other.flush()
+    assert other.problem == tape.problem
     held.set()
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
     tape.close()
+    other.close()
 
 
 def test_large_records_that_wait_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -122,6 +122,18 @@ def test_a_walk_tells_what_there_is_and_enters_no_link(top: Path) -> None:
     assert found == [("a", stat.S_IFDIR), ("a/b.txt", stat.S_IFREG), ("fifo", stat.S_IFIFO), ("link", stat.S_IFLNK)]
 
 
+def test_what_vanishes_during_a_walk_is_passed_over(top: Path) -> None:
+    (top / "fleeting").touch()
+
+    def remove_one(directory: int, name: str) -> bool:
+        if name == "fleeting":
+            os.unlink(name, dir_fd=directory)
+        return False
+
+    with opened(top) as root:
+        assert [one.path for one in walk(root, max_entries=9, leave_out=remove_one)] == ["a", "a/b.txt"]
+
+
 def test_a_walk_is_bounded(top: Path) -> None:
     for number in range(9):
         (top / str(number)).touch()
@@ -144,7 +156,8 @@ def test_what_is_written_takes_a_name_and_leads_nowhere(kind: str, top: Path) ->
             with pytest.raises(OSError):
                 put_file(root, "x", b"new")
             return
-        put_file(root, "x", b"new")
+        put_file(root, "x", b"new", mode=0o755)
+        assert stat.S_IMODE((top / "x").stat().st_mode) == 0o755
         assert read_file(root, "x", max_bytes=LIMIT) == b"new"
         assert all(path.read_text() == f'KEY = "{SECRET}"\n' for path in top.parent.glob("*.secret"))
         remove_file(root, "x")

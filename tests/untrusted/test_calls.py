@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.untrusted.calls import code_of, why_no_call
+from safeexec.untrusted.calls import MAX_CHARACTERS, code_of, why_no_call
 from tests.untrusted.doubling import SLACK, growth
 
 
@@ -45,6 +46,8 @@ def test_anything_else_is_no_call(arguments: Any) -> None:
         ('{"code": "prin', "Input data was truncated"),
         ("print(1)", "JSON is malformed: invalid character (byte 0)"),
         (None, "Expected `object`, got `null`"),
+        (" " * (MAX_CHARACTERS + 1), f"longer than {MAX_CHARACTERS} characters"),
+        (OrderedDict(code="1"), "not a JSON object"),
     ],
 )
 def test_what_is_wrong_is_said(arguments: Any, why: str) -> None:

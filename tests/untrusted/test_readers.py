@@ -8,9 +8,11 @@ fails the last test.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -158,3 +160,42 @@ def test_millions_of_tiny_parts_are_no_value() -> None:
     with pytest.raises(ValueError, match="more than 4000000 parts"):
         loads("[" + "[]," * 2_000_001 + "1]")
     assert shaped(b'{"x": [' + b"[]," * 2_000_001 + b"1]}", dict[str, Raw]).keys() == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("9" * 21, "a number has 21 digits, and 20 are read"),
+        (f"1.{'9' * 400}", "a number has 402 digits, and 400 are read"),
+        ("1e999", "1e999 is larger than any number that is read"),
+        ("[-Infinity]", "-Infinity is no JSON"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('"\n"', "Invalid control character at"),
+    ],
+)
+def test_what_is_no_json_for_the_host_is_said(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
+        loads(text)
+    assert loads('"\n"', strict=False) == "\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "why"),
+    [
+        (b'{"a": 5}', dict[str, str], "Expected `str`, got `int` - at `$[...]`"),
+        (b'["\xff"]', list[str], "it is not UTF-8"),
+        (b'["\\ud800"]', list[str], "(half of a character, as \\ud800, is no text)"),
+        (b"[1", list[int], "Input data was truncated"),
+        (b"[" * 100_000, object, "it is nested too deeply"),
+    ],
+)
+def test_what_has_another_shape_is_said(data: bytes, kind: Any, why: str) -> None:
+    with pytest.raises(ValueError) as told:
+        shaped(data, kind)
+    assert why in str(told.value)
+
+
+def test_the_mark_of_a_source_says_its_encoding() -> None:
+    assert encoding_of("\ufeffx = 1".encode()) == "utf-8-sig"
+    assert encoding_of(b"#!python\n# -*- coding: Latin-1 -*-\n") == "latin_1"
+    assert encoding_of(b"# coding: punycode\n") is encoding_of(b"\n\n# coding: latin-1\n") is None

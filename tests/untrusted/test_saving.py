@@ -50,6 +50,8 @@ def test_a_link_to_a_directory_is_followed_where_the_user_names_it_alone(
     assert list((tmp_path / "mine").iterdir()) == []
     NewFiles(tmp_path / "pictures").write("x.png", PNG)
     assert (tmp_path / "mine/x.png").read_bytes() == PNG
+    assert NewFiles("new/inner").write("x.png", PNG) == "new/inner/x.png"
+    assert (tmp_path / "new/inner/x.png").read_bytes() == PNG
 
 
 @pytest.mark.parametrize("name", NAMES)
