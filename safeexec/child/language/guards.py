@@ -538,6 +538,9 @@ def _by_name(
             args = (*args[:position], wanted, *args[position + 1 :])
             if verdict == GUARDED and not sets:
                 return judged(owner, wanted, found(*args, **kwargs))
+            if leads_away(value := found(*args, **kwargs)):  # past the class of a module that keeps it back
+                raise refuse(wanted)
+            return value
         return found(*args, **kwargs)
 
     method = found.__func__ if _type(found) is MethodType else found

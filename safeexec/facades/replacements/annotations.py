@@ -68,12 +68,20 @@ def _names_of(obj: Any, globalns: Mapping[str, Any] | None, localns: Mapping[str
     if globalns is None:
         globalns = _names_around(obj)
     names = dict(globalns)
-    if isinstance(obj, type) and localns is None:
-        names |= {name: value for name, value in vars(obj).items() if not str(name).startswith("__")}
+    if issubclass(type(obj), type) and localns is None:
+        names |= _names_in(obj)
     for parameter in getattr(obj, "__type_params__", ()):
         names[parameter.__name__] = parameter
     names |= localns or {}
     return names
+
+
+def _names_in(cls: type) -> dict[str, Any]:
+    """The names in a class of the program. Those of other classes are descriptors and modules that no program reads."""
+    held = dict_of(cls)
+    if program.own(held.get("__module__")) is None:
+        return {}
+    return {name: value for name, value in held.items() if not str(name).startswith("__")}
 
 
 def _names_around(obj: Any) -> dict[str, Any]:

@@ -1275,6 +1275,41 @@ ENUMS = [
 
 
 DICTS_OF_OTHERS += [
+    Way(
+        f"the text of a hint names what is in the dict of a class of Python's own: {name}, {how}",
+        f"name {name!r} is not defined",
+        f"import inspect, pathlib, types, typing\nasync def a(): yield\nclass C:\n    x: {name!r}\n"
+        f"    __wrapped__ = {cls}\ndef f(x: {name!r}): pass\nf.__wrapped__ = {cls}\nprint({how})",
+    )
+    for name, cls in (
+        ("gi_frame", "types.GeneratorType"),
+        ("ag_code", "type(a())"),
+        ("parser" if sys.version_info >= (3, 13) else "_flavour", "pathlib.PurePosixPath"),
+        ("obj", "AttributeError"),
+    )
+    for how in (
+        "typing.get_type_hints(C)",
+        "inspect.get_annotations(f, eval_str=True)",
+        "inspect.signature(f, follow_wrapped=False, eval_str=True)",
+    )
+]
+REAL_MODULES += [
+    Way(
+        f"a module of the program calls something {name}, and imports it of itself",
+        "mine",
+        f"{name} = 'mine'\nfrom __main__ import {name} as found\nprint(found)",
+    )
+    for name in ("__class__", "__dict__", "__annotations__")
+] + [
+    Way(
+        f"what a rotation computes with, past its own class: {how}",
+        "attribute 'numpy' is refused",
+        f"from scipy.spatial.transform import Rotation\nheld = Rotation.identity()._xp\nprint(held)\nprint({how})",
+        "data-analysis",
+    )
+    for how in ("object.__getattribute__(held, 'numpy')", "type(held).__mro__[1].__getattribute__(held, 'numpy')")
+]
+DICTS_OF_OTHERS += [
     Way(name, reason, source, marks=[pytest.mark.skipif(sys.version_info < (3, 12), reason="from 3.12 on")])
     for name, reason, source in (
         (
