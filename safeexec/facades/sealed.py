@@ -151,7 +151,7 @@ def own_module(
         **{hook.__name__: hook for hook in (__getattr__, __setattr__, __delattr__, __dir__, __repr__)},
     }
     made: OwnModule = object.__new__(type("module", (OwnModule,), body))
-    _seal(type(made))
+    seal(type(made))
     return made
 
 
@@ -188,7 +188,7 @@ def sealed(
     for attribute, value in held.items():
         if attribute in slots:
             object.__setattr__(made, attribute, value)
-    _seal(type(made))
+    seal(type(made))
     return made
 
 
@@ -232,7 +232,8 @@ def find_classes() -> None:
         if _modules_known.get(name) != identity(module):
             _modules_known[name] = identity(module)
             if name.partition(".")[0] in _SEALED_LIBRARIES:
-                _find_all(list(vars(module).values()))
+                held = list(vars(module).values())
+                _find_all([*held, *(item for table in held if type(table) is dict for item in table.values())])
     _modules_known[""] = len(sys.modules)
 
 
@@ -327,7 +328,8 @@ def write_to_class(cls: type, name: str, value: object) -> None:
     flags.value |= before & _IMMUTABLE
 
 
-def _seal(cls: type, *, base: bool = False) -> None:
+def seal(cls: type, *, base: bool = False) -> None:
+    """Make a class immutable now, and what its slots hold read-only; a `base` may have classes derived from it."""
     for member in dict_of(cls).values():
         if type(member) is MemberDescriptorType:
             _definition_flags(member).value |= _READ_ONLY
@@ -391,5 +393,5 @@ def _write(facade: Facade, member: MemberDescriptorType, value: object) -> None:
     _set_member(id(facade), definition, value)
 
 
-_seal(Facade, base=True)
-_seal(OwnModule, base=True)
+seal(Facade, base=True)
+seal(OwnModule, base=True)

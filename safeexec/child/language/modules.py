@@ -31,7 +31,7 @@ from safeexec.compiler.step import compile_step
 from safeexec.facades import program
 from safeexec.facades.access import module_access
 from safeexec.facades.build import imported
-from safeexec.facades.sealed import OwnModule, own_module
+from safeexec.facades.sealed import OwnModule, own_module, seal
 from safeexec.protocol.plan import LanguagePlan
 
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
@@ -452,6 +452,7 @@ def modules_by_name(written: Callable[[], Modules]) -> Mapping[str, Any]:
         def __repr__(self) -> str:
             return repr(dict(self))
 
+    seal(LoadedModules)  # no module has it
     return LoadedModules()
 
 

@@ -581,7 +581,7 @@ CLASSES_OF_PYTHON = [
         Way(
             f"a class that no module gives: {what}",
             "immutable type",
-            f"import asyncio, contextlib, operator, re\nmade = {what}\nfor c in [type(made)]: c.__call__ = print",
+            f"import asyncio, contextlib, operator, re, sys\nmade = {what}\nfor c in [type(made)]: c.__call__ = print",
         )
         for what in (
             "contextlib.contextmanager(lambda: (yield))()",
@@ -591,7 +591,13 @@ CLASSES_OF_PYTHON = [
             "operator.attrgetter",
             "asyncio.new_event_loop()",
             "re.I",
+            "sys.modules",
         )
+    ),
+    Way(
+        "a class that a module has in a dict",
+        "immutable type 'module'",
+        "import types\nfor c in [types.ModuleType]: c.x = 1",
     ),
     Way(
         "a class of a module that is imported late",
