@@ -50,7 +50,7 @@ class ModuleSource(NamedTuple):
     """What its ``__file__`` says, if it is a file."""
 
 
-class _Found:
+class _AskedFor:
     """What an import statement is given: the names that it asks for, and nothing else. A module of the program may call
     something ``__class__``, which any object answers by itself.
     """
@@ -67,7 +67,7 @@ class _Found:
             raise AttributeError(name) from None
 
 
-_held_by: Final = vars(_Found)["held"].__get__
+_held_by: Final = vars(_AskedFor)["held"].__get__
 
 Find = Callable[[str], "ModuleSource | None"]
 """The source of a module (a dotted name) if it is one of the program's. May raise ImportError."""
@@ -214,9 +214,9 @@ class Modules:
             raise ImportError("attempted relative import beyond top-level package")
         return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
-    def _at_top(self, fromlist: Iterable[str]) -> _Found:
+    def _at_top(self, fromlist: Iterable[str]) -> _AskedFor:
         """What ``from . import …`` in a module of the plugin's own directory asks for."""
-        return _Found({item: self._walk(item) for item in fromlist})
+        return _AskedFor({item: self._walk(item) for item in fromlist})
 
     def _walk(self, name: str) -> Any:
         """Load a dotted module and each package above it."""
@@ -233,7 +233,7 @@ class Modules:
             parent = part
         return self._loaded[name]
 
-    def _picked(self, name: str, leaf: Any, fromlist: Iterable[str]) -> _Found:
+    def _picked(self, name: str, leaf: Any, fromlist: Iterable[str]) -> _AskedFor:
         """An object that holds what ``from name import …`` asks for."""
         found: dict[str, Any] = {}
         for item in fromlist:
@@ -241,7 +241,7 @@ class Modules:
                 found |= self._starred(name, leaf)
             else:
                 found[item] = self._item(name, leaf, item)
-        return _Found(found)
+        return _AskedFor(found)
 
     def _starred(self, name: str, leaf: Any) -> dict[str, Any]:
         """What ``from name import *`` binds, and ``__all__``, which says so."""
@@ -501,7 +501,7 @@ def _chain(name: str, leaf: Any) -> Any:
     """What ``import a.b.c as m`` walks down, attribute by attribute, to `leaf`."""
     _, *below = name.split(".")
     for part in reversed(below):
-        leaf = _Found({part: leaf})
+        leaf = _AskedFor({part: leaf})
     return leaf
 
 
