@@ -99,10 +99,12 @@ class Rules:
         return PLAIN
 
     def is_plain(self, name: str) -> bool:
-        """Tell whether `name` is harmless in every role: attribute, identifier, keyword, imported name."""
+        """Tell whether `name` is harmless in every role: attribute, identifier, keyword, imported name. (At
+        `names.CLASS_CELL` the screen looks by itself.)
+        """
         if name in self.plain:
             return True
-        if self.attribute(name) or name in self.denied_builtins or name in names.RESERVED or name == names.CLASS_CELL:
+        if self.attribute(name) or name in self.denied_builtins or name in names.RESERVED:
             return False
         if any(watched.endswith("." + name) for watched in self.watched):
             return False

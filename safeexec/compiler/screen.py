@@ -13,6 +13,7 @@ import sys
 from types import CodeType
 from typing import Final
 
+from safeexec.compiler import names
 from safeexec.compiler.rules import Rules
 
 SUPPORTED: Final = (3, 11) <= sys.version_info < (3, 14)
@@ -34,14 +35,17 @@ or puts it there again, see `_may_augment_library`."""
 _READS: Final = bytes({opcode.opmap["LOAD_ATTR"], _EXTENDED})
 
 
-def is_clean(code: CodeType, rules: Rules) -> bool:
-    """Tell whether nothing in `code` needs a look: no suspicious name, class pattern, `except*` or refused import."""
+def is_clean(code: CodeType, rules: Rules, source: str) -> bool:
+    """Tell whether nothing in `code`, which `source` was compiled to, needs a look: no suspicious name, class pattern,
+    `except*` or refused import.
+    """
     if not SUPPORTED or rules.constructs or not (rules.decorators and rules.star_imports):
         return False
+    cell = names.CLASS_CELL if _may_read_cell(source) else ""
     pending = [code]
     while pending:
         current = pending.pop()
-        if not _names_are_plain(current, rules):
+        if not _names_are_plain(current, rules) or (cell and _has_name(current, cell)):
             return False
         instructions = current.co_code
         operations = instructions[::2]
@@ -68,6 +72,18 @@ def _names_are_plain(code: CodeType, rules: Rules) -> bool:
                 if not rules.is_plain(name):
                     return False
     return True
+
+
+def _has_name(code: CodeType, name: str) -> bool:
+    return name in code.co_names or name in code.co_varnames or name in code.co_cellvars
+
+
+def _may_read_cell(source: str) -> bool:
+    """Tell whether `CLASS_CELL` may stand in the text otherwise than as an attribute. Code that calls `super` reads it,
+    too, and looks the same. (Letters beyond ASCII may be other spellings of these.)
+    """
+    text = names.CLASS_CELL
+    return bool(text) and not (source.isascii() and source.count(text) == source.count(f".{text}"))
 
 
 def _imports_are_allowed(code: CodeType, instructions: bytes, rules: Rules) -> bool:

@@ -72,7 +72,7 @@ def compile_text(
     flags &= PyCF_MASK
     try:
         code = _code(source, filename, mode, flags)
-        if is_clean(code, rules):
+        if is_clean(code, rules, source):
             return code
         tree = ast.parse(source, filename, mode)
         return _code(tree, filename, mode, flags) if _check(source, rules, known_names, tree) else code
@@ -94,7 +94,7 @@ def _check_text(source: str, source_bytes: int | None) -> None:
 def _compile(source: str, rules: Rules, filename: str, known_names: Container[str]) -> CompiledStep:
     restricted = rules.plan.mode == "restricted"
     step = None if restricted and _has_telltale(source) else _compile_text(source, filename, rules.step_flags)
-    if step is not None and (not restricted or _is_clean(step, rules)):
+    if step is not None and (not restricted or _is_clean(step, rules, source)):
         return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.
     collecting = gc.isenabled()
@@ -119,8 +119,8 @@ def _has_telltale(source: str) -> bool:
 _GUARDED: Final = re.compile("|".join(sorted(name for name in GUARDED if name[:2] == "__")))
 
 
-def _is_clean(step: CompiledStep, rules: Rules) -> bool:
-    return (step.body is None or is_clean(step.body, rules)) and (step.tail is None or is_clean(step.tail, rules))
+def _is_clean(step: CompiledStep, rules: Rules, source: str) -> bool:
+    return all(code is None or is_clean(code, rules, source) for code in (step.body, step.tail))
 
 
 def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str, flags: int) -> CompiledStep:

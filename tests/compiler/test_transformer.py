@@ -151,7 +151,7 @@ def test_refused(source: str, kind: str, name: str, plan: LanguagePlan) -> None:
 @pytest.mark.parametrize(("source", "kind", "name"), REFUSED)
 def test_the_screen_passes_nothing_that_is_refused(source: str, kind: str, name: str, plan: LanguagePlan) -> None:
     """Most steps are judged by their code object alone; the full look at the tree must find nothing more in them."""
-    assert not is_clean(compile(source, "<step>", "exec", dont_inherit=True), rules_of(plan))
+    assert not is_clean(compile(source, "<step>", "exec", dont_inherit=True), rules_of(plan), source)
 
 
 ACCEPTED = [
@@ -239,7 +239,7 @@ def test_accepted_and_runs(source: str, plan: LanguagePlan) -> None:
 @pytest.mark.parametrize("source", ["x = 1", *(source for source in ACCEPTED if ".format" not in source)])
 def test_what_the_screen_passes_is_not_rewritten(source: str, plan: LanguagePlan) -> None:
     rules = rules_of(plan)
-    if is_clean(compile(source, "<step>", "exec", dont_inherit=True), rules):
+    if is_clean(compile(source, "<step>", "exec", dont_inherit=True), rules, source):
         transformer = StepTransformer(rules)
         transformer.check(ast.parse(source))
         assert not transformer.rewritten and not transformer.findings
