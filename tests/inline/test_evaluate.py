@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections import OrderedDict
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -247,6 +247,17 @@ def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) ->
         ("x is None or x > 1", {"x": None}, True),
         ("0 < x < 10 and x != 5", {"x": 5}, False),
         ("abs", {"abs": 3}, 3),
+        ("list(zip([1], [2])) + list(reversed([1, 2]))", {}, [(1, 2), 2, 1]),
+        ("any([0, 1]) and not all([0, 1])", {}, True),
+        ("'%((a))3d' % x", {"x": {"(a)": 1}}, "  1"),
+        ("'a' + x == 'ab' and x in ['a', 'b'] and x not in [1, 'c']", {"x": "b"}, True),
+        ("x == y", {"x": "x" * 500, "y": "x" * 500}, True),
+        ("7 in x", {"x": dict.fromkeys(range(100))}, True),
+        ("7 in x", {"x": dict.fromkeys((number,) for number in range(100))}, False),
+        ("7 in x", {"x": dict.fromkeys(map(str, range(100)))}, False),
+        ("2 ** 90 in x", {"x": dict.fromkeys(range(100))}, False),
+        ("a + a + a / 4 + a ** 2", {"a": Decimal(2)}, Decimal("8.5")),
+        ("f * 0.5 + f ** 0.5", {"f": Fraction(1, 4)}, 0.625),
     ],
 )  # fmt: skip
 def test_values(expression: str, names: dict[str, Any], value: object) -> None:
@@ -278,6 +289,60 @@ def test_errors_name_column_and_reason(expression: str, column: int, text: str) 
         assert caught.value.column == column
         assert text in str(caught.value)
         assert caught.value.caret.split("\n")[1].index("^") == column - 1
+
+
+LONG = "9" * 20_001
+
+
+@pytest.mark.parametrize(
+    ("expression", "names", "text"),
+    [
+        *(
+            (f"{kind}(t)", {"t": LONG}, "a text of 20001 characters is too long")
+            for kind in ("int", "float", "complex")
+        ),
+        *((f"{kind}(t)", {"t": LONG}, "a text of 20001 characters is too long") for kind in ("Decimal", "Fraction")),
+        ("Fraction('1e99999999')", {}, "the exponent of this text is too large"),
+        ("int(d)", {"d": Decimal("1e20001")}, "this Decimal has 20001 digits when written out"),
+        ("round(1, 10 ** 6)", {}, "round() takes at most 5000 places"),
+        ("round(1.5, 'x')", {}, "'str' object cannot be interpreted as an integer"),
+        ("round('x')", {}, "must be a real number, not str"),
+        ("statistics.quantiles([1, 2], n=1001)", {}, "quantiles() takes at most n=1000"),
+        ("statistics.mean([[1]])", {}, "a sample may hold numbers, not 'list'"),
+        ("statistics.mean(s)", {"s": [10**9000] * 40}, "the numbers of this sample have 1195920 bits together"),
+        ("list(enumerate([1], 'x'))", {}, "'str' object cannot be interpreted as an integer"),
+        ("{**x}", {"x": [1]}, "'list' object is not a mapping"),
+        ("join(1, [])", {}, "join() takes a text and a container of texts"),
+        ("1 in x", {"x": 5}, "argument of type 'int' is not iterable"),
+        ("x[0]", {"x": 5}, "'int' object is not subscriptable"),
+        ("'%1000000d' % 1", {}, "a width or precision in a format may be at most 1000"),
+        ("'%*d' % (3, 1)", {}, "'*' as a width in a format is not available"),
+        ("'%(a' % x", {"x": {"a": 1}}, "incomplete format key"),
+        ("f'{d:%Q}'", {"d": date(2025, 1, 1)}, "a template for dates may hold plain directives"),
+        ("1\0", {}, "not an expression: "),
+        ("1 " * 3000, {}, "the expression has 6000 characters; the limit is 4096"),
+    ],
+)
+def test_a_bound_is_told_with_its_number_and_a_wrong_type_as_python_tells_it(
+    expression: str, names: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ExpressionError) as told:
+        evaluate(expression, names)
+    assert text in str(told.value)
+
+
+@pytest.mark.parametrize("expression", ["a + a", "a / 3", "a ** a"])
+def test_a_precision_that_the_host_set_is_bounded_as_well(expression: str) -> None:
+    with (
+        localcontext(prec=10**6),
+        pytest.raises(ExpressionError, match="the precision of the decimal context is 1000000"),
+    ):
+        evaluate(expression, {"a": Decimal(2)})
+
+
+def test_an_expression_is_a_text() -> None:
+    with pytest.raises(TypeError, match="an expression must be a str, not int"):
+        evaluate(5)  # type: ignore[arg-type]
 
 
 def test_cause_is_what_python_raised() -> None:
@@ -443,6 +508,21 @@ def test_max_steps_bounds_the_work() -> None:
 def test_a_policy_that_allows_more_is_refused_with_its_line(policy: str) -> None:
     with pytest.raises(PolicyError, match=r"evaluate runs in your own process.*\.yaml:\d+.*Sandbox"):
         evaluate("1 + 1", policy=policy)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"imports": {"json": "all"}}, "allows the module json"),
+        ({"builtins": {"add": ["open"]}}, "allows the builtin open"),
+        ({"filesystem": {"workspace": "read-only"}}, "gives access to files"),
+        ({"language": {"mode": "python"}}, "allows the language mode 'python'"),
+        ({"language": {"constructs": {"add": ["while"]}}}, "allows while"),
+    ],
+)
+def test_what_a_policy_allows_beyond_expressions_is_named(more: dict[str, Any], told: str) -> None:
+    with pytest.raises(PolicyError, match=f"takes policies for expressions only; 'expression' {told} "):
+        evaluate("1", policy=Policy.load("expression").replace(**more))
 
 
 def test_the_expression_policy_is_accepted() -> None:
