@@ -1,11 +1,12 @@
-"""Where the libraries turn text into an attribute, a module, code or an object, look at the dict of an object or at a
-frame, or keep a module in an object or give one back: found in their source.
+"""Where the libraries turn text into an attribute, a module, code or an object, format by a template, look at the dict
+of an object or at a frame, or keep a module in an object or give one back: found in their source.
 
     python -m tests.search.sites            the sites that nobody has judged, and those that are gone
     python -m tests.search.sites --all      every site, with its verdict
 
 A name that is spelled in the source is not a site: a literal, or text that begins with a literal (``f"visit_{kind}"``)
-which is no beginning of a refused name. Nor is a ``__dict__`` that is asked for a name which is spelled, or written to.
+which is no beginning of a refused name. Nor is a template that is made of literals alone (`tests.search.templates`), or
+a ``__dict__`` that is asked for a name which is spelled, or written to.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from safeexec.child.language.sites import JUDGED, READERS
+from safeexec.child.language.sites import FORMATTERS, FORMATTING, JUDGED, READERS
 from safeexec.compiler import names
+from tests.search.templates import Templates
 
 LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotlib", "mpl_toolkits", "seaborn", "PIL",
              "dateutil", "tqdm", "yaml", "openpyxl", "networkx", "xlrd", "bs4", "soupsieve",
@@ -47,6 +49,7 @@ FRAMES = frozenset({"_getframe", "currentframe", "stack", "_getframemodulename"}
 STATES = frozenset({"__getstate__", "__reduce__", "__reduce_ex__"})
 SPELLED = frozenset({"get", "pop", "setdefault"})
 WRITTEN = frozenset({"update", "clear", "keys"})
+FORMATS = frozenset({"format", "format_map"})
 DANGEROUS = ("_", "f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 
 
@@ -84,7 +87,7 @@ def modules(package: str) -> Iterator[tuple[str, Path]]:
 def sites_of(module: str, path: Path) -> Iterator[Site]:
     """The sites of one file."""
     tree = ast.parse(path.read_bytes())
-    imported = _imported(tree, path)
+    imported, templates = _imported(tree, path), Templates(tree)
     pending: list[tuple[ast.AST, ast.AST, ast.AST, str]] = [(tree, tree, tree, "")]
     while pending:
         node, above, scope, function = pending.pop()
@@ -92,6 +95,8 @@ def sites_of(module: str, path: Path) -> Iterator[Site]:
             function, scope = f"{function}.{node.name}".lstrip("."), node
         if isinstance(node, ast.Call) and (found := _kind(node)):
             yield Site(module, function, *found)
+        elif isinstance(node, ast.Attribute) and node.attr in FORMATS and templates.is_open(node, above):
+            yield Site(module, function, "format", ast.unparse(node))
         elif isinstance(node, ast.Attribute) and node.attr == "__dict__" and function and not _is_harmless(node, above):
             yield Site(module, function, "dict", "__dict__")
         for name in _held(node, scope, imported):
@@ -188,16 +193,27 @@ def _is_spelled(name: ast.expr) -> bool:
 
 def unjudged(found: set[Site]) -> list[str]:
     """The sites without a verdict, a line each."""
-    patterns = [pattern for places in JUDGED.values() for pattern in places.split()]
-    exact, wide = {pattern for pattern in patterns if "*" not in pattern}, [item for item in patterns if "*" in item]
     return sorted(
         f"{site.module} {site.function or '(module)'}: {site.call} ({site.kind})"
         for site in found
         if not (site.kind == "attribute" and site.module in READERS)
         and not (site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES)
-        and (place := f"{site.module}:{site.function}") not in exact
-        and not any(fnmatchcase(place, pattern) for pattern in wide)
+        and not _is_judged(f"{site.module}:{site.function}", *(_FORMATS if site.kind == "format" else _PLACES))
     )
+
+
+def _patterns(*judged: str) -> tuple[frozenset[str], list[str]]:
+    """The places that are spelled, and those with a ``*``."""
+    patterns = " ".join(judged).split()
+    return frozenset(patterns), [item for item in patterns if "*" in item]
+
+
+_PLACES = _patterns(*JUDGED.values())
+_FORMATS = _patterns(*FORMATTERS, *(f"{place}.*" for place in FORMATTERS), *FORMATTING.values())
+
+
+def _is_judged(place: str, exact: frozenset[str], wide: list[str]) -> bool:
+    return place in exact or any(fnmatchcase(place, pattern) for pattern in wide)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from tests.search.sites import LIBRARIES, STANDARD, sites, sites_of, unjudged
+from tests.search.sites import LIBRARIES, STANDARD, Site, sites, sites_of, unjudged
 
 
 @pytest.mark.parametrize("package", [*LIBRARIES, "the standard library"])
@@ -54,3 +54,47 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
         ("Holds.__init__", "held", "held"), ("Holds.load", "held", "loaded"), ("given", "returned", "sys"),
         ("given_with", "returned", "import_module('math')"),
     }  # fmt: skip
+
+
+def test_templates_of_literals_are_no_sites_and_the_rest_is(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "library.py"
+    source.write_text(
+        "from other import GIVEN\n"
+        "FIXED = 'a {}' + 'b {}'\n"
+        "LINES = {'x': FIXED, 'y': '\\n'.join(['{}', FIXED])}\n"
+        "class Texts:\n"
+        "    line = '{}'\n"
+        "    def format(self, x): return self.format(x), self.line.format(x), Texts.line.format(x)\n"
+        "def fixed(x, digits):\n"
+        "    text = FIXED if x else f'{{:{len(x)}}}'\n"
+        "    text += '%%.%df' % digits\n"
+        "    for more in (FIXED, '{}'): text = more.format(x)\n"
+        "    return LINES['x'].format(x), map('{}'.format, x), x.format(), x.format == 'csr'\n"
+        "def again(x):\n"
+        "    text = '{} {{}}'\n"
+        "    text = text.format(x)\n"
+        "    return text\n"
+        "def given(x, text): return text.format(x)\n"
+        "def imported(x): return GIVEN.format(x)\n"
+        "def part(x, width): return f'{{:{width}}}'.format(x), ('{:' + width + '}').format_map(x)\n"
+        "def method(x, text): return [text.format, lambda value: text.format(value)]\n"
+        "def twice(x):\n"
+        "    text = '{} {{}}'\n"
+        "    text = text.format(x)\n"
+        "    return text.format(x)\n"
+        "def added(x, text):\n"
+        "    texts = []\n"
+        "    texts.append(text)\n"
+        "    return [item.format(x) for item in texts]\n"
+    )
+    found = [site for site in sites_of("library", source) if site.kind == "format"]
+    assert {site.function for site in found} == {
+        "Texts.format", "given", "imported", "part", "method", "twice", "added"
+    }  # fmt: skip
+    assert {site.call for site in found if site.function == "Texts.format"} == {"self.line.format"}
+    assert len(unjudged(set(found))) == len(set(found))
+
+
+def test_what_reads_dicts_of_a_module_is_no_verdict_on_its_templates() -> None:
+    assert unjudged({Site("tqdm.std", "status_printer", "format", "text.format")})
+    assert not unjudged({Site("tqdm.std", "status_printer", "dict", "__dict__")})

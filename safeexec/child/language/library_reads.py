@@ -6,13 +6,20 @@ has never seen. In the modules that do so (`sites.READERS`, found from their sou
 that the library itself spells, in the function that asks or in its callers, is read as ever. Any other name is judged
 as in the program's own `getattr`, and so is the value that comes back. Where another library's module is asked, its
 facade answers: ``agg("load")`` is the `load` of the facade of numpy.
+
+``tqdm(bar_format="{bar.__init__.__globals__}")`` is the same: in the functions that format by a template of the
+program's (`sites.FORMATTERS`), what `str.format` gives is what the program's own code is given.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import importlib
+import inspect
+import linecache
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, partial, reduce
@@ -31,10 +38,9 @@ from typing import Any, Final, NoReturn
 
 from safeexec.child.language.guards import exact, leads_away, makes_bases, refusal
 from safeexec.child.language.on_import import after_import
-from safeexec.child.language.sites import READERS, WRITERS
+from safeexec.child.language.sites import FORMATTERS, READERS, WRITERS
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
-from safeexec.compiler.templates import refused_field
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.attributes import check_states
@@ -110,7 +116,6 @@ def guard_reads(rules: Rules) -> None:
     _change("bs4.css", _close_selectors)
     _put("pandas.core.accessor", "setattr", _setattr_of_accessors)
     _change("pandas.io.formats.style", _close_styler)
-    _change("pandas.io.formats.style_render", _check_templates, rules)
     _put("_plotly_utils.basevalidators", "eval", lambda: _validator)
     _change("plotly.express.trendline_functions", _drop_results)
     _change("plotly.graph_objs._layout", lambda layout: delattr(layout.Layout, "re"))
@@ -121,6 +126,9 @@ def guard_reads(rules: Rules) -> None:
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
     _put("sympy.core.core", "setattr", lambda: _setattr_of_registry)
     _change("yaml.representer", _check_yaml_states)
+    _change("zipfile", _show_paths)
+    for place in FORMATTERS:
+        _change(place.partition(":")[0], _check_formats, place)
 
 
 def _put(module: str, name: str, make: Callable[[], Any]) -> None:
@@ -575,17 +583,49 @@ def _no_memory(location: Any = None, **options: Any) -> Any:
     return joblib.Memory(location=None, verbose=0)
 
 
-def _check_templates(render: ModuleType, rules: Rules) -> None:
-    """`Styler.format` and its kind format each value by a template of the program."""
-    space = vars(render)
-    wrap = space["_maybe_wrap_formatter"]
+def _check_formats(home: ModuleType, place: str) -> None:
+    """Let a function of a library have the guarded `format`: its code is made anew, in which `format` is asked for as
+    the program's own code asks for it.
+    """
+    space = vars(home)
+    classes, _, name = place.partition(":")[2].rpartition(".")
+    found = dict_of(space[classes])[name] if classes else space[name]
+    function: Any = inspect.unwrap(_getattr(found, "fget", None) or _getattr(found, "__func__", found))
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    tree = ast.parse(textwrap.dedent("".join(inspect.getblock(lines))))
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    definition.decorator_list = []
+    if classes:  # for names that begin with __
+        tree.body = [ast.ClassDef(classes, [], [], [definition], [])]
+    ast.increment_lineno(ast.fix_missing_locations(_Formats().visit(tree)), code.co_firstlineno - 1)
+    flags = code.co_flags & annotations.compiler_flag
+    made = _code_in(compile(tree, code.co_filename, "exec", flags, dont_inherit=True), name)
+    function.__code__ = made.replace(co_qualname=code.co_qualname)
+    function.__globals__[names.GUARD_ATTRIBUTE] = checked_getattr
 
-    def _maybe_wrap_formatter(formatter: Any = None, *args: Any, **options: Any) -> Any:
-        if isinstance(formatter, str) and (field := refused_field(str.__str__(formatter), rules)) is not None:
-            raise refusal(rules, "attribute", field, AttributeError)
-        return wrap(formatter, *args, **options)
 
-    space["_maybe_wrap_formatter"] = _maybe_wrap_formatter
+class _Formats(ast.NodeTransformer):
+    """``x.format`` as ``_getattr_(x, "format")``."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if node.attr not in ("format", "format_map"):
+            return node
+        guard = ast.Name(names.GUARD_ATTRIBUTE, ast.Load())
+        return ast.copy_location(ast.Call(guard, [node.value, ast.Constant(node.attr)], []), node)
+
+
+def _code_in(code: CodeType, name: str) -> CodeType:
+    """The code of the first function of this name in `code`."""
+    inner = [item for item in code.co_consts if isinstance(item, CodeType)]
+    return next((item for item in inner if item.co_name == name), None) or _code_in(inner[0], name)
+
+
+def _show_paths(zipfile: Any) -> None:
+    """A path in an archive keeps the template of its `repr` in an attribute."""
+    zipfile.Path.__repr__ = lambda self: f"{_type(self).__name__}({self.root.filename!r}, {self.at!r})"
 
 
 def _close_selectors(css: ModuleType) -> None:

@@ -1,5 +1,5 @@
-"""Where libraries turn text into attributes, modules and code, look at dicts and frames, or hold modules: the list, and
-the verdict on each place.
+"""Where libraries turn text into attributes, modules and code, format by templates, look at dicts and frames, or hold
+modules: the list, and the verdict on each place.
 
 The list is made from the source of what is installed (``python -m tests.search.sites``). A test fails when a version of
 a library adds a place that is not judged here.
@@ -251,3 +251,66 @@ JUDGED: Final[dict[str, str]] = {
     """,
 }
 """Why a place outside `READERS` is harmless → the places, as ``module:function``; ``*`` is all of a module or class."""
+
+_FORMATTERS: Final = """
+    matplotlib.artist:Artist._update_props matplotlib.axes._axes:Axes.pie_label matplotlib.cbook:_auto_format_str
+    openpyxl.chart._chart:ChartBase.path openpyxl.comments.comment_sheet:CommentSheet.path
+    openpyxl.drawing.image:Image.path openpyxl.drawing.spreadsheet_drawing:SpreadsheetDrawing.path
+    openpyxl.pivot.cache:CacheDefinition.path openpyxl.pivot.record:RecordList.path
+    openpyxl.pivot.table:TableDefinition.path openpyxl.workbook.child:_WorkbookChild.path
+    openpyxl.workbook.external_link.external:ExternalLink.path openpyxl.worksheet.table:Table.path
+    pandas.core.arrays.arrow.accessors:ArrowAccessor._validate
+    pandas.io.formats.format:DataFrameFormatter._validate_float_format pandas.io.formats.style:Styler._apply
+    pandas.io.formats.style_render:StylerRenderer.relabel_index
+    pandas.io.formats.style_render:_maybe_wrap_formatter plotly.figure_factory.utils:list_of_options
+    seaborn.axisgrid:FacetGrid.set_titles seaborn.matrix:_HeatMapper._annotate_heatmap
+    sklearn.compose._column_transformer:_feature_names_out_with_str_format
+    sklearn.ensemble._gb:VerboseReporter.update
+    sklearn.utils._repr_html.base:_HTMLDocumentationLinkMixin._get_doc_link
+    statsmodels.iolib.table:Row.as_string statsmodels.iolib.table:SimpleTable._get_colwidths
+    sympy.printing.c:C89CodePrinter._print_Print sympy.printing.fortran:FCodePrinter._print_Print
+    tqdm.std:tqdm.format_meter
+"""
+FORMATTERS: Final = frozenset(_FORMATTERS.split())
+"""Functions that format any object by a template which a program gives or stores: their `format` is the guarded one."""
+
+FORMATTING: Final[dict[str, str]] = {
+    "a constant of another module of the library, or text that the library itself gives": """
+        matplotlib.animation:* matplotlib.cbook:_make_class_factory.* pandas.core.arrays.period:raise_on_incompatible
+        pandas.io.formats.css:_side_expander.expand plotly.offline.offline:build_save_image_post_script
+        statsmodels.graphics.regressionplots:* statsmodels.regression.linear_model:*
+        statsmodels.stats.outliers_influence:* statsmodels.tools.parallel:* statsmodels.tsa.exponential_smoothing.ets:*
+        statsmodels.tsa.regime_switching.markov_switching:* statsmodels.tsa.statespace.mlemodel:*
+    """,
+    "a literal where it is formatted": """
+        inspect:Parameter.__init__ inspect:Signature.* seaborn.relational:_LinePlotter.plot
+        sklearn.preprocessing._encoders:OneHotEncoder._set_drop_idx
+        statsmodels.tools.validation.validation:array_like
+    """,
+    "no facade gives it; the library calls it while it is imported, or for itself": """
+        _plotly_utils.utils:template_doc.* numpy._core: numpy._core.arrayprint:IntegerFormat.*
+        pandas.util._decorators:* pandas.util._test_decorators:* pyarrow.util:doc.*
+        scipy.optimize._trustregion_constr.report:ReportBase.* seaborn._core.plot:build_plot_signature
+        sklearn.utils.estimator_checks:* sympy.utilities.matchpy_connector:* warnings:_deprecated
+    """,
+    "nothing but text and numbers is formatted, of which no attribute leads anywhere": """
+        configparser:RawConfigParser.__init__ networkx.drawing.nx_latex:to_latex
+        networkx.utils.decorators:argmap.compile pandas.io.formats.format:EngFormatter.__call__
+        sklearn.metrics._classification:_warn_prf statsmodels.regression._tools:_MinimalWLS.__init__
+        statsmodels.tsa.holtwinters.model:* sympy.parsing.mathematica:MathematicaParser.*
+    """,
+    "what has this `format` is no template": """
+        base64:_input_type_check openpyxl.drawing.image:Image.__init__
+        statsmodels.multivariate.factor:FactorResults.get_loadings_frame
+    """,
+    "fields of `string.Formatter` are read by the guarded `getattr`": """
+        matplotlib.ticker:StrMethodFormatter.__call__
+    """,
+    "replaced in the facades (safeexec.facades.replacements), or judged by the guard of `format`": """
+        collections:UserString.* logging:* traceback:*
+    """,
+    "replaced in the library (library_reads)": """
+        zipfile:Path.__repr__ zipfile._path:Path.__repr__
+    """,
+}
+"""Why a template outside `FORMATTERS` is harmless → the places, as in `JUDGED`."""

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from safeexec.facades.replacements.attributes import Formatter, load_again
-from safeexec.facades.replacements.guards import Lazy, checked_vars
+from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_vars
 from safeexec.facades.replacements.streams import current_stream
 from safeexec.facades.tables import table
 
@@ -54,7 +54,19 @@ def _restrict(module: ModuleType) -> None:
     def values(style: Any, record: Any) -> dict[str, Any]:
         return {**(style._defaults or {}), **checked_vars(record)}
 
+    def lines(formatter: Any, records: Any) -> str:
+        if not records:
+            return ""
+        text = "".join(checked_getattr(formatter.linefmt, "format")(record) for record in records)
+        return formatter.formatHeader(records) + text + formatter.formatFooter(records)  # type: ignore[no-any-return]
+
     names["sys"] = _Sys()
+    # A program may have stored a text there, whose fields would walk over the record.
+    module.Handler.format = lambda handler, record: checked_getattr(
+        handler.formatter or module._defaultFormatter, "format"
+    )(record)
+    module.Formatter.formatMessage = lambda formatter, record: checked_getattr(formatter._style, "format")(record)
+    module.BufferingFormatter.format = lines
     module.PercentStyle._format = lambda style, record: style._fmt % values(style, record)
     module.StrFormatStyle._format = lambda style, record: formatter.vformat(style._fmt, (), values(style, record))
     module.StringTemplateStyle._format = lambda style, record: style._tpl.substitute(**values(style, record))

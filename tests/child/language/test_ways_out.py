@@ -253,6 +253,81 @@ TEXT_BECOMES_A_NAME += [
     ),
 ]
 
+_REFUSED = "attribute '__globals__' is refused"
+_ANY = "class A:\n    def f(self): pass\n"
+_FLOAT = "class F(float):\n    def f(self): pass\n"
+TEMPLATES = [
+    Way(
+        "the bar of a progress bar",
+        "attribute '__init__' is refused",
+        "from tqdm import tqdm\nprint(tqdm.format_meter(1, 9, 1, bar_format='{bar.__init__.__globals__[sys]}'))",
+        "data-analysis",
+    ),
+    Way(
+        "one that the library cuts it out of",
+        "attribute '__init__' is refused",
+        "from tqdm import tqdm\n"
+        "print(tqdm.format_meter(1, 9, 1, bar_format='{bar.__in{desc}: it__.__globals__[sys]}'))",
+        "data-analysis",
+    ),
+    Way(
+        "the labels of a table",
+        _REFUSED,
+        _ANY + "import pandas\ndf = pandas.DataFrame({'a': [1]}, index=[A()])\n"
+        "print(df.style.relabel_index(['{0.f.__globals__}']).to_html())",
+        "data-analysis",
+    ),
+    Way(
+        "floats of a class of the program's",
+        _REFUSED,
+        _FLOAT + "import pandas\nx = pandas.Series([F(1.5), 'x'], dtype=object)\n"
+        "print(pandas.DataFrame({'a': x}).to_string(float_format='{0.f.__globals__}'))",
+        "data-analysis",
+    ),
+    Way(
+        "a message of matplotlib's",
+        "attribute '__init__' is refused",
+        "import matplotlib.lines\nline = matplotlib.lines.Line2D([], [])\n"
+        "line._update_props({'nope': 1}, '{cls.__init__.__globals__[np]}')",
+        "data-analysis",
+    ),
+    Way(
+        "the address of a page about a model",
+        _REFUSED,
+        _ANY + "from sklearn.base import BaseEstimator\n"
+        "class E(BaseEstimator):\n    _doc_link_module = '__main__'\n"
+        "    @property\n    def _doc_link_template(self): return '{a.f.__globals__}'\n"
+        "    def _doc_link_url_param_generator(self): return {'a': A()}\n"
+        "E.__module__ = '__main__'\nprint(E()._get_doc_link())",
+        "data-analysis",
+    ),
+    Way(
+        "a handler whose formatter is a text",
+        "attribute '__globals__' is refused",
+        "import logging\nhandler = logging.StreamHandler()\nhandler.formatter = '{0.getMessage.__globals__[sys]}'\n"
+        "print(handler.format(logging.makeLogRecord({})))",
+    ),
+    Way(
+        "a formatter whose style is a text",
+        _REFUSED,
+        "import logging\nformatter = logging.Formatter()\nformatter._style = '{0.getMessage.__globals__[sys]}'\n"
+        "print(formatter.formatMessage(logging.makeLogRecord({})))",
+    ),
+    Way(
+        "records whose formatter is a text",
+        _REFUSED,
+        "import logging\nformatter = logging.BufferingFormatter()\n"
+        "formatter.linefmt = '{0.getMessage.__globals__[sys]}'\nprint(formatter.format([logging.makeLogRecord({})]))",
+    ),
+    Way(
+        "the repr of a path in an archive",
+        "Path('a.zip', '')",
+        "import zipfile\nwith zipfile.ZipFile('a.zip', 'w') as archive: archive.writestr('a', 'b')\n"
+        "path = zipfile.Path('a.zip')\npath._Path__repr = '{self.exists.__globals__[sys]}'\nprint(repr(path))",
+        "data-analysis",
+    ),
+]
+
 DATABASES_AND_DOCUMENTS += [
     Way(
         "pandas.read_sql of a database by its address",
@@ -1385,6 +1460,7 @@ WAYS = [
     *PAGES_AND_TREES,
     *FIGURES,
     *DICTS_OF_OTHERS,
+    *TEMPLATES,
     *CODE_OF_LIBRARIES,
     *CLASSES_OF_LIBRARIES,
 ]
@@ -1431,6 +1507,7 @@ def _marked(way: Way) -> Any:
             "scipy",
             "sympy",
             "PIL",
+            "tqdm",
         )
         if name in way.source
     ]
