@@ -1,5 +1,5 @@
 """The objects that guest code has in place of modules, and the classes of Python's own modules. None of them can be
-changed, in whatever way one tries.
+changed, in whatever way one tries. Classes of other libraries are changed by libraries alone: see `judge_class_stores`.
 
 A facade is the only instance of a class of its own, with one slot for each name. The class is marked immutable and its
 slots read-only where CPython itself looks (``tp_flags`` of the class, the flags of each member), so that `setattr`,
@@ -21,23 +21,33 @@ import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from types import CellType, GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
 from safeexec.identity import dict_of, flags_of, identity, mro_of
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
+_TYPE_MAPPING: Final = 14 * _POINTER  # PyTypeObject.tp_as_mapping
+_TYPE_SETATTRO: Final = 19 * _POINTER  # PyTypeObject.tp_setattro
 _TYPE_FLAGS: Final = 21 * _POINTER  # PyTypeObject.tp_flags
 _TYPE_COMPARE: Final = 25 * _POINTER  # PyTypeObject.tp_richcompare
+_MAPPING_STORE: Final = 2 * _POINTER  # PyMappingMethods.mp_ass_subscript
 _MEMBER: Final = 5 * _POINTER  # PyMemberDescrObject.d_member
+_WRAPPER: Final = 5 * _POINTER  # PyWrapperDescrObject.d_base
+_WRAPPED: Final = 6 * _POINTER  # PyWrapperDescrObject.d_wrapped
 _MEMBER_FLAGS: Final = 3 * _POINTER  # PyMemberDef.flags
 _IMMUTABLE: Final = 1 << 8
 _HEAP: Final = 1 << 9
 _BASE: Final = 1 << 10
+_VECTORCALL: Final = 1 << 11
+_METHOD: Final = 1 << 17
 _READ_ONLY: Final = 1
 
 
 Resolve = Callable[[str], Any]
+Judge = Callable[[type, Any], None]
+"""Given a class and the name of an attribute that is about to be set or deleted. Raises where that may not be."""
 
 
 class Facade:
@@ -206,7 +216,7 @@ def names_of(facade: Facade | OwnModule) -> dict[str, Any]:
     return found
 
 
-_SEALED_LIBRARIES: Final = sys.stdlib_module_names | {"safeexec", "RestrictedPython", "msgspec", "asttokens"}
+SEALED_LIBRARIES: Final = sys.stdlib_module_names | {"safeexec", "RestrictedPython", "msgspec", "asttokens"}
 _WRITE_TO_THEMSELVES: Final = frozenset(
     {("weakref", "finalize"), ("difflib", "HtmlDiff"), ("_frozen_importlib_external", "_NamespacePath")}
 )
@@ -231,7 +241,7 @@ def find_classes() -> None:
     for name, module in list(sys.modules.items()):
         if _modules_known.get(name) != identity(module):
             _modules_known[name] = identity(module)
-            if name.partition(".")[0] in _SEALED_LIBRARIES:
+            if name.partition(".")[0] in SEALED_LIBRARIES:
                 held = list(vars(module).values())
                 _find_all([*held, *(item for table in held if type(table) is dict for item in table.values())])
     _modules_known[""] = len(sys.modules)
@@ -246,7 +256,7 @@ def _find_all(pending: list[Any]) -> None:
             continue
         held = dict_of(cls)
         home = held.get("__module__")
-        if type(home) is not str or home.partition(".")[0] not in _SEALED_LIBRARIES:
+        if type(home) is not str or home.partition(".")[0] not in SEALED_LIBRARIES:
             continue
         if (home, cls.__name__) not in _WRITE_TO_THEMSELVES:
             _unsealed[identity(cls)] = cls
@@ -304,6 +314,96 @@ def _is_raw(cls: type, asked: type) -> Any:
 
 _asked: Final = ABCMeta("asked", (), {})
 """What is registered with it, each time anew, says that there is another class."""
+
+
+class _Hidden(partial[None]):
+    """What the interpreter calls as a method of `type`, and nobody finds there."""
+
+    def __get__(self, instance: object, owner: object = None) -> NoReturn:
+        raise AttributeError(f"'type' object has no attribute {self.func.__name__!r}")
+
+
+class _Stores:
+    """A class whose stores are methods of Python: the interpreter's functions that call such methods are in it."""
+
+    def __setitem__(self, name: object, value: object) -> None: ...
+    def __setattr__(self, name: str, value: object) -> None: ...
+
+
+def judge_class_stores(judge: Judge) -> None:
+    """Ask `judge` before an attribute of any class is set or deleted, by whatever means.
+
+    Libraries write to their own classes while they run, and change the class of their objects: those of matplotlib for
+    3-D plots, counters of sympy. Both end where a class is immutable. So it is not the class that decides, but who
+    stores. A store of an instance's attribute is not asked about, and costs what it did.
+
+    CPython stores an attribute of a class by a function in the class of the class (``tp_setattro``). In `type` this
+    becomes the one that calls ``__setitem__``, not the one that calls ``__setattr__``: with the latter
+    ``object.__setattr__`` would take a class for an ordinary object and write past everything. The classes derived from
+    `type` have the latter; they find `type` behind them.
+    """
+    found = _word(id(type) + _TYPE_SETATTRO).value
+    if found == _word(_word(id(_Stores) + _TYPE_MAPPING).value + _MAPPING_STORE).value:
+        return
+    if found != _word(id(dict_of(type)["__setattr__"]) + _WRAPPED).value:
+        raise RuntimeError("this Python lays out its types in a way that is not known here: no store can be judged")
+    store, delete = (_stores_of_types(dict_of(dict)[name], found) for name in ("__setitem__", "__delitem__"))
+
+    def __setattr__(cls: type, name: Any, value: Any) -> None:
+        judge(cls, name)
+        store(cls, name, value)
+
+    def __delattr__(cls: type, name: Any) -> None:
+        judge(cls, name)
+        delete(cls, name)
+
+    def __setitem__(cls: Any, name: Any, value: Any) -> None:
+        if type(cls) is not type:
+            _refuse_item(cls, "assignment")
+        judge(cls, name)
+        store(cls, name, value)
+
+    def __delitem__(cls: Any, name: Any) -> None:
+        if type(cls) is not type:
+            _refuse_item(cls, "deletion")
+        judge(cls, name)
+        delete(cls, name)
+
+    _type_flags(_Hidden).value |= _METHOD | _VECTORCALL
+    with very_dict(type) as space:
+        space |= {"__setattr__": __setattr__, "__delattr__": __delattr__}
+        space |= {"__setitem__": _Hidden(__setitem__), "__delitem__": _Hidden(__delitem__)}
+    pending = [type]
+    while pending:
+        kind = pending.pop()
+        pending += type.__subclasses__(kind)
+        if _word(id(kind) + _TYPE_SETATTRO).value == found:
+            _word(id(kind) + _TYPE_SETATTRO).value = _word(id(_Stores) + _TYPE_SETATTRO).value
+    _word(id(type) + _TYPE_SETATTRO).value = _word(_word(id(_Stores) + _TYPE_MAPPING).value + _MAPPING_STORE).value
+
+
+def _word(address: int) -> Any:
+    return ctypes.c_void_p.from_address(address)
+
+
+def _refuse_item(cls: type, what: str) -> None:
+    """A class of a metaclass that a program makes takes items, too: by the same function. A metaclass of C that has its
+    own way to store (of ctypes, of pybind11) calls that function for an attribute.
+    """
+    kind = type(cls)
+    if _word(id(kind) + _TYPE_SETATTRO).value == _word(id(_Stores) + _TYPE_SETATTRO).value:
+        raise TypeError(f"{kind.__name__!r} object does not support item {what}")
+
+
+def _stores_of_types(like: Any, function: int) -> Callable[..., None]:
+    """A method of `type` that calls a function of C as `like` calls its own."""
+    made: Callable[..., None] = _new_wrapper(type, _word(id(like) + _WRAPPER).value, function)
+    return made
+
+
+_new_wrapper: Final = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p)(
+    ("PyDescr_NewWrapper", ctypes.pythonapi)
+)
 
 
 @contextmanager

@@ -186,7 +186,8 @@ def finish(server: Server) -> None:
     checkpoints.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
-    server.guest.language.seals = server.guest.language.plan.mode == "restricted"
+    if server.guest.language.plan.mode == "restricted":
+        server.guest.language.seal()
     server.warm_up()
     gc.freeze()
     gc.enable()

@@ -162,3 +162,76 @@ def test_no_table_is_asked_for_a_class_that_holds_one_of_frames_code_modules_or_
     """A metaclass of the program says what its classes are equal to, and is given what they are compared with."""
     found = subprocess.run([sys.executable, "-c", _HANDED_OUT], capture_output=True, text=True, timeout=60, check=False)
     assert (found.stdout, found.stderr) == ("", "")
+
+
+_OF_LIBRARY = """
+import abc, enum
+class Plain:
+    made = 0
+    def __init__(self): Plain.made += 1
+class Listed(enum.Enum): ONE = 1
+class Abstract(abc.ABC):
+    def __lt__(self, other): return True
+def mark(cls): cls.mark = True
+"""
+_OF_PROGRAM = """
+import abc, dataclasses, enum, functools, library
+def store(c): c.x = 1
+def delete(c): del c.__module__
+def derive(c): c.__bases__ = (int,)
+def change(c): c.__class__ = abc.ABCMeta
+ways = [store, delete, derive, change, lambda c: setattr(c, "x", 1), lambda c: delattr(c, "__module__"),
+        lambda c: [*map(setattr, [c], ["x"], [1])], lambda c: type(c).__setattr__(c, "x", 1),
+        lambda c: type.__setattr__(c, "x", 1), lambda c: type.__delattr__(c, "__module__"),
+        lambda c: object.__setattr__(c, "x", 1), lambda c: functools.update_wrapper(c, store, ("__name__",), ())]
+for c in (library.Plain, library.Listed, library.Abstract, dict, enum.Enum):
+    for way in ways:
+        try: way(c)
+        except TypeError: continue
+        raise AssertionError((c, way))
+for decorate, c in ((functools.total_ordering, library.Abstract), (dataclasses.dataclass, library.Plain)):
+    try: decorate(c)
+    except TypeError: continue
+    raise AssertionError(decorate)
+class Items(type):
+    def __setitem__(cls, key, value): store(cls)
+class Bare(type): pass
+class Own(library.Plain, metaclass=Items): pass
+class Other(library.Abstract, metaclass=type("Meta", (abc.ABCMeta,), {})): pass
+class Last(metaclass=Bare): pass
+class Kinds(enum.Enum): A = 1
+for c in (Own, Other, Last, Kinds, dataclasses.make_dataclass("P", ["a"])):
+    c.y = 2
+    assert c.y == 2
+    del c.y
+    c.__call__ = lambda self: 3
+    assert not hasattr(c, "__setitem__") or c is Own
+Own["key"] = 1
+assert Own.x == 1 and Own()() == 3
+for c in (Last, Other, library.Plain):
+    try: c["key"] = 1
+    except TypeError: continue
+    raise AssertionError(c)
+library.mark(library.Plain)
+assert library.Plain.mark and library.Plain.made == 1
+"""
+_STORING = f"""
+import builtins, ctypes, gc, sys, types
+from safeexec.child.language.guards import GuestProgram, judge_of_class_stores
+from safeexec.facades.sealed import judge_class_stores, seal_classes
+sys.modules["library"] = types.ModuleType("library")
+exec({_OF_LIBRARY!r}, vars(sys.modules["library"]))
+program = {{"__name__": "__main__", "__builtins__": vars(builtins) | {{"_getattr_": None}}}}
+for _ in range(2):
+    judge_class_stores(judge_of_class_stores(GuestProgram("__main__", program)))
+seal_classes()
+exec({_OF_PROGRAM!r}, program)
+class Structure(ctypes.Structure): _fields_ = [("a", ctypes.c_int)]
+assert Structure(3).a == 3
+gc.collect()
+"""
+
+
+def test_classes_of_libraries_are_changed_by_libraries_alone_and_those_of_the_program_by_all() -> None:
+    found = subprocess.run([sys.executable, "-c", _STORING], capture_output=True, text=True, timeout=60, check=False)
+    assert (found.stdout, found.stderr) == ("", "")

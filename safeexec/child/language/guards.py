@@ -35,13 +35,13 @@ from safeexec.compiler import names
 from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
-from safeexec.facades.sealed import MODULES, OwnModule
+from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, Judge, OwnModule
 from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of
 
 Guard = Callable[..., Any]
 Refuse = Callable[[str], AttributeError]
 """Makes the error that refuses an attribute of this name."""
-Judge = Callable[[Any, str, Any], Any]
+Verdict = Callable[[Any, str, Any], Any]
 """Given an object, a guarded name, and what the object has by it."""
 
 
@@ -260,13 +260,41 @@ def _write_checks(rules: Rules, own: GuestProgram, refuse: Refuse) -> tuple[Guar
     return writable, assignable
 
 
+def judge_of_class_stores(own: GuestProgram) -> Judge:
+    """Who may set and delete attributes of a class: the program those of its own, a library those of any.
+
+    What Python's own modules store they store for who has called them: `functools.total_ordering`, a metaclass'
+    ``__setattr__``. Their own classes are immutable, where they do not write to themselves.
+    """
+
+    known = own.names
+
+    def judge(cls: type, name: Any) -> None:
+        home: Any = dict_of(cls).get("__module__")
+        if _type(home) is not _str or home in known:  # without a module: what `sympy.Function("f")` makes
+            return
+        library = home.partition(".")[0]
+        if library in SEALED_LIBRARIES or library not in sys.modules:
+            return
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            if names.GUARD_ATTRIBUTE in frame.f_builtins:
+                raise TypeError(f"cannot set {name!r} attribute of immutable type {name_of(cls)!r}")
+            storing = _str(frame.f_globals.get("__name__")).partition(".")
+            if storing[0] not in SEALED_LIBRARIES or storing[0] == "importlib":
+                return
+            frame = frame.f_back
+
+    return judge
+
+
 def _judges(
     rules: Rules,
     own: GuestProgram,
     refuse: Refuse,
     assignable: Callable[[Any, Any], None],
     formatter: Callable[[Any], Any],
-) -> tuple[Judge, Callable[[Any, Any], Any]]:
+) -> tuple[Verdict, Callable[[Any, Any], Any]]:
     """What judges a guarded attribute that has been read, and what judges the state of an object."""
 
     def judged(value: Any, name: str, found: Any) -> Any:
@@ -322,14 +350,14 @@ def _judges(
     def own_method(value: Any, name: str, found: Any) -> bool:
         return _is_own(_getattr(value, "__func__", value), own)
 
-    safe_versions: dict[str, Judge] = {
+    safe_versions: dict[str, Verdict] = {
         "__dict__": lambda value, name, found: _readable_dict(value, found, rules, own, refuse),
         "__getstate__": state_of,
         "__subclasses__": lambda value, name, found: _own_subclasses(value, found, own, refuse),
         **dict.fromkeys(("format", "format_map"), lambda value, name, found: formatter(found)),
         **dict.fromkeys(("__getattribute__", "__getattr__", "__setattr__", "__delattr__"), by_name),
     }
-    allowed: dict[str, Judge] = {
+    allowed: dict[str, Verdict] = {
         "obj": lambda value, name, found: (
             not (issubclass(_type(value), AttributeError) or found is _OBJ or _is_forwarded(value, name, own))
         ),
@@ -516,7 +544,7 @@ def _by_name(
     rules: Rules,
     refuse: Refuse,
     assignable: Callable[[Any, Any], None],
-    judged: Judge,
+    judged: Verdict,
     is_own: Callable[[Any], bool],
 ) -> Guard:
     """`__getattribute__` and its kind, bound or not: the name they are called with is judged like that of `getattr`."""
@@ -673,4 +701,13 @@ def _is_own(value: Any, own: GuestProgram) -> bool:
     return _type(value) is FunctionType and any(value.__globals__ is space for space in own.spaces)
 
 
-__all__ = ["GuestProgram", "attribute_guards", "exact", "group_guard", "leads_away", "makes_bases", "refusal"]
+__all__ = [
+    "GuestProgram",
+    "attribute_guards",
+    "exact",
+    "group_guard",
+    "judge_of_class_stores",
+    "leads_away",
+    "makes_bases",
+    "refusal",
+]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from safeexec.child.language.builtins import leave, make_builtins
-from safeexec.child.language.guards import GuestProgram
+from safeexec.child.language.guards import GuestProgram, judge_of_class_stores
 from safeexec.child.language.library_reads import guard_reads
 from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
 from safeexec.child.language.workspace import WorkspaceModules
@@ -20,7 +20,7 @@ from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.access import module_access
 from safeexec.facades.build import facade, importer, set_loader
 from safeexec.facades.replacements.streams import set_modules
-from safeexec.facades.sealed import seal_classes
+from safeexec.facades.sealed import judge_class_stores, seal_classes
 from safeexec.facades.tables.groups import OF_SESSIONS, REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
 
@@ -94,6 +94,11 @@ class Language:
                 self._as_guest_code().compile(name)
             elif name in sys.modules and name.partition(".")[0] not in OF_SESSIONS:
                 facade(name, self.plan)
+
+    def seal(self) -> None:
+        """Let no program change a class that is not its own, from now on: for a process that runs guest code alone."""
+        self.seals = True
+        judge_class_stores(judge_of_class_stores(self.program))
 
     def _seal(self) -> None:
         if self.seals:

@@ -26,7 +26,7 @@ RULES: tuple[HintRule, ...] = (
         "Fill with one character: `text.center(20, '*')`.",
         "'ab'.center(5, 'ab')", "'ab'.center(5, '*')"),
     HintRule("TypeError", r"cannot set '(\w+)' attribute of immutable type|'mappingproxy' object does not support",
-        "A built-in class cannot be changed: write a subclass or a function of your own.",
+        "A class that is not your own cannot be changed: write a subclass or a function of your own.",
         "int.x = 1", "class Number(int):\n    x = 1"),
     HintRule("TypeError", "'(set|frozenset|generator|map|filter|zip|enumerate)' object is not reversible",
         "It has no order to reverse: make a list of it first, `list(values)[::-1]`, or sort it.",

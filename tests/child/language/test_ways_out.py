@@ -861,6 +861,27 @@ CLASSES_OF_LIBRARIES = [
         "import sympy\nsympy.S.__module__ = '__main__'",
         "data-analysis",
     ),
+    Way(
+        "any class that a module gives, stored into where the compiler does not know it",
+        "changed []",
+        "import matplotlib.figure, matplotlib.axes, mpmath, numpy, pandas, scipy.stats, sklearn.linear_model, sympy\n"
+        "modules = [matplotlib.figure, matplotlib.axes, mpmath, numpy, pandas, scipy.stats, sklearn.linear_model]\n"
+        "values = [getattr(m, name, None) for m in (*modules, sympy) for name in dir(m)]\n"
+        "classes = {c for value in values for c in (value, type(value)) if isinstance(c, type)}\nchanged = []\n"
+        "def store(c): c.__init__ = print\n"
+        "def delete(c): del c.__doc__\n"
+        "for c in classes:\n    for way in (store, delete):\n        try: way(c)\n        except TypeError: continue\n"
+        "        changed.append(c)\n"
+        "assert len(classes) > 500, len(classes)\nprint('changed', changed)",
+        "data-analysis",
+    ),
+    Way(
+        "a class given to a method of another, which writes past its setters",
+        "apply this __setattr__",
+        "import pandas\nframe = pandas.DataFrame()\nstate = frame.__getstate__() | {'_metadata': ['x'], 'x': print}\n"
+        "pandas.DataFrame.__setstate__(pandas.Series, state)",
+        "data-analysis",
+    ),
 ]
 
 _TASK = (
