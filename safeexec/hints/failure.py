@@ -240,4 +240,6 @@ def _value_of_statement(text: str) -> ast.expr | None:
             return value
         case [ast.For(iter=iterable)] | [ast.AsyncFor(iter=iterable)]:
             return iterable
+        case [ast.Assert(test=condition)]:  # 3.12.1 marks the statement, others the condition
+            return condition
     return None

@@ -49,7 +49,7 @@ def test_what_goes_wrong_is_told_with_its_line() -> None:
     unclosed, refused, wrong, endless = asyncio.run(
         execute(
             "x = 1\nprint(1",
-            "import os",
+            "import subprocess",
             'return await call_tool("add", {"a": "x"})',
             "while True: pass",
         )

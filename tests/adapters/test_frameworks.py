@@ -198,7 +198,7 @@ def test_a_smolagents_executor() -> None:
         replies = iter(
             [
                 "Thought: look\n<code>\nleft = stock('abc')\nprint('left', left)\n</code>",
-                "Thought: a mistake\n<code>\nimport os\n</code>",
+                "Thought: a mistake\n<code>\nimport subprocess\n</code>",
                 "Thought: done\n<code>\nfinal_answer(left + start)\nfinal_answer(0)\n</code>",
                 "Thought: go on\n<code>\nfinal_answer(left)\n</code>",
             ]

@@ -16,7 +16,7 @@ from safeexec.adapters.rlms import SafeEnv  # noqa: E402
 
 BLOCKS = [
     "print(len(context)); r = llm_query('hello')\nprint(r)",
-    "import os",
+    "import subprocess",
     "answer['content'] = str(context.count('a')); answer['ready'] = True",
 ]
 
@@ -66,7 +66,7 @@ def test_blocks_tools_and_answers() -> None:
         environment.load_context({"rows": [1, 2]})
         done = environment.execute_code("print(twice(limit), context['rows'])")
         assert (done.stdout, done.final_answer) == ("14 [1, 2]\n", None)
-        assert "refused" in environment.execute_code("import os").stderr
+        assert "refused" in environment.execute_code("import subprocess").stderr
         assert environment.execute_code("llm_query('x')").locals["limit"] == "7"
         assert environment.execute_code("answer = {'content': 5, 'ready': True}").final_answer == "5"
         assert environment.execute_code("answer").final_answer is None

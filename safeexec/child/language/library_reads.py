@@ -294,6 +294,8 @@ def _check_members(enum: ModuleType, rules: Rules) -> None:
 
 
 _METHODS: Final = (FunctionType, MethodDescriptorType)
+_ASKS_IF_CALLABLE: Final = ("runtime_checkable", "_ProtocolMeta.__init__.<locals>.<genexpr>")
+"""Of `typing`, about the members of a protocol: the one from 3.12.2 on, the other before."""
 
 
 def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[..., Any]:
@@ -306,7 +308,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
                 found = _getattr(value, name, *default)
                 # An enum compares its methods with those of `object`: an object of the program would be asked with them
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
-            if module == "typing" and sys._getframe(1).f_code.co_name == "runtime_checkable":
+            if module == "typing" and sys._getframe(1).f_code.co_qualname in _ASKS_IF_CALLABLE:
                 return _getattr(value, name, *default)  # 3.12: it asks whether a member can be called, and drops it
             if name == "__dict__" and _is_open(found := _getattr(value, name, *default)):
                 return found  # what every `wraps` asks for

@@ -152,7 +152,7 @@ JUDGED: Final[dict[str, str]] = {
         scipy._lib._bunch:*
     """,
     "the dict is read for names or text, written to, or compared, and nobody is given it": """
-        enum:* typing:Protocol.* networkx.*:* openpyxl.*:* xlrd.*:* bs4:* plotly.io.*:* mpmath.ctx_*:*
+        enum:* typing:Protocol.* typing:_get_protocol_attrs typing:_proto_hook networkx.*:* openpyxl.*:* xlrd.*:* bs4:* plotly.io.*:* mpmath.ctx_*:*
         numpy.ma.*:* numpy.lib._polynomial_impl:poly1d.__init__
         matplotlib._internal_utils:* matplotlib.font_manager:* matplotlib.path:Path.__deepcopy__
         matplotlib.markers:MarkerStyle._set_marker scipy.integrate._quad_vec:_Bunch.__repr__
@@ -185,6 +185,7 @@ JUDGED: Final[dict[str, str]] = {
     "the library itself calls it, and keeps the module to itself or in what `library_reads.HELD` names": """
         PIL.ImageDraw:getdraw numpy.__config__:_check_pyyaml scipy.__config__:_check_pyyaml
         scipy._lib._array_api_override:array_namespace scipy.interpolate._rbfinterp:_get_backend
+        scipy.interpolate._bsplines:_get_xp_* scipy.interpolate._interpolate:_get_xp_*
         scipy.ndimage._delegators:* scipy.signal._delegators:* scipy.spatial.transform._rigid_transform:select_backend
         scipy.spatial.transform._rotation:select_backend sympy.external.gmpy:_get_flint
     """,

@@ -228,6 +228,7 @@ class Interrupter:
 
 with Sandbox("standard", spare=0) as sandbox, sandbox.session() as session:
     session.run("x = 0").check()
+    sys._getframe().f_trace_opcodes = True  # 3.12 looks for such a frame when a trace function is set
     counter = Interrupter(1 << 60)
     sys.settrace(counter)
     session.run("x = 0")
