@@ -69,10 +69,10 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return None
 
     def raised_by_guest(self) -> bool:
-        """Did a ``raise`` or ``assert`` of guest code raise it, and not Python or a library?"""
+        """Did a ``raise`` of guest code raise it, and not Python, a library or an ``assert``?"""
         if self.libraries:
             return False
-        return self.segment.startswith(("raise ", "raise(", "assert ")) or (not self.segment and self.place is None)
+        return self.segment.startswith(("raise ", "raise(")) or (not self.segment and self.place is None)
 
     # what was written
 

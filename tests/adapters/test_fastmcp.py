@@ -55,7 +55,7 @@ def test_what_goes_wrong_is_told_with_its_line() -> None:
         )
     )
     assert str(unclosed).startswith("line 2: SyntaxError")
-    assert "import of 'os' is refused" in str(refused)
+    assert "import of 'subprocess' is refused" in str(refused)
     assert "Valid parameters for add" in str(wrong)
     assert str(endless).startswith("line 1: TimeoutError")
 

@@ -219,7 +219,7 @@ def test_a_smolagents_executor() -> None:
     assert agent.run("how many?", additional_args={"start": 10}) == 13
     steps = [step for step in agent.memory.steps if isinstance(step, smolagents.ActionStep)]
     assert "left 3" in steps[0].observations
-    assert "os" in str(steps[1].error)
+    assert "subprocess" in str(steps[1].error)
     assert agent.run("and how many are left?", reset=False) == 3
     executor.cleanup()
 

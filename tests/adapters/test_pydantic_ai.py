@@ -48,4 +48,4 @@ def test_tools_are_functions_and_variables_stay() -> None:
 def test_wrong_arguments_and_refusals_are_told() -> None:
     _, (wrong, refused) = answers_to("add('x')", "import subprocess")
     assert "expected int, got str 'x'" in wrong
-    assert "import of 'os' is refused" in refused
+    assert "import of 'subprocess' is refused" in refused

@@ -152,7 +152,8 @@ JUDGED: Final[dict[str, str]] = {
         scipy._lib._bunch:*
     """,
     "the dict is read for names or text, written to, or compared, and nobody is given it": """
-        enum:* typing:Protocol.* typing:_get_protocol_attrs typing:_proto_hook networkx.*:* openpyxl.*:* xlrd.*:* bs4:* plotly.io.*:* mpmath.ctx_*:*
+        enum:* typing:Protocol.* networkx.*:* openpyxl.*:* xlrd.*:* bs4:* plotly.io.*:* mpmath.ctx_*:*
+        typing:_get_protocol_attrs typing:_proto_hook
         numpy.ma.*:* numpy.lib._polynomial_impl:poly1d.__init__
         matplotlib._internal_utils:* matplotlib.font_manager:* matplotlib.path:Path.__deepcopy__
         matplotlib.markers:MarkerStyle._set_marker scipy.integrate._quad_vec:_Bunch.__repr__
