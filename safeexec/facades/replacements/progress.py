@@ -10,7 +10,8 @@ from safeexec.facades.replacements.guards import Lazy
 def _bar() -> Any:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
-    tqdm.monitor_interval = 0
+    if tqdm.monitor_interval:  # a session's own take-over has set it: nothing is stored while the program runs
+        tqdm.monitor_interval = 0
     return tqdm
 
 
