@@ -301,9 +301,15 @@ FORMATTING: Final[dict[str, str]] = {
         sklearn.metrics._classification:_warn_prf statsmodels.regression._tools:_MinimalWLS.__init__
         statsmodels.tsa.holtwinters.model:* sympy.parsing.mathematica:MathematicaParser.*
     """,
-    "what has this `format` is no template": """
-        base64:_input_type_check openpyxl.drawing.image:Image.__init__
-        statsmodels.multivariate.factor:FactorResults.get_loadings_frame
+    "what has this `format` is no template, but an image, a matrix, a file or a table": """
+        PIL.*ImagePlugin: PIL.SpiderImagePlugin:_save_spider base64:_input_type_check
+        openpyxl.drawing.image:Image.__init__ openpyxl.reader.drawings:find_images pyarrow.dataset:write_dataset
+        scipy.io._fast_matrix_market:mminfo scipy.sparse._matrix_io:save_npz
+        scipy.sparse.linalg._expm_multiply:_ident_like sklearn.ensemble._stacking:_BaseStacking._concatenate_predictions
+        sklearn.impute._base:_BaseImputer._concatenate_indicator
+        sklearn.manifold._locally_linear:_locally_linear_embedding sklearn.model_selection._validation:cross_val_predict
+        sklearn.neighbors._base:_check_precomputed sklearn.utils.sparsefuncs:_raise_typeerror
+        sklearn.utils.sparsefuncs:count_nonzero statsmodels.multivariate.factor:FactorResults.get_loadings_frame
     """,
     "fields of `string.Formatter` are read by the guarded `getattr`": """
         matplotlib.ticker:StrMethodFormatter.__call__
