@@ -7,6 +7,7 @@ module is loaded a second time, under its own name but not in `sys.modules`, and
 from __future__ import annotations
 
 import sys
+from collections import UserString
 from types import ModuleType
 from typing import Any
 
@@ -54,18 +55,20 @@ def _restrict(module: ModuleType) -> None:
     def values(style: Any, record: Any) -> dict[str, Any]:
         return {**(style._defaults or {}), **checked_vars(record)}
 
+    def formatted(formatter: Any, record: Any) -> Any:
+        if isinstance(formatter, str | UserString):  # the program has stored it: its fields walk over the record
+            return checked_getattr(formatter, "format")(record)
+        return formatter.format(record)
+
     def lines(formatter: Any, records: Any) -> str:
         if not records:
             return ""
-        text = "".join(checked_getattr(formatter.linefmt, "format")(record) for record in records)
+        text = "".join(formatted(formatter.linefmt, record) for record in records)
         return formatter.formatHeader(records) + text + formatter.formatFooter(records)  # type: ignore[no-any-return]
 
     names["sys"] = _Sys()
-    # A program may have stored a text there, whose fields would walk over the record.
-    module.Handler.format = lambda handler, record: checked_getattr(
-        handler.formatter or module._defaultFormatter, "format"
-    )(record)
-    module.Formatter.formatMessage = lambda formatter, record: checked_getattr(formatter._style, "format")(record)
+    module.Handler.format = lambda handler, record: formatted(handler.formatter or module._defaultFormatter, record)
+    module.Formatter.formatMessage = lambda formatter, record: formatted(formatter._style, record)
     module.BufferingFormatter.format = lines
     module.PercentStyle._format = lambda style, record: style._fmt % values(style, record)
     module.StrFormatStyle._format = lambda style, record: formatter.vformat(style._fmt, (), values(style, record))
