@@ -193,6 +193,7 @@ JUDGED: Final[dict[str, str]] = {
     "no module is held there": """
         lxml.html:_MethodFunc.__init__ collections:ChainMap matplotlib.text:OffsetFrom.__init__
         typing:_make_nmtuple sympy.parsing.autolev.*:*
+        statsmodels.genmod.generalized_linear_model:GLM.predict
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
