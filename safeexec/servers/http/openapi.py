@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Container, Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from starlette.routing import BaseRoute, Route
@@ -62,13 +62,21 @@ def _shapes(endpoint: Any) -> Iterator[Any]:
             yield shape
 
 
+_EVENT: Final = {
+    "description": "each event of the stream",
+    "type": "object",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
+
+
 def _operation(route: Route, verb: str) -> dict[str, Any]:
     takes, gives = getattr(route.endpoint, "takes", None), getattr(route.endpoint, "gives", None)
     queries: tuple[str, ...] = getattr(route.endpoint, "queries", ())
     names = re.findall(r"\{(\w+)\}", route.path)
     given = _content(gives.__name__) if gives is not None else {}
     if "stream" in getattr(takes, "__struct_fields__", ()):
-        given["text/event-stream"] = {"schema": {"type": "string"}}
+        given["text/event-stream"] = {"schema": _EVENT}
     described: dict[str, Any] = {
         "summary": (inspect.getdoc(route.endpoint) or "").split("\n")[0],
         "operationId": re.sub(r"\W+", "_", f"{verb.lower()}{route.path}"),
