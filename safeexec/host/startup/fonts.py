@@ -1,10 +1,12 @@
 """matplotlib's font cache, built once per machine: without one every session would look through all fonts for seconds.
 
-The cache is made by a process of the host's own Python and lies where only the user writes; zygotes read it.
+The cache is made by a process of the host's own Python and lies where only the user writes; zygotes read it. Who may
+not write where caches are kept has one for the time of the process.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -12,6 +14,8 @@ import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
 
+from safeexec.errors import WorkspaceError
+from safeexec.host.files.workspace import WorkspaceRoot
 from safeexec.host.startup.launch import import_path
 
 _BUILD = "import sys;sys.path[:]={path!r};import matplotlib.font_manager"
@@ -25,14 +29,37 @@ def font_cache() -> str | None:
     except PackageNotFoundError:
         return None
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    path = os.path.join(base, "safeexec", f"matplotlib-{release}-{sys.version_info[0]}.{sys.version_info[1]}")
+    name = f"matplotlib-{release}-{sys.version_info[0]}.{sys.version_info[1]}"
+    path = os.path.join(base, "safeexec", name)
     if _is_built(path):
         return path
     try:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         return _build(path)
     except OSError:
-        return None
+        return _build_for_now(name)
+
+
+def _build_for_now(name: str) -> str | None:
+    """A cache that goes with this process, or with the next host where this one is killed."""
+    global _for_now
+    if not _is_built(_for_now):  # none yet, or that of a process which has forked this one, and has ended
+        try:
+            root = WorkspaceRoot()
+        except WorkspaceError:
+            return None
+        atexit.register(_close, root, os.getpid())
+        _for_now = _build(os.path.join(root.path, name)) or ""
+    return _for_now or None
+
+
+_for_now = ""
+
+
+def _close(root: WorkspaceRoot, pid: int) -> None:
+    """Not in a fork, which ends before the process that the directory belongs to."""
+    if os.getpid() == pid:
+        root.close()
 
 
 def _is_built(path: str) -> bool:

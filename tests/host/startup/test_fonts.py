@@ -1,0 +1,50 @@
+"""`safeexec.host.startup.fonts`: guests draw, whoever the host is, and nothing stays that had no place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DRAWS = """
+import os, stat, sys
+from safeexec import Policy, Sandbox
+from safeexec.host.startup.fonts import font_cache
+
+place = font_cache()
+assert place == font_cache()
+above = os.path.dirname(place)
+assert os.path.dirname(above) == os.environ["TMPDIR"], place
+assert stat.S_IMODE(os.stat(above).st_mode) & 0o066 == 0, "others may pass, as the guests of root do, and no more"
+if (pid := os.fork()) == 0:
+    sys.exit()
+os.waitpid(pid, 0)
+policy = Policy.load("calculator").replace(
+    danger_allow_executable_mappings=True, imports={"matplotlib.pyplot": ["subplots"]}
+)
+draws = "figure, _ = subplots()\\nfigure.text(0, 0, 'a')\\nfigure.canvas.draw()"
+with Sandbox(policy) as sandbox:
+    source = f"from matplotlib.pyplot import subplots\\n{draws}"
+    assert sandbox.run(source, timeout=60).check().stderr == ""
+assert font_cache() == place and os.listdir(place)
+"""
+
+
+def test_a_cache_that_cannot_be_kept_goes_with_the_process(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    (tmp_path / "no directory").touch()
+    (tmp_path / "tmp").mkdir()
+    places = {"XDG_CACHE_HOME": str(tmp_path / "no directory"), "TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run(
+        [sys.executable, "-c", DRAWS],
+        env={**os.environ, **places},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not list((tmp_path / "tmp").iterdir())
