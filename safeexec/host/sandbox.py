@@ -574,6 +574,8 @@ class SandboxCore:
     def _spawn(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, warm_up: bool
     ) -> tuple[int, Channel]:
+        if workspace is not None:
+            workspace.give_access()
         return self.spawn(
             lambda number: m.Spawn(
                 number=number,

@@ -510,9 +510,9 @@ def test_another_sessions_files_cannot_be_named(open_session: OpenSession) -> No
 
 def store_of(session: Session) -> Path:
     """Where the copies of a session's files lie: beside them, under a name that guest code is not told."""
-    assert session.workspace is not None
-    home = Path(session.workspace).parent
-    return next(home.parent.glob(f"{home.name}.*.store"))
+    workspace = session._core.workspace
+    assert workspace is not None
+    return Path(workspace._lineage.store)
 
 
 TAKES_AWAY = """
@@ -538,6 +538,30 @@ def test_rights_that_a_guest_takes_away(open_session: OpenSession) -> None:
     assert session.run("import os\nos.listdir()").value == ["kept"]
     session.run(TAKES_AWAY.format(first=0)).check()
     assert session.list_files() == ["kept"] and session.read_file("kept") == b"1"
+
+
+def test_a_way_that_a_guest_bars_is_open_to_what_comes_after(open_session: OpenSession, tmp_path: Path) -> None:
+    """It bars that of all sessions of its sandbox: to their new files and copies, to new processes, to branches."""
+    guest, other, without = open_session(), open_session(), open_session(checkpoints="off")
+    other.run("open('kept', 'w').write('1')").check()
+
+    def bar() -> None:
+        guest.run(TAKES_AWAY.format(first=1)).check()
+
+    bar()
+    (branch,) = other.branch()
+    assert branch.run("open('kept').read()").value == "1"
+    bar()
+    other.run("open('kept', 'w').write('22')").check()
+    bar()
+    other.rollback()
+    assert other.run("open('kept').read()").value == "1"
+    bar()
+    other.save(tmp_path / "state")
+    bar()
+    assert without.run("while True: pass", timeout=0.1).outcome == "timeout" and without.run("2").value == 2
+    bar()
+    assert open_session().run("3").value == 3
 
 
 @pytest.mark.parametrize("does", ["os.rename(here, here + '.moved')", "os.unlink('kept'); os.rmdir(here)"])

@@ -8,10 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import count
+from typing import TypeVar
 
 from safeexec.errors import WorkspaceError
+
+Answer = TypeVar("Answer")
 
 PREFIX = "safeexec-workspaces-"
 """How the directory of a sandbox is called, in the directory for temporary files."""
@@ -247,12 +250,19 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
 
 def free_bytes(path: str) -> int:
     """Room in the file system of `path`, a directory of guests."""
+    info = reached(path, os.statvfs)
+    return info.f_bavail * info.f_frsize
+
+
+def reached(path: str, call: Callable[[str], Answer]) -> Answer:
+    """What `call` says of a path among the directories of guests, who may have taken away the rights on the way to it.
+    Raises OSError.
+    """
     try:
-        info = os.statvfs(path)
+        return call(path)
     except PermissionError:
         regain(path)
-        info = os.statvfs(path)
-    return info.f_bavail * info.f_frsize
+        return call(path)
 
 
 def regain(path: str) -> None:

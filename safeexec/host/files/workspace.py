@@ -17,6 +17,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, count
 from tempfile import mkdtemp
 from typing import NamedTuple
@@ -126,11 +127,7 @@ class WorkspaceRoot:
         home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
         with _needs_room(self.path):
             store = f"{home}.{os.urandom(16).hex()}.store"
-            try:
-                os.mkdir(store, 0o700)
-            except PermissionError:
-                tree.regain(self.path)
-                os.mkdir(store, 0o700)
+            tree.reached(store, partial(os.mkdir, mode=0o700))
             lineage = _Lineage(store, self.owner, max_bytes, max_files)
             return Workspace(lineage, _Region(home, lineage, None))
 
@@ -200,8 +197,8 @@ class _Region:
         self.inner: set[str] = set()
         """Names of the regions in it that are in use."""
         self._users = 1
-        os.mkdir(path, 0o700)
-        self.fd = os.open(path, tree.LISTABLE)
+        tree.reached(path, partial(os.mkdir, mode=0o700))
+        self.fd = tree.reached(path, partial(os.open, flags=tree.LISTABLE))
         self._mode = 0o711 if lineage.owner is not None else 0o311
         self.give_access()
         if above is not None:
@@ -305,17 +302,20 @@ class Workspace:
     def _of_host(self) -> Iterator[int]:
         """As `_opened`, for the files that the host asks for. Raises `WorkspaceError`."""
         try:
-            try:
-                fd = os.open(self.path, tree.LISTABLE)
-            except PermissionError:
-                tree.regain(self.path)
-                fd = os.open(self.path, tree.LISTABLE)
+            fd = tree.reached(self.path, partial(os.open, flags=tree.LISTABLE))
         except OSError as error:
             raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
         try:
             yield fd
         finally:
             os.close(fd)
+
+    def give_access(self) -> None:
+        """For a process that will go by its path: guests of the host's own user may have barred the way, to this one or
+        to all of the sandbox.
+        """
+        if self.owner is None:
+            tree.regain(self.path)
 
     def open(self, path: str, flags: int) -> int:
         """A descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for `..`."""
@@ -435,7 +435,7 @@ class Workspace:
 
     def make_temporary(self) -> None:
         """A directory for temporary files beside the workspace, for the programs that insist on one."""
-        self._region.give_access()
+        self.give_access()
         with contextlib.suppress(FileExistsError):
             os.mkdir("tmp", 0o700, dir_fd=self._region.fd)
             self._lineage.own(self._region.fd, "tmp")
@@ -678,7 +678,7 @@ class Workspace:
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
                 return None, 0
-            with _needs_room(lineage.store), open(stored.path, "wb") as target:
+            with _needs_room(lineage.store), tree.reached(stored.path, partial(open, mode="wb")) as target:
                 tree.copy_contents(source, target.fileno(), size)
             return stored, max(0, os.fstat(source).st_size - size)
         finally:
@@ -710,7 +710,7 @@ class Workspace:
         """Give the file `fd`, which is closed, the contents of `entry`."""
         try:
             assert entry.stored is not None
-            source = os.open(entry.stored.path, os.O_RDONLY)
+            source = tree.reached(entry.stored.path, partial(os.open, flags=os.O_RDONLY))
             try:
                 size = os.fstat(source).st_size
                 tree.copy_contents(source, fd, size)

@@ -380,6 +380,8 @@ class Line:
         """
         # Another call of a fresh plugin is such a session, too.
         others, layer = copy.out is not self.out, None
+        if self.workspace is not None:
+            self.workspace.give_access()
         if others and self.workspace is not None and self.workspace.is_branch:
             layer = self.sandbox.layers.ruleset(self.workspace.home)
         fds = () if not others else (self.out.fd, self.err.fd, *(() if layer is None else (layer,)))
