@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence, Sized
@@ -606,6 +607,8 @@ class OverHttp:
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str) -> None:
         self._door = Door(policy, tools)
+        # It tells of each client that leaves before its answer, with a traceback.
+        logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL + 1)
         self._app = TokenRequired(self._door.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
