@@ -218,7 +218,6 @@ class Channel:
 
     def __del__(self) -> None:
         """Whoever had it was interrupted, or out of memory, before it was closed or kept: a socket closes itself then,
-        and a pidfd does not.
+        and a pidfd does not. Who is finalised after it, in the same circle, finds it closed.
         """
-        if self.pidfd >= 0:
-            os.close(self.pidfd)
+        self.close()

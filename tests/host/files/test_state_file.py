@@ -175,7 +175,7 @@ def test_a_header_that_lies_is_refused_in_words_that_a_terminal_may_show(
 
 
 def test_a_path_that_can_name_no_file_is_an_error_of_ours(sandbox: Sandbox) -> None:
-    with pytest.raises(StateFileError, match="cannot be read: embedded null byte"):
+    with pytest.raises(StateFileError, match=r"cannot be read: .*embedded null"):
         sandbox.restore("a\0b")
 
 
