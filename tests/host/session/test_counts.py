@@ -4,6 +4,7 @@ that takes much less deserves a lower number here.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -76,12 +77,15 @@ def counted(session: Session) -> Counter[str]:
             module = function.__module__ if isinstance(function, BuiltinFunctionType) else None
             counts["kernel"] += (module or type(owner).__module__ or "").startswith(_KERNEL)
 
+    gc.collect()
+    gc.disable()  # what other tests have left is finalised by calls, too
     sys.setprofile(note)
     try:
         for _ in range(STEPS):
             session.run(STEP)
     finally:
         sys.setprofile(None)
+        gc.enable()
     return counts
 
 
