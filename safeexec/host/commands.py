@@ -135,6 +135,9 @@ def environment(home: str) -> dict[str, str]:
         "TZ": "UTC",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        # Git fails where the machine's settings are in view but refused, as without a root of the session's own.
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
     }
 
 
