@@ -32,7 +32,8 @@ def test_shared_memory_without_a_file_is_refused_as_if_there_were_none_left(sess
     session.run("import ctypes, errno; libc = ctypes.CDLL(None, use_errno=True); libc.mmap.restype = ctypes.c_long")
     ask = "libc.mmap(0, 4096, 3, 0x21, -1, 0), errno.errorcode[ctypes.get_errno()]"
     assert session.run(ask).value == (-1, "ENOMEM")
-    assert session.run("open('/dev/zero', 'r+b')").outcome == "error", "which mapped shared is the same"
+    opened = session.run("open('/dev/zero', 'r+b')").outcome  # which mapped shared is the same
+    assert opened in ("error", "violation"), "absent from a root of its own, refused in the host's"
 
 
 def test_a_file_is_mapped_shared_as_everywhere(session: Session) -> None:

@@ -325,6 +325,7 @@ def test_no_more_is_copied_than_was_counted(small: Workspace, monkeypatch: pytes
     assert len(small.snapshot()) == len(names)
 
 
+@pytest.mark.needs("mount")  # in the host's own tree modes cannot be changed at all
 @pytest.mark.parametrize("checkpoints", ["idle", "off"])
 def test_a_workspace_that_its_guest_has_shut_is_open_again(open_session: OpenSession, checkpoints: str) -> None:
     session = open_session(checkpoints=checkpoints)
