@@ -182,12 +182,14 @@ def test_sessions_that_do_not_answer_delay_no_look_at_another(forking: Policy) -
 
 
 def test_a_storm_of_forks_ends_with_its_step_and_leaves_the_state_whole(forking: Policy) -> None:
+    # An ordinary user's host cannot read which pages the forks share, and may find the sum too much before the end.
+    expected = {"timeout", "violation"} if os.geteuid() == 0 else {"timeout", "violation", "memory"}
     with Sandbox(forking.replace(cpu_seconds=60), spare=0) as sandbox, sandbox.session() as session:
         session.run("x = [1]").check()
         session.checkpoint("here")
         for _ in range(2):
             result = session.run(STORM, timeout=0.5)
-            assert result.outcome in ("timeout", "violation") and result.state == "restored"
+            assert result.outcome in expected and result.state == "restored"
             assert session.run("x").value == [1]
             until(lambda: len(members(session)) <= 5)
         session.rollback("here")
