@@ -86,9 +86,7 @@ def _fits(value: Any, expected: Any) -> None:
     """Raises msgspec.ValidationError for a value that is not of the type `expected`."""
     try:
         msgspec.json.encode(msgspec.convert(value, expected))
-    except (
-        UnicodeEncodeError
-    ):  # a text with half of a character, which a program can spell and no file or message holds
+    except UnicodeEncodeError:  # half of a character: a program can spell it, no file and no message holds it
         raise msgspec.ValidationError("Expected text, found half of a character in it") from None
 
 

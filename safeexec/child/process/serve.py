@@ -242,7 +242,7 @@ class Server:
         given.begin(fd, request.argv)
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")
         namespace = self.guest.namespace
-        own = {name: namespace[name] for name in ("__file__",) if name in namespace}
+        own = namespace.get("__file__")
         if file:
             namespace["__file__"] = file
         if request.shows:
@@ -252,8 +252,10 @@ class Server:
         finally:
             given.end()
             if file and namespace.get("__file__") is file:
-                del namespace["__file__"]
-                namespace.update(own)
+                if own is None:
+                    del namespace["__file__"]
+                else:
+                    namespace["__file__"] = own
             self.guest.displays.tell = None
 
     def _shown(self, display: m.DisplayData) -> None:
