@@ -124,7 +124,7 @@ def _loader(path: str) -> str | None:
     return None
 
 
-def environment(home: str) -> dict[str, str]:
+def environment(home: str, memory_mb: int) -> dict[str, str]:
     """The variables of a command: where programs and temporary files are, and nothing of the host's own."""
     return {
         "PATH": os.pathsep.join((os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin")),
@@ -135,6 +135,9 @@ def environment(home: str) -> dict[str, str]:
         "TZ": "UTC",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        # As in `zygote.preload`: for DuckDB.
+        "SLURM_CPUS_ON_NODE": "1",
+        "SLURM_MEM_PER_NODE": str((memory_mb << 20) // 1_000_000),
         # Git fails where the machine's settings are in view but refused, as without a root of the session's own.
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
@@ -195,7 +198,7 @@ def run(
             program=program,
             directory=directory,
             home=workspace.home,
-            environment=environment(workspace.home),
+            environment=environment(workspace.home, sandbox.policy.limits.memory_mb),
         ),
         (out.fd, err.fd),
     )

@@ -42,12 +42,15 @@ ENVIRONMENT = {
     # pyarrow's own: threads that a fork loses, and a pool that reserves more address space than a session has.
     "ARROW_IO_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # DuckDB asks Slurm's variables how large it may become, and else the control group, whose refusal ends its process.
+    "SLURM_CPUS_ON_NODE": "1",
 }
 
 
 def prepare_environment(configure: m.Configure) -> None:
     """Define what libraries read from the environment, which the exec left empty."""
     os.environ.update(ENVIRONMENT)
+    os.environ["SLURM_MEM_PER_NODE"] = str(configure.limits.memory_bytes // 1_000_000)
     if configure.font_cache is not None:
         os.environ["MPLCONFIGDIR"] = configure.font_cache
         _accept_read_only(configure.font_cache)

@@ -26,8 +26,10 @@ __all__ = ["Lockdown"]
 
 _M_ARENA_MAX = -8
 _ARENAS = 2
-_OWN_PROC = ("cgroup", "cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
-"""Below /proc/self: threadpoolctl (scikit-learn) reads the maps, duckdb the cgroup, psutil the rest."""
+_OWN_PROC = ("cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
+"""Below /proc/self, for the first process of a session: threadpoolctl (scikit-learn) reads the maps, psutil the rest.
+
+What later processes need must not be here: Landlock grants a file, and theirs do not exist yet."""
 STACK = 120 << 20
 """Bytes that the stack of the main thread may grow to. The kernel keeps at least 128 MiB below it free of mappings."""
 PROGRAM_STACK = 8 << 20

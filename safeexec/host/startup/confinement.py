@@ -266,7 +266,7 @@ def _is_below(path: str, others: Iterable[str]) -> bool:
 def _machine_paths() -> Iterator[str]:
     """What libraries ask about the machine, and do not find in a new root: processors, and the control group's limits.
 
-    Where they are in view but refused, duckdb aborts: it expects ENOENT.
+    Where they are in view but refused, joblib fails: it expects ENOENT.
     """
     yield "/sys/devices/system/cpu/online"
     limits = ("cpu.max", "memory.max", "memory.high", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes")

@@ -1,3 +1,6 @@
+import os
+
+os.environ |= {"SLURM_CPUS_ON_NODE": "1", "SLURM_MEM_PER_NODE": "256"}  # as a zygote does
 import duckdb, pandas as pd
 
 df = pd.DataFrame({"a": range(100), "b": range(100)})
