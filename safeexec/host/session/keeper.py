@@ -67,7 +67,11 @@ class Keeper:
         self.state = state
 
     def living(self) -> Core[Runner]:
-        """The process that runs steps, ready for a request."""
+        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died."""
+        if not self.sandbox.alive:
+            if self.state is IDLE:
+                yield from self.stop()
+            self.line.check_alive()
         if (over := self.overused) is not None:
             self.overused = None
             self.notes_next.append(f"between its steps {over.message}: what it had running was ended")

@@ -304,8 +304,7 @@ class Line:
 
     def start_over(self, state: State) -> Core[list[str]]:
         """Go on in a new child. Returns notes about files that could not be brought back."""
-        if not self.sandbox.alive:
-            raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
+        self.check_alive()
         problems: list[str] = []
         if self.workspace is not None and state.files is not None:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
@@ -357,7 +356,11 @@ class Line:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
     def _thawing(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
-        """A process that is thawed from `copy`, and has not said so: the one that was asked for ahead, or another."""
+        """A process that is thawed from `copy`, and has not said so: the one that was asked for ahead, or another.
+
+        None comes of a sandbox whose zygote died. Where it had no pid namespace, the copies outlive it and its reaper.
+        """
+        self.check_alive()
         if self._coming is not None:
             of, channel = self._coming
             if of is copy and channel.state in (THAWED, STARTING) and channel.socket.fileno() >= 0:
@@ -367,6 +370,11 @@ class Line:
         if thawed is not None:
             self._coming = copy, thawed
         return thawed
+
+    def check_alive(self) -> None:
+        """Raises `SessionClosed` once the zygote has died."""
+        if not self.sandbox.alive:
+            raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
 
     def _give_up_coming(self, but: Channel | None = None) -> None:
         coming, self._coming = self._coming, None
