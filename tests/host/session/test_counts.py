@@ -47,7 +47,11 @@ def note(frame, event, function):
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
-    with Sandbox("standard") as sandbox, sandbox.session(checkpoints="off") as session:
+    """Of a host that has not imported OpenTelemetry, whatever other tests have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "opentelemetry.trace", raising=False)
+        sandbox = Sandbox("standard").open()
+    with sandbox, sandbox.session(checkpoints="off") as session:
         session.run("x = 0").check()
         for _ in range(20):
             session.run(STEP).check()
