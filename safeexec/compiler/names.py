@@ -194,12 +194,9 @@ DEFINABLE: Final = frozenset({"__reduce__", "__reduce_ex__"})
 GUARD_ATTRIBUTE: Final = "_getattr_"
 GUARD_TARGET: Final = "_write_"
 GUARD_FORMAT: Final = "_format_"
-GUARD_FORMAT_MAP: Final = "_format_map_"
 GUARD_MATCH: Final = "_match_class_"
 GUARD_GROUP: Final = "_except_group_"
-GUARD_NAMES: Final = frozenset(
-    {GUARD_ATTRIBUTE, GUARD_TARGET, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP}
-)
+GUARD_NAMES: Final = frozenset({GUARD_ATTRIBUTE, GUARD_TARGET, GUARD_FORMAT, GUARD_MATCH, GUARD_GROUP})
 
 RESERVED: Final = GUARD_NAMES | {
     "__builtins__",

@@ -212,8 +212,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Speed: no `_apply_`. `eval` and `exec` are guards themselves; ``template.format(...)`` becomes `_format_`;
-        ``__import__("json")`` is an import statement.
+        """Speed: no `_apply_`. `eval` and `exec` are guards themselves; ``template.format(...)`` becomes
+        ``_format_(template)(...)``; ``__import__("json")`` is an import statement.
         """
         function = node.func
         if type(function) is ast.Name and function.id == "__import__" and _is_one_text(node):
@@ -221,7 +221,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self._check_module(node, node.args[0].value, node)  # type: ignore[attr-defined]
         elif (
             type(function) is ast.Attribute
-            and function.attr in ("format", "format_map")
+            and function.attr == "format"
             and self.rules.attribute(function.attr) == GUARDED
         ):
             self._formatted.add(function)
@@ -230,12 +230,11 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def _guard_format(self, node: ast.Call, function: ast.Attribute) -> None:
-        guard = names.GUARD_FORMAT if function.attr == "format" else names.GUARD_FORMAT_MAP
-        self.guards.add(guard)
+        self.guards.add(names.GUARD_FORMAT)
 
         def rewrite() -> None:
-            node.args.insert(0, function.value)
-            node.func = ast.copy_location(ast.Name(guard, ast.Load()), function)
+            guard = ast.copy_location(ast.Name(names.GUARD_FORMAT, ast.Load()), function)
+            node.func = ast.copy_location(ast.Call(guard, [function.value], []), function)
 
         self._rewrites.append(rewrite)
 

@@ -159,6 +159,9 @@ def test_harmless_templates(guest: Run) -> None:
         guest("('}' + '').format(1)")
     with pytest.raises(KeyError):
         guest("('{a}' + '').format(b=1)")
+    late = "def argument():\n    raise LookupError('an argument came first')\n"
+    with pytest.raises(AttributeError, match="no attribute 'format'"):
+        guest(late + "None.format(argument())")
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_a_template_is_read_before_it_is_formatted(table: dict[str, Any]) -> Non
         with pytest.raises(AttributeError):
             table["getattr"](template, "format")(len)
         with pytest.raises(AttributeError):
-            table["_format_"](template, len)
-    assert table["_format_"]("{:>3}", 1) == "  1"
+            table["_format_"](template)(len)
+    assert table["_format_"]("{:>3}")(1) == "  1"
 
 
 def test_the_formatter_of_the_module_string_is_a_stand_in(rules: Rules) -> None:
