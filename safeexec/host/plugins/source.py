@@ -99,11 +99,11 @@ def define(source: Source, *, exports: Exports | None, name: str | None, find_po
         manifest = replace(manifest, name=name)
     if not modules:
         raise PluginError("the plugin has no module")
+    for module, text in modules.items():
+        if not _is_dotted(module) or not isinstance(text, str):
+            raise PluginError(f"{module!r} is not a module's name and source")
     if sum(len(text) for text in modules.values()) > MAX_SOURCE:
         raise PluginError(f"the plugin's sources have more than {MAX_SOURCE >> 20} MiB")
-    for module, text in modules.items():
-        if not all(part.isidentifier() for part in module.split(".")) or not isinstance(text, str):
-            raise PluginError(f"{module!r} is not a module's name and source")
     main = _main(manifest, modules)
     ordered = ((main, modules[main]), *((module, text) for module, text in modules.items() if module != main))
     names, functions = _interface(exports if exports is not None else manifest.exports)
@@ -261,13 +261,17 @@ def _interface(
         if not methods:
             raise PluginError(f"{exports.__name__} declares no public method")
         return tuple(methods), methods
-    if isinstance(exports, Mapping):
-        return tuple(exports), {name: wanted for name, wanted in exports.items() if wanted is not None}
     names = tuple(exports)
     for name in names:
-        if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+        if not _is_dotted(name):
             raise PluginError(f"{name!r} cannot be an export: a name, or Class.method")
-    return names, {}
+    given = exports if isinstance(exports, Mapping) else {}
+    return names, {name: wanted for name, wanted in given.items() if wanted is not None}
+
+
+def _is_dotted(name: object) -> bool:
+    """Whether it is a name, or names with a dot between them."""
+    return isinstance(name, str) and all(part.isidentifier() for part in name.split("."))
 
 
 def _without_self(signature: inspect.Signature) -> inspect.Signature:

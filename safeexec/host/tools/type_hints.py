@@ -60,7 +60,7 @@ def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
                 msgspec.convert(None, hint, dec_hook=_made)
             except msgspec.ValidationError:
                 pass
-            except (TypeError, NotImplementedError) as error:
+            except Exception as error:  # NameError where a field of a class is known to type checkers alone
                 raise ToolError(
                     f"{name}({parameter}): values cannot be checked against its type hint: {error}"
                 ) from None
@@ -119,10 +119,10 @@ def names_class(hint: Any) -> bool:
         msgspec.convert(None, hint, dec_hook=_made)
     except msgspec.ValidationError:
         pass
-    except (TypeError, NotImplementedError):
+    except Exception:  # NameError where a field of a class is known to type checkers alone
         return False
     found: set[Any] = set()
-    for _ in _classes(_type_info(hint), found):
+    for _ in _classes(shapes.type_info(hint), found):
         pass
     return bool(found)
 
@@ -163,13 +163,13 @@ def legend(hints: Iterable[Any]) -> str:
     """The classes of the host that hints name, a line each: what a dict for one holds, which values an enum has."""
     shapes_by_name: dict[str, str] = {}
     for hint in hints:
-        for found in _classes(_type_info(hint), set()):
+        for found in _classes(shapes.type_info(hint), set()):
             shapes_by_name.setdefault(found.cls.__name__, _shape(found))
     return "\n".join(f"{name}: {shape}" for name, shape in shapes_by_name.items())
 
 
 def _wanted(hint: Any) -> str:
-    info = _type_info(hint)
+    info = shapes.type_info(hint)
     if isinstance(info, shapes.EnumType):
         return _shape(info)
     return f"{shown(hint)}, {_shape(info)}" if hasattr(info, "fields") else shown(hint)
@@ -216,15 +216,8 @@ def _unknown(hint: Any, given: dict[Any, Any]) -> list[Any]:
 @lru_cache(1000)
 def _keys(hint: Any) -> frozenset[str] | None:
     """The keys that a dict for `hint` may have, where that is a class of the host."""
-    fields = getattr(_type_info(hint), "fields", None)
+    fields = getattr(shapes.type_info(hint), "fields", None)
     return None if fields is None else frozenset(field.encode_name for field in fields)
-
-
-def _type_info(hint: Any) -> Any:
-    try:
-        return shapes.type_info(hint)
-    except TypeError:
-        return None
 
 
 def _classes(info: Any, seen: set[Any]) -> Iterator[Any]:
@@ -251,10 +244,7 @@ def _shape(info: Any) -> str:
     if isinstance(info, shapes.EnumType):
         values: list[Any] = [member.value for member in typing.cast("Iterable[enum.Enum]", info.cls)]
         return f"one of {', '.join(map(repr, values))}"
-    try:
-        hints = typing.get_type_hints(info.cls)
-    except Exception:
-        hints = {}
+    hints = typing.get_type_hints(info.cls)
     rows = []
     for field in info.fields:
         hint = f": {shown(hints[field.name])}" if field.name in hints else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import select
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import pytest
 
 from safeexec import AsyncSandbox, Handle, Opaque, PluginError, Policy, PolicyError, Sandbox, replay
-from safeexec.host.plugins.source import define, read_manifest
+from safeexec.host.plugins.source import MAX_SOURCE, define, read_manifest
 from safeexec.host.tools.ready_made import limited
 
 PRICES = '''
@@ -146,6 +147,7 @@ class Pricing(Protocol):
         ("\n\ndef price(amount, quantity=1, *, tax): return 1", "line 3: price() requires the parameter 'tax'"),
         ("def price(amount, *, quantity): return 1", "price() needs a default for 'quantity'"),
         ("def price(a, amount, *, quantity=1): return 1", "price() does not take 'amount' at position 1"),
+        ("def price(amount, quantity=1, /): return 1", "price() does not take 'quantity' by keyword"),
         ("def price(amount: str, *, quantity=1): return 1", "price() takes 'amount' as str, expected float"),
         ("def price(amount, *, quantity=1) -> str: return 1", "price() returns str, expected float"),
         ("price = None", "'price' is neither a function nor a class"),
@@ -282,11 +284,32 @@ def test_a_manifest_that_is_none(manifest: str, message: str) -> None:
 
 
 def test_a_source_that_is_none(tmp_path: Path) -> None:
-    for source in (tmp_path / "nowhere.py", "nowhere.py", tmp_path, {}, {"not a module": ""}):
+    for source in (tmp_path / "nowhere.py", "nowhere.py", tmp_path, {}, {"not a module": ""}, {"main": 3}, {3: ""}):
         with pytest.raises(PluginError):
-            define(source, exports=None, name=None)
+            define(source, exports=None, name=None)  # type: ignore[arg-type]
+    with pytest.raises(PluginError, match="sources have more than 16 MiB"):
+        define({"main": "#" * (MAX_SOURCE + 1)}, exports=None, name=None)
     with pytest.raises(PluginError, match="cannot be read: plugins/nowhere: No such file"):
         define("plugins/nowhere", exports=None, name=None)
+
+
+class Nothing(Protocol):
+    """Declares no method."""
+
+
+@pytest.mark.parametrize("exports", ["f", Nothing, ["a b"], [3], {"a b": None}])
+def test_exports_that_are_none(exports: Any) -> None:
+    with pytest.raises(PluginError, match=r"export|declares no public method"):
+        define("def f(): pass", exports=exports, name=None)
+
+
+def test_an_interface_of_any_number_of_arguments(sandbox: Sandbox) -> None:
+    def wanted(*amounts: float, **options: float) -> float: ...
+
+    with pytest.raises(PluginError, match=r"does not take \*amounts(?s:.*)does not take \*\*options"):
+        sandbox.plugin("def f(amount): pass", exports={"f": inspect.signature(wanted)})
+    with sandbox.plugin("def f(*a, **b): return len(a) + len(b)", exports={"f": inspect.signature(wanted)}) as plugin:
+        assert plugin.f(1.0, 2.0, tax=3.0) == 3
 
 
 def test_hot_reload_keeps_the_old_one_in_service_until_the_new_one_works(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -399,6 +422,10 @@ def wrong():
 def test_objects_cross_where_the_interface_names_their_class(sandbox: Sandbox) -> None:
     """In as their fields, back as the host's own; also in lists and from generators."""
     apple = Item("apple", Path("shelf"))
+    wanted = {"unit": inspect.signature(lambda unit: unit).replace(return_annotation=Unit), "wrong": None}
+    with sandbox.plugin(SHOP, exports=wanted) as plugin:
+        assert plugin.unit(Unit.KILO.value) is Unit.KILO
+        assert plugin.wrong() == {"name": "a"}
     with sandbox.plugin(SHOP, exports=Shop) as plugin:
         assert plugin.raised(apple, by=0.5) == Item("apple", Path("shelf"), 1.5)
         assert plugin.raised(item=apple, by=1) == Item("apple", Path("shelf"), 2.0)
@@ -594,7 +621,7 @@ def test_an_error_names_the_module_that_raised(sandbox: Sandbox) -> None:
 
 def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "plugin.yaml").write_text(
-        "name: shop\napi: 1\nsettings:\n  rate: {type: float, default: 0.2, minimum: 0}\n"
+        "name: shop\napi: 1\nsettings:\n  rate: {type: float, default: 0.2, minimum: 0, maximum: 1}\n"
         "  currency: {choices: [EUR, USD]}\n"
     )
     (tmp_path / "main.py").write_text("import util\ndef f(): return settings['currency'], util.g()\n")
@@ -605,6 +632,7 @@ def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox
         "'currency' must be given": {},
         "no setting 'curency'; did you mean currency": {"curency": "EUR"},
         "rate: -1 is less than 0": {"currency": "EUR", "rate": -1},
+        "rate: 2 is more than 1": {"currency": "EUR", "rate": 2},
         "'X' is not one of 'EUR', 'USD'": {"currency": "X"},
         "expected float, got str": {"currency": "EUR", "rate": "1"},
     }
@@ -767,6 +795,17 @@ def test_awaited() -> None:
                 assert await plugin.items(3) == [0, 1, 4]
                 with pytest.raises(PluginError, match="TypeError"):
                     await plugin.price()
+                wrong = {"price": (1,), "items": (), "_private": ()}
+                for name, args in wrong.items():
+                    told = {"price": r"price\(\) returned a value, no generator", "items": "TypeError"}
+                    with pytest.raises(PluginError, match=told.get(name, "does not export")):
+                        await anext(plugin.iterate(name, *args))
+                with pytest.raises(PluginError, match=r"items\(\): TypeError: 'str'"):
+                    await anext(plugin.iterate("items", "x"))
+                early = plugin.iterate("items", 4)
+                assert await anext(early) == 0
+                await early.aclose()
+                assert (await plugin.price(1))["seen"] == 1
             async with await sandbox.plugin(HOSTILE, state="keep") as plugin:
                 await plugin.good(1)
                 hanging = asyncio.create_task(plugin.call("hang"))

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, T
 import pytest
 from msgspec import Meta
 
+from safeexec import ToolError
 from safeexec.host.tools.tool import Tool
-from safeexec.host.tools.type_hints import convert, legend, made, shown
+from safeexec.host.tools.type_hints import convert, legend, made, names_class, shown
 
 
 class Color(enum.Enum):
@@ -106,6 +107,55 @@ def test_a_wrong_argument_is_told_parameter_expected_and_given(hint: Any, given:
     told = str(caught.value)
     assert told.startswith(f"f() argument 'x': {message}")
     assert told.count("expected") == 1
+
+
+@dataclass
+class Node:
+    rest: Optional[Node] = None  # noqa: UP045
+
+
+@dataclass
+class Unknown:
+    x: Missing  # type: ignore[name-defined]  # noqa: F821
+
+
+class Called:
+    def __call__(self, node: Node) -> int:
+        return 2 if node.rest else 1
+
+
+def test_a_class_and_an_object_with_call_are_tools() -> None:
+    assert Tool("called", Called()).bind(({"rest": {}},), {}).args == (Node(Node()),)
+    assert Tool("Node", Node).bind((), {"rest": {"rest": None}}).args == (Node(),)
+    described = Tool("Node", Node).described()
+    assert described.doc.splitlines()[-1] == "Node: a dict with rest: Optional[Node] = None"
+    with pytest.raises(TypeError, match="unknown key 'x'"):
+        Tool("called", Called()).bind(({"x": 1},), {})
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        ("Missing", "type hints of the tool 'f' cannot be read: name 'Missing' is not defined"),
+        (Unknown, r"f\(x\): values cannot be checked against its type hint: name 'Missing' is not defined"),
+        (complex, r"f\(x\): values cannot be checked against its type hint: Type complex is not supported"),
+    ],
+)
+def test_a_hint_that_nothing_can_be_checked_against(hint: Any, told: str) -> None:
+    def f(x: Any) -> None: ...
+
+    f.__annotations__ = {"x": hint}
+    with pytest.raises(ToolError, match=told):
+        Tool("f", f)
+    assert not names_class(hint)
+
+
+def test_an_array_is_taken_as_it_is() -> None:
+    numpy = pytest.importorskip("numpy")
+    array = numpy.zeros(3)
+    assert convert("f()", "x", numpy.ndarray, array) is array
+    with pytest.raises(TypeError, match=r"f\(\) argument 'x': expected ndarray, got list \[0\]"):
+        convert("f()", "x", numpy.ndarray, [0])
 
 
 def test_arguments_of_any_number_are_checked_one_by_one() -> None:
