@@ -48,9 +48,9 @@ class Channel:
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         """`ours`: as `new_control` gives it."""
-        self.socket = ours
-        self.pid: int | None = None
         self.pidfd = -1
+        self.pid: int | None = None
+        self.socket = ours
         ours.setblocking(False)
         self._talk = Conversation(state, seal=SEAL)
         self._inbox: list[m.FromChild] = []
@@ -212,12 +212,15 @@ class Channel:
     def close(self) -> None:
         """Close socket and pidfd; the process sees the end of its socket."""
         self.socket.close()
+        self._close_pidfd()
+
+    def _close_pidfd(self) -> None:
         pidfd, self.pidfd = self.pidfd, -1
         if pidfd >= 0:
             os.close(pidfd)
 
     def __del__(self) -> None:
-        """Whoever had it was interrupted, or out of memory, before it was closed or kept: a socket closes itself then,
-        and a pidfd does not. Who is finalised after it, in the same circle, finds it closed.
+        """Whoever had it was interrupted, or out of memory, before it was closed or kept: a socket that nobody has
+        closes itself, and a pidfd does not. A finaliser that comes later finds no pidfd.
         """
-        self.close()
+        self._close_pidfd()

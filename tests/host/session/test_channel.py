@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.host.session.channel import SEAL, Channel, Gone
+from safeexec.host.session.channel import SEAL, Channel, Gone, new_control
 from safeexec.host.waiting import Wait, drive
 
 
@@ -58,3 +58,15 @@ def test_a_channel_that_is_dropped_leaves_no_descriptor() -> None:
         channel.socket.close()
         del channel
         assert not os.path.exists(f"/proc/self/fd/{pidfd}")
+
+
+def test_a_channel_that_is_dropped_leaves_the_socket_to_who_has_it() -> None:
+    """Whoever made it for a socket of their own was interrupted before it was kept, and makes another."""
+    ours, theirs = new_control()
+    with ours, theirs:
+        Channel(ours)
+        theirs.send(b"\x01")
+        channel = Channel(ours)
+        channel.read_if_ready()
+        assert channel.pid == os.getpid()
+        channel.close()
