@@ -51,10 +51,6 @@ class Group:
         """The processes in it that live."""
         return [int(line) for line in _read(f"{self.path}/cgroup.procs").split()]
 
-    def memory_bytes(self) -> int:
-        """What all in it hold now, files in memory included."""
-        return int(_read(f"{self.path}/memory.current"))
-
     def oom_kills(self) -> int:
         """How many processes the kernel has ended because the group was over its limit of memory."""
         events = dict(line.split() for line in _read(f"{self.path}/memory.events").splitlines())

@@ -45,7 +45,7 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     """
     step = "look at the host's process"
     try:
-        outer = processes.pidfd_open(os.getpid())
+        outer = os.pidfd_open(os.getpid())
         host = _watch_host()
         step = "leave the host's namespaces"
         _leave_namespaces(plan)
@@ -91,7 +91,7 @@ def _share_cores() -> None:
 def _watch_host() -> int:
     """A pidfd of the host; -1 where it lies outside of this pid namespace: then only the socket tells its end."""
     parent = os.getppid()
-    return processes.pidfd_open(parent) if parent else -1
+    return os.pidfd_open(parent) if parent else -1
 
 
 def _leave_namespaces(plan: ZygoteConfinement) -> None:
@@ -167,7 +167,7 @@ def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
         told_to_end: list[int] = []
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
-        zygote = processes.pidfd_open(inner)
+        zygote = os.pidfd_open(inner)
         ends = [descriptor for descriptor in (host, zygote) if descriptor >= 0]
         processes.close_all_but([*ends, heard, wake])
         _drop_rights(plan)

@@ -81,7 +81,7 @@ def test_the_reaper_is_told_to_end(situation: str, tmp_path: Path, number: int) 
 
 
 def _signal(pid: int, number: int) -> bool:
-    descriptor = processes.pidfd_open(pid)
+    descriptor = os.pidfd_open(pid)
     try:
         return processes.send_signal(descriptor, number)
     finally:

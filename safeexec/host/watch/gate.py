@@ -66,11 +66,6 @@ class ForkGate:
             self._ended.acquire()
             _thread.start_new_thread(self._serve, ())
 
-    @property
-    def active(self) -> bool:
-        """Whether forks wait here at all."""
-        return self._listener >= 0
-
     def announce(self, process: int | None, *, alone: bool = False) -> None:
         """One more fork of this process is the host's wish; `alone`: what was announced before is void."""
         if process is None or self._listener < 0:

@@ -14,7 +14,7 @@ import pytest
 
 import safeexec
 
-_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
+_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "PyYAML")
 _PROGRAM = """
 import json, sys
 import safeexec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -120,7 +121,8 @@ def test_the_kernels_kill_is_told_as_memory(sandbox: Sandbox) -> None:
         session.run("x = 1").check()
         group = session._core.group
         assert group is not None
-        group.limit(memory_bytes=group.memory_bytes() + (16 << 20), processes=100)
+        held = int(Path(group.path, "memory.current").read_text())
+        group.limit(memory_bytes=held + (16 << 20), processes=100)
         result = session.run("held = bytearray(64 << 20)\nfor i in range(0, len(held), 4096): held[i] = 1")
         assert result.outcome == "memory"
         assert result.error is not None and "limits.memory_mb" in result.error.message
