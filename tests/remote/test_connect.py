@@ -32,7 +32,7 @@ from safeexec import (
 from safeexec.host.faces import aio, blocking
 from safeexec.host.sandbox import SandboxCore
 from safeexec.host.session.session import SessionCore
-from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
+from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
 from tests.footprint import pause
 from tests.remote.doors import command
 from tests.servers.serving import needs_server, serving
@@ -111,8 +111,11 @@ def test_a_session_keeps_its_state_and_goes_back(there: Sandbox, tmp_path: Path)
         del session.namespace["y"]
         session.run("x = 2")
         assert session.rollback("here") == []
-        left, right = session.branch(2)
+        left, right = session.branch(2, checkpoints="off")
         assert left.run("x, y['k'][0]").value == (1, 1) and right.get("x") == 1
+        with pytest.raises(CheckpointError):
+            left.rollback()
+        assert {row.name for row in session.protection if row.active} >= {"seccomp"}
         left.close()
         right.close()
         assert session.save(tmp_path / "state") == {}
@@ -191,6 +194,11 @@ def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
             (SandboxError, lambda: there.session(template="t")),
             (SandboxError, lambda: there.session_for("ada")),
             (RecordingError, lambda: there.session(record=True)),
+            (RecordingError, lambda: there.restore("state", record=True)),
+            (RecordingError, session.history),
+            (SandboxError, session.pending),
+            (TypeError, lambda: session.run("1", argv="p")),
+            (SandboxError, lambda: session.write_file("x", bytes(MAX_FILE + 1))),
         ):
             with pytest.raises(error) as raised:
                 wrong()  # type: ignore[no-untyped-call]
@@ -263,6 +271,12 @@ def test_on_an_event_loop(door: Doors) -> None:
                 (branch,) = await session.branch()
                 assert await branch.get("x") == b"1"
             assert [result.value async for result in sandbox.map(["1", "2"])] == [1, 2]
+            with pytest.raises(SandboxError, match="plugin"):
+                await sandbox.plugin("x = 1")
+            assert (repr(sandbox), sandbox.policy.name) == (
+                "<AsyncRemoteSandbox 'confined-python', open>",
+                "confined-python",
+            )
         again = await async_connect(**door)
         assert (await again.run("1")).ok
         await again.close()
@@ -283,6 +297,11 @@ def test_a_policy_is_asked_for_by_its_name(door: Doors) -> None:
         assert sandbox.policy.name == "calculator" and sandbox.run("import os").outcome == "rejected"
         with pytest.raises(WorkspaceError):
             sandbox.session().write_file("x", b"")
+    with connect(**door, policy="data-analysis") as sandbox, sandbox.session() as session:
+        assert session.sql("select 40 + 2 as answer", name="table").ok
+        moved: list[tuple[str, float, float | None]] = []
+        result = session.run("int(table.answer[0])", on_progress=lambda *seen: moved.append(seen))
+        assert result.value == 42 and moved == []
     with pytest.raises(PolicyError, match="no policy is called 'nope' here"):
         connect(**door, policy="nope")
 

@@ -11,9 +11,20 @@ from typing import Any
 
 import pytest
 
-from safeexec import Policy, RecordingError, RecordOptions, Sandbox, SandboxError, Session, StateFileError, replay, tool
+from safeexec import (
+    Policy,
+    RecordingError,
+    RecordOptions,
+    Sandbox,
+    SandboxError,
+    Session,
+    StateFileError,
+    ToolError,
+    replay,
+    tool,
+)
 from safeexec.host.replay.replay import recorded_policy
-from safeexec.recordings.format import Heading, StateSaved
+from safeexec.recordings.format import Heading, Note, StateSaved
 from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import Recording
 from tests.recordings.examples import make
@@ -538,6 +549,42 @@ def test_tools_answer_from_the_recording(record: Record) -> None:
         assert "the step called price('tea', n=2)" in str(replayed.difference)
     with replay(path, trust=True, tools=[price], to=1) as replayed:
         assert replayed.session.run("price('tea', n=3)").value == 2.25
+    whatever = "try:\n    price('tea', n=2)\nexcept Exception:\n    pass\n"
+    other = "price('tea', n=2); price('milk', n=2); 0.75, 2.0"
+    for source, tools, told in (
+        (f"{whatever}0.75, 2.0", [], "the step called price('tea', n=2)"),
+        (other, [price], "price('tea'), and is not made"),
+    ):
+        with replay(path, trust=True, replace={1: source}, tools=tools) as replayed:
+            assert told in str(replayed.difference)
+
+
+def test_what_a_recording_has_nothing_of_is_refused(record: Record) -> None:
+    path = record(lambda session: session.run("try:\n    given\nexcept NameError:\n    given = 1\ngiven"))
+    with pytest.raises(ToolError, match="it would have its effect"):
+        replay(path, trust=True, tools=[send])
+    with pytest.raises(RecordingError, match="the session was not restored from a state"):
+        replay(path, trust=True, state=path)
+    with pytest.raises(RecordingError, match="there is no step 7 of session 1"):
+        replay(path, trust=True, to=7)
+    with replay(Recording(path), trust=True, set={"given": 5}, files={"start.txt": b"other"}) as replayed:
+        assert "because given was set" in str(replayed.difference)
+        with pytest.raises(RecordingError, match="no session 2 that is open here"):
+            replayed.session_of(2)
+
+
+def test_queries_replay_and_remarks_are_kept(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    path = tmp_path / "r.jsonl"
+    with Sandbox("data-analysis", spare=0) as sandbox, sandbox.session(record=path) as session:
+        session.sql("select 40 + 2 as answer", name="table").check()
+        session.note("that is it", score=0.5)
+        session.run("int(table.answer[0])").check()
+    (note,) = [record for record in Recording(path) if isinstance(record, Note)]
+    assert (note.step, note.text, note.score) == (1, "that is it", 0.5)
+    with replay(path) as replayed:
+        assert replayed.difference is None
+        assert replayed.results[1, 2].value == 42
 
 
 def test_what_was_redacted_is_given_anew(record: Record) -> None:
