@@ -60,27 +60,6 @@ class Analysis(OfRun):
         return f"<Analysis of {', '.join(survey.name for survey in self.surveys)}: {self.run!r}>"
 
     @property
-    def ok(self) -> bool:
-        return self.run.ok
-
-    def __bool__(self) -> bool:
-        return self.run.ok
-
-    @property
-    def reason(self) -> str:
-        """Why the run ended."""
-        return self.run.reason
-
-    @property
-    def answer(self) -> Any:
-        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
-        return self.run.answer
-
-    @property
-    def text(self) -> str:
-        return self.run.text
-
-    @property
     def pictures(self) -> tuple[bytes, ...]:
         """The PNGs of all steps, in order."""
         return tuple(picture for step in self.run.steps for picture in pictures_of(step))

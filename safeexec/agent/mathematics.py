@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -58,15 +58,16 @@ class MathAnswer(OfRun):
     the model, where it answered in words, say that value, perhaps rounded.
     """
 
-    answer: Any
+    # `field()`: or the properties of the base class would be the defaults.
+    answer: Any = field()
     """The value that was computed; what the model said, where its words could not be matched with one."""
-    text: str
+    text: str = field()
     """The answer in words: the model's, or the value written out."""
     code: str
     """A program that gives `answer`, as its last value and in the variable `answer`; empty where there is none."""
     verified: bool
     run: AgentResult
-    reason: str
+    reason: str = field()
     """Why the run ended, and what contradicts the answer."""
     contradicted: bool = False
     """The model says a number that the code did not compute, or gives a function, also after it was asked."""
@@ -89,9 +90,6 @@ class MathAnswer(OfRun):
     def ok(self) -> bool:
         """Whether there is an answer that nothing contradicts."""
         return self.run.ok and not self.contradicted
-
-    def __bool__(self) -> bool:
-        return self.ok
 
 
 class MathAssistant:

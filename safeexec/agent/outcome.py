@@ -107,10 +107,33 @@ class AgentResult:
 
 
 class OfRun:
-    """What the results of agents for one task have of their `run`."""
+    """What the results of agents for one task have of their `run`. Truthy when they are `ok`."""
 
     __slots__ = ()
     run: AgentResult
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run ended with an answer."""
+        return self.run.ok
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def reason(self) -> str:
+        """Why the run ended."""
+        return self.run.reason
+
+    @property
+    def answer(self) -> Any:
+        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        return self.run.answer
+
+    @property
+    def text(self) -> str:
+        """The answer as text; empty without one."""
+        return self.run.text
 
     @property
     def steps(self) -> tuple[AgentStep, ...]:

@@ -66,30 +66,12 @@ class RepairResult(OfRun):
         changed = sum(line[:1] in ("+", "-") and line[:3] not in ("+++", "---") for line in self.diff.split("\n"))
         return (not self.after.ok, not held_out, bool(self.warnings), changed)
 
-    def __bool__(self) -> bool:
-        return self.ok
-
     def __repr__(self) -> str:
         held_out = "" if self.held_out is None else f", held out {self.held_out.summary()}"
         files = f"{len(self.files)} files" if len(self.files) != 1 else "1 file"
         verdict = "ok" if self.ok else "not ok"
         text = f"{files} changed, {len(self.warnings)} warnings; {self.after.summary()}{held_out}"
         return f"<RepairResult {verdict}: {text}>"
-
-    @property
-    def reason(self) -> str:
-        """Why the run ended."""
-        return self.run.reason
-
-    @property
-    def answer(self) -> Any:
-        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
-        return self.run.answer
-
-    @property
-    def text(self) -> str:
-        """What the model says it did."""
-        return self.run.text
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain data, which `json.dumps` takes."""
