@@ -1,15 +1,12 @@
-"""The mistralai SDK over a connection that no server can abuse: a client per request, no redirect, bounded answers."""
+"""The connection under an SDK, which no server can abuse: a client per request, no redirect, bounded answers."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager
+from typing import Any
 
-from safeexec.agent.errors import AgentError, ModelUnavailable
-
-if TYPE_CHECKING:
-    from mistralai.client.chat import Chat
+from safeexec.agent.errors import ModelUnavailable
 
 MAX_RESPONSE_BYTES = 64 << 20
 
@@ -49,35 +46,3 @@ async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
     headers = {"accept-encoding": "identity"}
     async with httpx.AsyncClient(verify=tls, headers=headers, event_hooks=hooks, follow_redirects=False) as client:
         yield client
-
-
-def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncContextManager[Chat]]:
-    """Opens the SDK's chat API for one request.
-
-    A client belongs to the event loop that it is used in, and a model may be used in several at once; making one takes
-    half a millisecond when the TLS settings are shared. The SDK's debug logger is off: under MISTRAL_DEBUG it writes
-    the Authorization header. Raises AgentError without the SDK.
-    """
-    try:
-        from mistralai.client import Mistral
-        from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
-        from mistralai.client.utils.logger import NoOpLogger
-    except ImportError as error:
-        raise AgentError("MistralModel needs the package mistralai: pip install mistralai") from error
-
-    tls = httpx.create_ssl_context()
-    unused = httpx.Client(verify=tls)  # the SDK would make one at each request
-
-    @asynccontextmanager
-    async def connect() -> AsyncIterator[Chat]:
-        settings: dict[str, Any] = {
-            "headers": {"accept-encoding": "identity"},
-            "event_hooks": {"response": [bound_to(httpx)]},
-            "follow_redirects": False,
-        }
-        async with httpx.AsyncClient(verify=tls, **settings) as client:
-            yield Mistral(
-                api_key=key, server_url=server_url, client=unused, async_client=client, debug_logger=NoOpLogger()
-            ).chat
-
-    return connect

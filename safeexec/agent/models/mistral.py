@@ -6,14 +6,15 @@ servers send tool-call fragments without a name, which the SDK's types refuse).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from safeexec.agent.errors import AgentError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
-from safeexec.agent.models.connection import connector
+from safeexec.agent.models.connection import bounded_client
 from safeexec.agent.models.served import ServedModel, chat_message, chat_tools
 
 DEFAULT_MODEL = "mistral-large-latest"
@@ -54,7 +55,26 @@ class MistralModel(ServedModel):
         self._options = {"temperature": temperature, "max_tokens": max_reply_tokens}
 
     def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
-        return connector(key, self._server_url)
+        try:
+            from mistralai.client import Mistral
+            from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
+            from mistralai.client.utils.logger import NoOpLogger
+        except ImportError as error:
+            raise AgentError("MistralModel needs the package mistralai: pip install mistralai") from error
+        tls = httpx.create_ssl_context()
+        settings: dict[str, Any] = {
+            "api_key": key,
+            "server_url": self._server_url,
+            "client": httpx.Client(verify=tls),  # the SDK would make one at each request
+            "debug_logger": NoOpLogger(),  # under MISTRAL_DEBUG its own writes the Authorization header
+        }
+
+        @asynccontextmanager
+        async def connect() -> AsyncIterator[Any]:
+            async with bounded_client(httpx, tls) as http:
+                yield Mistral(async_client=http, **settings).chat
+
+        return connect
 
     async def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         assembly.streamed = self._stream  # another task may find out meanwhile that streams cannot be read
