@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status. Mistakes of the caller end with status 2 and one line on stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _Parser(prog="safeexec", description="Run Python that a model or a plugin author wrote.")
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--version", action="version", version=f"safeexec {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     asked = next((argument for argument in arguments if not argument.startswith("-")), "")
     for name, about in COMMANDS.items():
@@ -87,7 +87,3 @@ def _reader_gone() -> int:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     return EXIT_READER_GONE
-
-
-def _version() -> str:
-    return f"safeexec {__version__}"

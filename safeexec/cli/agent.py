@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.agent import AgentError, CodeAgent, DataAnalyst, MistralModel, RecordedModel, Transcript
 from safeexec.agent.view import StepPictures, open_view
+from safeexec.cli.common import add_file_option, add_model_options, files_of
 from safeexec.text import printable
 
 if TYPE_CHECKING:
@@ -27,11 +28,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "The key is read from MISTRAL_API_KEY. --replay shows a recorded run offline: its code really runs."
     )
     parser.add_argument("task", nargs="?", help="what to do")
-    parser.add_argument("--model", default="mistral-large-latest", metavar="NAME", help="default: mistral-large-latest")
-    parser.add_argument("--server-url", metavar="URL", help="a compatible server in place of Mistral's")
+    add_model_options(parser, max_steps=20)
     parser.add_argument("--policy", "-p", metavar="P", help="default: calculator; data-analysis with --file")
-    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="a data file (NAME=PATH to rename)")
-    parser.add_argument("--max-steps", type=int, default=20, metavar="N", help="default: 20")
+    add_file_option(parser)
     parser.add_argument("--max-tokens", type=int, metavar="N", help="tokens in all")
     parser.add_argument("--max-seconds", type=float, metavar="S", help="seconds in all")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step")
@@ -92,7 +91,7 @@ def _misuse(options: argparse.Namespace) -> str:
         return "a resumed run goes on in its own transcript: --resume and --transcript exclude each other"
     if options.transcript and _holds_something(Path(options.transcript)):
         return f"{options.transcript} holds something already: --resume goes on with a transcript"
-    if len(_files(options.file)) < len(options.file):
+    if len(files_of(options.file)) < len(options.file):
         return "two files have the same name: rename one with --file NAME=PATH"
     return ""
 
@@ -128,7 +127,7 @@ def _run(
     usual = "data-analysis" if options.file else "calculator"
     policy = options.policy or (_recorded_policy(recorded, usual) if recorded is not None else usual)
     if options.file:
-        analyst = DataAnalyst(model, _files(options.file), policy, **settings)
+        analyst = DataAnalyst(model, files_of(options.file), policy, **settings)
         analysis = analyst.resume(resumed, options.task) if resumed else analyst.run(tasks[0])
         if options.report:
             for written in analysis.write(options.report):
@@ -172,9 +171,3 @@ def _transcript_path(options: argparse.Namespace) -> Path | None:
             continue
         return path
     raise AssertionError("numbers do not end")
-
-
-def _files(given: list[str]) -> dict[str, str]:
-    """``NAME=PATH`` or ``PATH``, whose last part is the name then."""
-    pairs = (entry.partition("=") for entry in given)
-    return {(name if separator else Path(name).name): (path if separator else name) for name, separator, path in pairs}

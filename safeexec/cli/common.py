@@ -40,6 +40,34 @@ def add_http_options(parser: argparse._ActionsContainer, token_file: str) -> Non
     parser.add_argument("--token-file", metavar="FILE", help=token_file)
 
 
+def add_file_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="copy a file into the workspace (NAME=PATH to rename)",
+    )
+
+
+def files_of(given: list[str]) -> dict[str, str]:
+    """Names in the workspace and paths: of ``NAME=PATH``, or of ``PATH``, whose last part is the name then."""
+    files: dict[str, str] = {}
+    for entry in given:
+        name, separator, path = entry.partition("=")
+        if not separator:
+            name, path = entry.rstrip("/").rpartition("/")[2], entry
+        files[name] = path
+    return files
+
+
+def add_model_options(parser: argparse.ArgumentParser, max_steps: int) -> None:
+    """Which model an agent asks, and how often it may try."""
+    parser.add_argument("--model", default="mistral-large-latest", metavar="NAME", help="default: mistral-large-latest")
+    parser.add_argument("--server-url", metavar="URL", help="a compatible server in place of Mistral's")
+    parser.add_argument("--max-steps", type=int, default=max_steps, metavar="N", help=f"default: {max_steps}")
+
+
 def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
     """Print what strangers may have written: nothing of it acts on the terminal."""
     print(printable(sep.join(map(str, values))), file=file or sys.stdout)

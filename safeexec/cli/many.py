@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safeexec import Sandbox
-from safeexec.cli.common import MAX_SOURCE, tell
+from safeexec.cli.common import MAX_SOURCE, files_of, tell
 from safeexec.text import one_line
 from safeexec.untrusted.below import read_named
 from safeexec.untrusted.source_text import encoding_of
@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
+def main(options: argparse.Namespace) -> int:
     """Run all programs; one line each as they end, then how many came to what. 0 if every one ended ok, else 1."""
     root = Path(options.many)
     paths = sorted(path for path in root.rglob("*.py") if path.is_file() and not path.is_symlink())
@@ -34,7 +34,10 @@ def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
         return 2
     outcomes: Counter[str] = Counter()
     programs = map(_source, paths)
-    with Sandbox(options.policy, files=files) as sandbox, _progress(len(paths), options.json) as bar:
+    with (
+        Sandbox(options.policy, files=files_of(options.file) or None) as sandbox,
+        _progress(len(paths), options.json) as bar,
+    ):
         for number, result in sandbox.map_as_completed(programs, workers=options.workers, timeout=options.timeout):
             outcomes[result.outcome] += 1
             name = str(paths[number].relative_to(root))

@@ -12,7 +12,7 @@ from safeexec.agent import MistralModel, Model
 from safeexec.agent.loop import ignore_event
 from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.agent.view import StepPictures, open_view
-from safeexec.cli.common import tell
+from safeexec.cli.common import add_model_options, tell
 from safeexec.text import printable
 
 
@@ -49,9 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--candidates", type=int, default=1, metavar="N", help="try N times, and take the smallest patch"
     )
     parser.add_argument("--strict", action="store_true", help="count a repair with warnings as failed")
-    parser.add_argument("--model", default="mistral-large-latest", metavar="NAME", help="default: mistral-large-latest")
-    parser.add_argument("--server-url", metavar="URL", help="a compatible server in place of Mistral's")
-    parser.add_argument("--max-steps", type=int, default=30, metavar="N", help="default: 30")
+    add_model_options(parser, max_steps=30)
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds of one check (default: 120)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--apply", action="store_true", help="write the changed files")

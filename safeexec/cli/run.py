@@ -10,7 +10,7 @@ from typing import IO, NamedTuple, TextIO
 
 from safeexec import Sandbox
 from safeexec.cli import many
-from safeexec.cli.common import EXIT_CODES, add_policy_option, print_error, read_source
+from safeexec.cli.common import EXIT_CODES, add_file_option, add_policy_option, files_of, print_error, read_source
 from safeexec.cli.pictures import Pictures
 from safeexec.text import printable
 
@@ -28,13 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_policy_option(parser)
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step, at most what the policy allows")
-    parser.add_argument(
-        "--file",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="copy a file into the workspace (NAME=PATH to rename)",
-    )
+    add_file_option(parser)
     parser.add_argument(
         "--display-dir", metavar="DIR", help="write pictures and tables that steps show into this directory"
     )
@@ -46,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run every source in turn; stop at the first that does not end ok, and return its exit status."""
     if options.many is not None:
-        return many.main(options, _files(options.file) or None)
+        return many.main(options)
     sources = [read_source(step.name) if isinstance(step, _File) else step for step in options.steps]
     if options.program is not None:
         sources.append(read_source(options.program))
@@ -55,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
         return 2
     pictures = Pictures(options.display_dir)
     with (
-        Sandbox(options.policy, files=_files(options.file) or None) as sandbox,
+        Sandbox(options.policy, files=files_of(options.file) or None) as sandbox,
         sandbox.session(record=options.record) as session,
     ):
         for number, source in enumerate(sources, 1):
@@ -111,14 +105,3 @@ def _writer(stream: TextIO) -> Callable[[str], None]:
         stream.flush()
 
     return write
-
-
-def _files(given: list[str]) -> dict[str, str]:
-    """``NAME=PATH`` or ``PATH``, whose last part is the name then."""
-    files: dict[str, str] = {}
-    for entry in given:
-        name, separator, path = entry.partition("=")
-        if not separator:
-            name, path = entry.rstrip("/").rpartition("/")[2], entry
-        files[name] = path
-    return files
