@@ -217,7 +217,7 @@ def names_of(facade: Facade | OwnModule) -> dict[str, Any]:
 
 
 SEALED_LIBRARIES: Final = sys.stdlib_module_names | {"safeexec", "RestrictedPython", "msgspec", "asttokens"}
-_WRITE_TO_THEMSELVES: Final = frozenset(
+WRITE_TO_THEMSELVES: Final = frozenset(
     {("weakref", "finalize"), ("difflib", "HtmlDiff"), ("_frozen_importlib_external", "_NamespacePath")}
 )
 """Classes of Python's own modules that keep a counter or a flag in themselves."""
@@ -258,7 +258,7 @@ def _find_all(pending: list[Any]) -> None:
         home = held.get("__module__")
         if type(home) is not str or home.partition(".")[0] not in SEALED_LIBRARIES:
             continue
-        if (home, cls.__name__) not in _WRITE_TO_THEMSELVES:
+        if (home, cls.__name__) not in WRITE_TO_THEMSELVES:
             _unsealed[identity(cls)] = cls
         pending += held.values()
 

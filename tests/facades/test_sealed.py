@@ -165,7 +165,7 @@ def test_no_table_is_asked_for_a_class_that_holds_one_of_frames_code_modules_or_
 
 
 _OF_LIBRARY = """
-import abc, enum
+import abc, dataclasses, enum, functools
 class Plain:
     made = 0
     def __init__(self): Plain.made += 1
@@ -173,9 +173,17 @@ class Listed(enum.Enum): ONE = 1
 class Abstract(abc.ABC):
     def __lt__(self, other): return True
 def mark(cls): cls.mark = True
+def call(function, *given): return function(*given)
+def make():
+    class Made(abc.ABC):
+        x: int = 0
+        def __lt__(self, other): return True
+    return dataclasses.dataclass(functools.total_ordering(Made)), enum.Enum("Kind", "A B", module=__name__)
 """
 _OF_PROGRAM = """
-import abc, dataclasses, enum, functools, library
+import abc, dataclasses, enum, functools, library, weakref
+from concurrent.futures import ThreadPoolExecutor
+def wrap(c): return functools.partial(functools.update_wrapper, c, store, ("__name__",), ())
 def store(c): c.x = 1
 def delete(c): del c.__module__
 def derive(c): c.__bases__ = (int,)
@@ -183,8 +191,10 @@ def change(c): c.__class__ = abc.ABCMeta
 ways = [store, delete, derive, change, lambda c: setattr(c, "x", 1), lambda c: delattr(c, "__module__"),
         lambda c: [*map(setattr, [c], ["x"], [1])], lambda c: type(c).__setattr__(c, "x", 1),
         lambda c: type.__setattr__(c, "x", 1), lambda c: type.__delattr__(c, "__module__"),
-        lambda c: object.__setattr__(c, "x", 1), lambda c: functools.update_wrapper(c, store, ("__name__",), ())]
-for c in (library.Plain, library.Listed, library.Abstract, dict, enum.Enum):
+        lambda c: object.__setattr__(c, "x", 1), lambda c: wrap(c)(), lambda c: library.call(wrap(c)),
+        lambda c: ThreadPoolExecutor().submit(wrap(c)).result()]
+based = type("object", (), {"__module__": "pybind11_builtins"})  # its real one is in no module
+for c in (library.Plain, library.Listed, library.Abstract, dict, enum.Enum, weakref.finalize, based):
     for way in ways:
         try: way(c)
         except TypeError: continue
@@ -213,6 +223,8 @@ for c in (Last, Other, library.Plain):
     except TypeError: continue
     raise AssertionError(c)
 library.mark(library.Plain)
+library.make()
+weakref.finalize(library.Plain, int)
 assert library.Plain.mark and library.Plain.made == 1
 """
 _STORING = f"""

@@ -35,8 +35,8 @@ from safeexec.compiler import names
 from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
-from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, Judge, OwnModule
-from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of
+from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, WRITE_TO_THEMSELVES, Judge, OwnModule
+from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of, qualname_of
 
 Guard = Callable[..., Any]
 Refuse = Callable[[str], AttributeError]
@@ -263,7 +263,9 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
     """Who may set and delete attributes of a class: the program those of its own, a library those of any.
 
     What Python's own modules store they store for who has called them: `functools.total_ordering`, a metaclass'
-    ``__setattr__``. Their own classes are immutable, where they do not write to themselves.
+    ``__setattr__``. A library that calls them may have been given them by the program (``series.map(update_wrapper)``),
+    and a thread, a finalizer or a callback has no caller: in their name only a class changes that its library is just
+    making. Python's own classes are immutable, where they do not write to themselves.
     """
 
     known = own.names
@@ -273,18 +275,41 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
         if _type(home) is not _str or home in known:  # without a module: what `sympy.Function("f")` makes
             return
         library = home.partition(".")[0]
-        if library in SEALED_LIBRARIES or library not in sys.modules:
+        if library in SEALED_LIBRARIES:
+            if (home, name_of(cls)) not in WRITE_TO_THEMSELVES:
+                return
+        elif library not in sys.modules and library != _OF_PYBIND11:
             return
         frame: FrameType | None = sys._getframe()
-        while frame is not None:
-            if names.GUARD_ATTRIBUTE in frame.f_builtins:
-                raise TypeError(f"cannot set {name!r} attribute of immutable type {name_of(cls)!r}")
-            storing = _str(frame.f_globals.get("__name__")).partition(".")
-            if storing[0] not in SEALED_LIBRARIES or storing[0] == "importlib":
-                return
+        is_direct = True
+        while frame is not None and names.GUARD_ATTRIBUTE not in frame.f_builtins:
+            storing = _str(frame.f_globals.get("__name__"))
+            root = storing.partition(".")[0]
+            if root != "safeexec":
+                if is_direct and (root not in SEALED_LIBRARIES or storing == home):
+                    return
+                if storing == "importlib._bootstrap" or (root == library and not _is_found(cls, home)):
+                    return
+                is_direct = False
             frame = frame.f_back
+        raise TypeError(f"cannot set {name!r} attribute of immutable type {name_of(cls)!r}")
 
     return judge
+
+
+_OF_PYBIND11: Final = "pybind11_builtins"
+"""The module that the base class and the metaclass of all classes of pybind11 name, and that is none."""
+
+
+def _is_found(cls: type, home: str) -> bool:
+    """Tell whether a module has the class under its name: not one that is just being made."""
+    module = sys.modules.get(home)
+    space: Any = _dict_of_module(module) if isinstance(module, ModuleType) else {}
+    found: Any = None
+    for part in qualname_of(cls).split("."):
+        found = space.get(part)
+        space = dict_of(found) if issubclass(_type(found), type) else {}
+    return found is cls
 
 
 def _judges(
