@@ -13,8 +13,9 @@ import builtins
 import re
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FrameType, ModuleType, SimpleNamespace
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
 from safeexec.child.language.builtins import code_of, is_hidden, is_of_program, locals_of, text_guards, without_own
@@ -48,6 +49,7 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     _put("scipy.stats._distn_infrastructure", lambda: {"exec": text.run})
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
     _put("patsy.eval", partial(_for_formulas, text))
+    _put("networkx.utils.decorators", _for_decorators)
 
 
 def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
@@ -167,6 +169,52 @@ def _for_formulas(text: _Text) -> dict[str, Any]:
         return text.evaluate(source, space)
 
     return {"inspect": _Caller(), "compile": lambda source, *_: source.strip(), "eval": evaluate}
+
+
+_OF_DECORATORS = frozenset(
+    """
+    Assign Call Constant Expr FunctionDef Load Module Name Return Starred Store Subscript Try Tuple USub UnaryOp Yield
+    YieldFrom arg arguments keyword
+    """.split()
+)
+"""Kinds of nodes in what networkx compiles around a function: it calls functions with what the function is given."""
+
+
+def _for_decorators() -> dict[str, Any]:
+    """What networkx compiles around a function when that is first called, of the names of its parameters, and of what
+    the function's attributes say: of any text, that is. Here it is calls of names that networkx has made, and no more.
+    """
+    space = vars(sys.modules["networkx.utils.decorators"])
+    argmap = space["argmap"]
+
+    def compile(source: str, filename: str, mode: str) -> CodeType:
+        tree = ast.parse(source, mode=mode)
+        nodes = list(ast.walk(tree))
+        known = {"list"} | {node.arg for node in nodes if type(node) is ast.arg}
+        for node in nodes:
+            unknown = type(node) is ast.Name and not (node.id in known or is_made(node.id))
+            if unknown or type(node).__name__ not in _OF_DECORATORS:
+                raise SyntaxError("a decorator of networkx calls functions, and does nothing else")
+        return builtins.compile(tree, filename, mode)
+
+    def is_made(name: str) -> bool:
+        return name.startswith("argmap_")
+
+    def _lazy_compile(func: Any) -> Any:
+        """Let a function have the code that is compiled for it."""
+        if type(func) is not FunctionType or func.__globals__ is not space:
+            raise TypeError("a decorator of networkx is for a function")
+        with argmap._compile_lock if hasattr(argmap, "_compile_lock") else nullcontext():
+            made = vars(func)["__argmap__"].compile(vars(func)["__wrapped__"])
+            if type(made) is not FunctionType or made.__builtins__ is not _REAL:  # type: ignore[attr-defined]
+                raise TypeError("a decorator of networkx makes a function")
+            space.update({name: value for name, value in made.__globals__.items() if is_made(name)})
+            vars(func).update(vars(made))
+            func.__code__ = made.__code__
+        return func
+
+    argmap._lazy_compile = staticmethod(_lazy_compile)
+    return {"compile": compile}
 
 
 class _Source(str):

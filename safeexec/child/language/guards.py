@@ -375,7 +375,7 @@ def _judges(
         return _is_own(_getattr(value, "__func__", value), own)
 
     safe_versions: dict[str, Verdict] = {
-        "__dict__": lambda value, name, found: _readable_dict(value, found, rules, own, refuse),
+        "__dict__": lambda value, name, found: _readable_dict(value, found, rules, own, refuse, may_read),
         "__getstate__": state_of,
         "__subclasses__": lambda value, name, found: _own_subclasses(value, found, own, refuse),
         **dict.fromkeys(("format", "format_map"), lambda value, name, found: formatter(found)),
@@ -524,7 +524,14 @@ def _stand_in(cls: type, arguments: tuple[Any, ...] | None) -> type:
     return Meta(name_of(cls), bases, {"__slots__": (), **names})
 
 
-def _readable_dict(value: Any, found: Any, rules: Rules, own: GuestProgram, refuse: Refuse) -> Any:
+def _readable_dict(
+    value: Any,
+    found: Any,
+    rules: Rules,
+    own: GuestProgram,
+    refuse: Refuse,
+    may_read: Callable[[Any, Any, Any], bool],
+) -> Any:
     """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
     if issubclass(_type(value), OwnModule):
         return found
@@ -540,7 +547,18 @@ def _readable_dict(value: Any, found: Any, rules: Rules, own: GuestProgram, refu
     hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, found[name], own)}
     if not _CARRIERS.isdisjoint(map(identity, map(_type, found.values()))):
         hidden |= {name for name, item in found.items() if leads_away(item)}
+    if wraps(value, found) and not (_is_own(value, own) or _is_own_class(_type(value), own)):
+        hidden |= {name for name, item in found.items() if not may_read(value, name, item)}
     return {key: item for key, item in found.items() if key not in hidden} if hidden else found
+
+
+def wraps(value: Any, found: dict[Any, Any]) -> bool:
+    """Whether `found` is the dict of a function, or of what stands for one, and names what a program may not read: what
+    the function wraps, what compiles it.
+    """
+    return (_type(value) is FunctionType or "__wrapped__" in found) and any(
+        _type(name) is _str and name[:2] == "__" and name not in names.PLAIN_DUNDERS for name in found
+    )
 
 
 def makes_bases(found: Any) -> bool:
@@ -732,4 +750,5 @@ __all__ = [
     "leads_away",
     "makes_bases",
     "refusal",
+    "wraps",
 ]

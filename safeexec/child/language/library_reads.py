@@ -36,7 +36,7 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.child.language.guards import exact, leads_away, makes_bases, refusal
+from safeexec.child.language.guards import exact, leads_away, makes_bases, refusal, wraps
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import FORMATTERS, READERS, WRITERS
 from safeexec.compiler import names
@@ -310,7 +310,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
             if module == "typing" and sys._getframe(1).f_code.co_qualname in _ASKS_IF_CALLABLE:
                 return _getattr(value, name, *default)  # 3.12: it asks whether a member can be called, and drops it
-            if name == "__dict__" and _is_open(found := _getattr(value, name, *default)):
+            if name == "__dict__" and _is_open(value, found := _getattr(value, name, *default)):
                 return found  # what every `wraps` asks for
             if _type(name) is str and rules.attribute(name) == REFUSED:
                 raise refusal(rules, "attribute", name, AttributeError)  # a default of the library's would hide why
@@ -351,11 +351,12 @@ def _library_setattr(rules: Rules) -> Callable[[Any, Any, Any], None]:
     return setattr
 
 
-def _is_open(found: Any) -> bool:
+def _is_open(value: Any, found: Any) -> bool:
     """Whether a ``__dict__`` has nothing that the program may not read."""
     return (
         _type(found) is dict
         and not makes_bases(found)
+        and not wraps(value, found)
         and names.OWN_ONLY.isdisjoint(found)
         and not any(map(leads_away, (found, *found.values())))
     )
