@@ -42,8 +42,8 @@ OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_eve
                      "cython_utils", "benchmark"})  # fmt: skip
 """Parts of libraries that no facade leads to: their tests, and what builds them."""
 KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute", "attrgetter": "attribute",
-         "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "compile": "code",
-         "get_type_hints": "code", "from_string": "template", "Template": "template"}  # fmt: skip
+         "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "exec_": "code",
+         "compile": "code", "get_type_hints": "code", "from_string": "template", "Template": "template"}  # fmt: skip
 IMPORTS = frozenset({"import_module", "__import__", "import_optional_dependency"})
 FRAMES = frozenset({"_getframe", "currentframe", "stack", "_getframemodulename"})
 STATES = frozenset({"__getstate__", "__reduce__", "__reduce_ex__"})

@@ -41,6 +41,8 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
         _put(module, lambda: {"pollute": _pollute})
     text = _Text(rules, guest_globals, table)
     _put("mpmath.identification", lambda: {"eval": text.evaluate})
+    for module in ("mpmath.ctx_mp_python", "mpmath.libmp.libhyper"):
+        _put(module, lambda: {"exec_": text.run})
     for module in ("sympy.parsing.sympy_parser", "sympy.parsing.ast_parser"):
         _put(module, lambda: {"eval": text.evaluate, "compile": _unparsed, "exec": text.import_names})
     # Its namespace, which transformations of the program are given, is made of the builtins.
@@ -171,13 +173,11 @@ def _for_formulas(text: _Text) -> dict[str, Any]:
     return {"inspect": _Caller(), "compile": lambda source, *_: source.strip(), "eval": evaluate}
 
 
-_OF_DECORATORS = frozenset(
-    """
-    Assign Call Constant Expr FunctionDef Load Module Name Return Starred Store Subscript Try Tuple USub UnaryOp Yield
-    YieldFrom arg arguments keyword
-    """.split()
-)
-"""Kinds of nodes in what networkx compiles around a function: it calls functions with what the function is given."""
+_NODES = """
+    Assign Call Constant Expr Load Name Return Starred Store Subscript Try Tuple USub UnaryOp keyword
+"""
+_OF_DECORATORS = frozenset(_NODES.split())
+"""Kinds of nodes in the function that networkx compiles around one: it calls functions with what it is given."""
 
 
 def _for_decorators() -> dict[str, Any]:
@@ -187,15 +187,19 @@ def _for_decorators() -> dict[str, Any]:
     space = vars(sys.modules["networkx.utils.decorators"])
     argmap = space["argmap"]
 
-    def compile(source: str, filename: str, mode: str) -> CodeType:
-        tree = ast.parse(source, mode=mode)
-        nodes = list(ast.walk(tree))
-        known = {"list"} | {node.arg for node in nodes if type(node) is ast.arg}
-        for node in nodes:
-            unknown = type(node) is ast.Name and not (node.id in known or is_made(node.id))
-            if unknown or type(node).__name__ not in _OF_DECORATORS:
-                raise SyntaxError("a decorator of networkx calls functions, and does nothing else")
-        return builtins.compile(tree, filename, mode)
+    def compile(source: str, filename: str, _mode: str) -> CodeType:
+        tree = ast.parse(source)
+        match tree.body:
+            # With nothing but names before its body: what stands there is looked up outside of the function.
+            case [ast.FunctionDef(args=arguments, body=body, decorator_list=[], returns=None)]:
+                parameters = list(ast.walk(arguments))
+                known = {"list"} | {node.arg for node in parameters if type(node) is ast.arg}
+                is_bare = all(type(node) in (ast.arguments, ast.arg) for node in parameters)
+                kinds = {type(node).__name__ for part in body for node in ast.walk(part)}
+                used = {node.id for part in body for node in ast.walk(part) if type(node) is ast.Name}
+                if is_bare and kinds <= _OF_DECORATORS and all(name in known or is_made(name) for name in used):
+                    return builtins.compile(tree, filename, "exec")
+        raise SyntaxError("a decorator of networkx calls functions, and does nothing else")
 
     def is_made(name: str) -> bool:
         return name.startswith("argmap_")
@@ -206,7 +210,7 @@ def _for_decorators() -> dict[str, Any]:
             raise TypeError("a decorator of networkx is for a function")
         with argmap._compile_lock if hasattr(argmap, "_compile_lock") else nullcontext():
             made = vars(func)["__argmap__"].compile(vars(func)["__wrapped__"])
-            if type(made) is not FunctionType or made.__builtins__ is not _REAL:  # type: ignore[attr-defined]
+            if type(made) is not FunctionType or made.__globals__.get("__builtins__") is not _REAL:
                 raise TypeError("a decorator of networkx makes a function")
             space.update({name: value for name, value in made.__globals__.items() if is_made(name)})
             vars(func).update(vars(made))
@@ -297,6 +301,8 @@ class _Text:
             )
 
         def run(source: str, namespace: dict[str, Any], local: dict[str, Any] | None = None) -> None:
+            if type(source) is not _Source:
+                source = str.__str__(source)  # one of the program's own could be equal to what is trusted
             if source in self.trusted:
                 import_names(source, namespace, local)
             elif local is not None and (found := _IMPORT.fullmatch(source)):

@@ -142,9 +142,9 @@ JUDGED: Final[dict[str, str]] = {
         xlrd.formatting:* xlrd.sheet:Sheet.*
         plotly.basedatatypes:BasePlotlyType._prop_set_child plotly.express._core:apply_default_cascade
         plotly.validator_cache:* _plotly_utils.importers:* _plotly_utils.optional_imports:* _plotly_utils.png:*
-        networkx.lazy_imports:* networkx.utils.backends:* networkx.utils.decorators:argmap.compile
+        networkx.lazy_imports:* networkx.utils.backends:*
         pyarrow:_filesystem_is_available
-        sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
+        sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:*
         patsy:_reexport patsy.eval:_all_future_flags patsy.util: patsy.eval:
     """,
     "the name is one that the compiler has read, or that the guard of `__getattr__` has": """
@@ -221,7 +221,9 @@ JUDGED: Final[dict[str, str]] = {
         matplotlib.backends.registry:BackendRegistry.load_backend_module
         matplotlib.colors:_make_norm_from_scale.ScaleNorm.__reduce__ matplotlib.pyplot:figure
         sympy.utilities.lambdify:_get_namespace
-        mpmath.identification:identify pandas.plotting._core:_load_backend sympy.parsing.ast_parser:parse_expr
+        mpmath.identification:identify mpmath.libmp.*:* mpmath.ctx_mp_python:binary_op
+        networkx.utils.decorators:argmap.compile
+        pandas.plotting._core:_load_backend sympy.parsing.ast_parser:parse_expr
         sympy.parsing.sympy_parser:eval_expr sympy.parsing.sympy_parser:parse_expr
         scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods
         sympy.plotting.experimental_lambdify:Lambdifier.__init__ sympy.stats.joint_rv:JointDistribution.sample

@@ -38,6 +38,7 @@ SYMPY = {
     "sp.lambdify([x], [x, x**2], cse=True)(3)": [3, 9],
     "str(sp.solve('x**2 - 1'))": "[-1, 1]",
     "mpmath.identify(mpmath.pi, ['pi'])": "(1*pi)",
+    "float(mpmath.hyper([1, 1.5], [2, 3.5], 0) + mpmath.hyp1f1(1, 1 + 1j, 0).real)": 2.0,
 }
 
 

@@ -843,6 +843,47 @@ CODE_OF_LIBRARIES = [
         _CURVE + "d = D()\nd._parse_arg_template = 'import socket'\nd._attach_argparser_methods()",
         "data-analysis",
     ),
+    Way(
+        "a template that is equal to what is trusted",
+        "attribute 'gi_frame' is refused",
+        "import scipy.stats, sympy\nx = sympy.Symbol('x')\nsympy.lambdify(x, x)\nclass T(str):\n    asked = False\n"
+        "    def __hash__(self):\n"
+        "        return hash('import numpy; from numpy import *; from numpy.linalg import *')\n"
+        "    def __eq__(self, other):\n        T.asked, answer = True, not T.asked\n        return answer\n"
+        "curve = scipy.stats.norm\ncurve._parse_arg_template = T('print((i for i in ()).gi_frame)')\n"
+        "curve._attach_argparser_methods()",
+        "data-analysis",
+    ),
+    Way(
+        "the kind of a parameter of a series is a text that says it is one letter",
+        "attribute 'gi_frame' is refused",
+        "import mpmath\nclass Z(str):\n    __hash__ = str.__hash__\n"
+        "    def __eq__(self, other): return other == 'Z'\n"
+        "kind = Z('(x=print((i for i in ()).gi_frame)): pass\\ndef q')\n"
+        "mpmath.mp.hypsum(1, 0, (kind,), [1], mpmath.mpf(1))",
+        "mathematics",
+    ),
+    Way(
+        "what compiles the decorators of networkx is in the dict of a function",
+        "KeyError: '__argmap__'",
+        "import networkx\nvars(networkx.pagerank)['__argmap__']",
+        "data-analysis",
+    ),
+    Way(
+        "the same, with its attributes copied to a function of the program",
+        "KeyError: '__argmap__'",
+        "import functools, networkx\n@functools.wraps(networkx.pagerank)\ndef own(): pass\nvars(own)['__argmap__']",
+        "data-analysis",
+    ),
+    Way(
+        "the names of parameters that a function of networkx is said to have",
+        "a decorator of networkx calls functions, and does nothing else",
+        "import inspect, networkx\nclass P(inspect.Parameter): name = 'print, x=print(1)'\n"
+        "inner = networkx.is_connected.orig_func\n"
+        "inner.__signature__ = inspect.Signature([inspect.Parameter('G', 1), P('x', 1)])\n"
+        "networkx.is_connected(networkx.path_graph(2))",
+        "data-analysis",
+    ),
 ]
 
 CLASSES_OF_LIBRARIES = [
@@ -854,6 +895,28 @@ CLASSES_OF_LIBRARIES = [
             "data-analysis",
         )
         for name in ("merge", "__reduce__", "plot")
+    ),
+    *(
+        Way(
+            f"a function of Python's stores into a class, called by {who}",
+            "cannot set 'to_csv' attribute of immutable type 'DataFrame'",
+            "import functools, pandas\nfrom concurrent.futures import ThreadPoolExecutor\nclass Own:\n"
+            "    def to_csv(self): pass\n"
+            "store = functools.partial(functools.update_wrapper, wrapped=Own, assigned=('to_csv',), updated=())\n"
+            + call,
+            "data-analysis",
+        )
+        for who, call in {
+            "a thread": "ThreadPoolExecutor().submit(store, pandas.DataFrame).result()",
+            "a library": "pandas.Series([pandas.DataFrame]).map(store)",
+        }.items()
+    ),
+    Way(
+        "the base of the classes of pybind11",
+        "cannot set '__init__' attribute of immutable type 'pybind11_object'",
+        "import matplotlib.pyplot\nrenderer = matplotlib.pyplot.figure().canvas.get_renderer()._renderer\n"
+        "base = type(renderer).__mro__[1]\nbase.__init__ = print",
+        "data-analysis",
     ),
     Way(
         "what is assigned to an object is stored in its class",
@@ -1527,6 +1590,7 @@ def _marked(way: Way) -> Any:
             "numpy",
             "scipy",
             "sympy",
+            "mpmath",
             "PIL",
             "tqdm",
         )
