@@ -114,3 +114,29 @@ def test_every_newline_ends_a_line(run: Run, newline: str) -> None:
 
 def test_names_in_any_script(run: Run) -> None:
     assert run("größe = 3\nπ = 4\ngröße * π").value == 12
+
+
+def test_arguments_that_are_none_are_refused_and_the_session_goes_on(session: Session) -> None:
+    for error, wrong in (
+        (TypeError, lambda: session.run("1", timeout=True)),
+        (TypeError, lambda: session.run("1", timeout="1")),  # type: ignore[arg-type]
+        (TypeError, lambda: session.sql(b"select 1")),  # type: ignore[arg-type]
+        (ValueError, lambda: session.sql("select 1", name="no name")),
+        (ValueError, lambda: session.branch(0)),
+    ):
+        with pytest.raises(error):
+            wrong()  # type: ignore[no-untyped-call]
+    assert session.run("1 + 1").value == 2
+
+
+def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="max_sessions=0: at least one"):
+        Sandbox("calculator", max_sessions=0).open()
+    with pytest.raises(TypeError, match="source must be str"):
+        sandbox.check(b"1")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="workers=0: at least one"):
+        list(sandbox.map(["1"], workers=0))
+    with sandbox.session() as session:
+        session.save(tmp_path / "state")
+    with pytest.raises(ValueError, match="trust='maybe': it is 'signed' or 'kernel-only'"):
+        sandbox.restore(tmp_path / "state", trust="maybe")  # type: ignore[arg-type]

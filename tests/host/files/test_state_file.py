@@ -326,7 +326,9 @@ def test_what_goes_off_in_the_child_is_told(sandbox: Sandbox, tmp_path: pathlib.
     assert sandbox.run("1 + 1").value == 2
 
 
-def test_the_key_is_one_that_nobody_else_can_know(session: Session, tmp_path: pathlib.Path, key: pathlib.Path) -> None:
+def test_the_key_is_one_that_nobody_else_can_know(
+    session: Session, tmp_path: pathlib.Path, key: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session.run("x = 1").check()
     session.save(tmp_path / "state")
     assert key.stat().st_mode & 0o777 == 0o600 and len(key.read_bytes()) == 32
@@ -342,6 +344,17 @@ def test_the_key_is_one_that_nobody_else_can_know(session: Session, tmp_path: pa
     key.mkdir()
     with pytest.raises(StateFileError, match="alone can read"):
         session.save(tmp_path / "state")
+    key.rmdir()
+    key.parent.rmdir()
+    key.parent.write_bytes(b"")
+    with pytest.raises(StateFileError, match=r"cannot be kept in .*: Not a directory; set SAFEEXEC_STATE_KEY"):
+        session.save(tmp_path / "state")
+    for given, told in (("xyz", "not a hexadecimal number"), ("00" * 15, "too short: 32 hexadecimal digits")):
+        monkeypatch.setenv("SAFEEXEC_STATE_KEY", given)
+        with pytest.raises(StateFileError, match=told):
+            session.save(tmp_path / "state")
+    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "00" * 16)
+    assert session.save(tmp_path / "state") == {}
 
 
 def test_processes_that_make_the_key_at_once_share_it(key: pathlib.Path) -> None:
