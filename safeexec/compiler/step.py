@@ -42,19 +42,16 @@ class CompiledStep(Struct, eq=False):
     tail: CodeType | None
 
 
-def compile_step(
-    source: str, plan: LanguagePlan, *, filename: str, known_names: Container[str] = (), source_bytes: int | None = None
-) -> CompiledStep:
+def compile_step(source: str, plan: LanguagePlan, *, filename: str, known_names: Container[str] = ()) -> CompiledStep:
     """Compile `source` under `plan`.
 
-    `known_names` are the names that the session already has (they may shadow a builtin that the policy leaves out);
-    `source_bytes` bounds the length of the source in UTF-8.
+    `known_names` are the names that the session already has (they may shadow a builtin that the policy leaves out).
 
     Raises `Rejection` with every violation of the policy, SyntaxError as CPython does (also for null bytes and for
-    nesting that exhausts the parser), ValueError for text that is no text (lone surrogates) or is too long, TypeError
-    for what is not a str.
+    nesting that exhausts the parser), ValueError for text that is no text (lone surrogates), TypeError for what is not
+    a str.
     """
-    _check_text(source, source_bytes)
+    _check_text(source)
     try:
         return _compile(source, rules_of(plan), filename, known_names)
     except (RecursionError, MemoryError):
@@ -68,7 +65,7 @@ def compile_text(
 
     Raises as `compile_step`.
     """
-    _check_text(source, None)
+    _check_text(source)
     flags &= PyCF_MASK
     try:
         code = _code(source, filename, mode, flags)
@@ -80,15 +77,9 @@ def compile_text(
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
 
-def _check_text(source: str, source_bytes: int | None) -> None:
+def _check_text(source: str) -> None:
     if type(source) is not str:
         raise TypeError(f"the source must be str, not {type(source).__name__}")
-    if (
-        source_bytes is not None
-        and len(source) > source_bytes // 4
-        and len(source.encode("utf-8", "replace")) > source_bytes
-    ):
-        raise ValueError(f"the source is longer than the {source_bytes} bytes that the policy allows")
 
 
 def _compile(source: str, rules: Rules, filename: str, known_names: Container[str]) -> CompiledStep:

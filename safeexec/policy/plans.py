@@ -62,7 +62,6 @@ def limits_plan(limits: Limits) -> LimitsPlan:
         processes=limits.processes,
         threads=limits.threads,
         open_files=limits.open_files,
-        source_bytes=limits.step_source_kb * KB,
         value_bytes=limits.value_kb * KB,
         value_depth=limits.value_depth,
     )

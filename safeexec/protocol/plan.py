@@ -71,6 +71,5 @@ class LimitsPlan(msgspec.Struct, frozen=True, kw_only=True):
     processes: int
     threads: int
     open_files: int
-    source_bytes: int
     value_bytes: int
     value_depth: int

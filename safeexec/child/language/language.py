@@ -34,7 +34,7 @@ _READ_INPUT = frozenset({"input", "open"})
 class Language:
     """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
 
-    def __init__(self, plan: LanguagePlan, *, source_bytes: int | None = None) -> None:
+    def __init__(self, plan: LanguagePlan) -> None:
         self.plan = plan
         self._with_input: LanguagePlan | None = None
         self._rewrites: Rewritten | None = None
@@ -49,7 +49,6 @@ class Language:
         self.remember: Callable[[str, str], None] = _forget
         """Keeps the source of a module for tracebacks, under the name of its file."""
         self._workspace: WorkspaceModules | None = None
-        self._source_bytes = source_bytes
         self._namespace: dict[str, Any] = {}
         self.program = GuestProgram("__main__", self._namespace)
 
@@ -110,7 +109,7 @@ class Language:
 
     def _importer(self) -> Callable[..., Any]:
         """What an import statement asks: for modules of the program, and of libraries."""
-        workspace = None if self.plan.workspace == "none" else WorkspaceModules(self.plan, self._source_bytes)
+        workspace = None if self.plan.workspace == "none" else WorkspaceModules(self.plan)
         modules = self.modules = Modules(
             self.plan,
             self.program,
@@ -118,7 +117,6 @@ class Language:
             importer(self.plan),
             knows=workspace.knows if workspace is not None else _is_none,
             remember=lambda file, source: self.remember(file, source),
-            source_bytes=self._source_bytes,
         )
         self._workspace = workspace
         if workspace is not None:
@@ -159,9 +157,7 @@ class Language:
         self._seal()  # what the step before this one has loaded, or trusted code for it
         if self._workspace is not None:
             self._workspace.source = source
-        return compile_step(
-            source, plan, filename=filename, known_names=self._namespace, source_bytes=self._source_bytes
-        )
+        return compile_step(source, plan, filename=filename, known_names=self._namespace)
 
     def _reading_input(self) -> LanguagePlan:
         """The plan of a step that has a standard input."""

@@ -86,7 +86,6 @@ class Modules:
         knows: Callable[[str], bool],
         remember: Callable[[str, str], None],
         place: str = "",
-        source_bytes: int | None = None,
     ) -> None:
         self._plan = plan
         self._shared = shared
@@ -97,7 +96,6 @@ class Modules:
         self._remember = remember
         self._place = place
         """Where modules are that are not there, for errors. A program with a place is a package to its modules."""
-        self._source_bytes = source_bytes
         self._loaded: dict[str, Any] = {}
         self._spaces: dict[str, dict[str, Any]] = {}
         self._loading: set[str] = set()
@@ -340,9 +338,7 @@ class Modules:
             return
         self._remember(source.file, source.text)
         self.compiling = name
-        compiled = compile_step(
-            source.text, self._plan, filename=source.file, known_names=space, source_bytes=self._source_bytes
-        )
+        compiled = compile_step(source.text, self._plan, filename=source.file, known_names=space)
         if compiled.body is not None:
             exec(compiled.body, space)
         if compiled.tail is not None:

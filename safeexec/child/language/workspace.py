@@ -27,9 +27,8 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 class WorkspaceModules:
     """The modules of the current directory, which is the session's workspace, and of folders that are added."""
 
-    def __init__(self, plan: LanguagePlan, max_bytes: int | None) -> None:
+    def __init__(self, plan: LanguagePlan) -> None:
         self._plan = plan
-        self._max_bytes = max_bytes or MAX_BYTES
         self._of_libraries: dict[str, bool] = {}
         self.folders: list[tuple[str, ...]] = [()]
         """Where modules are looked for, the first one first: parts of a path below the workspace."""
@@ -132,12 +131,12 @@ class WorkspaceModules:
             if not stat.S_ISREG(info.st_mode):
                 raise ImportError(f"import of {module} is refused: {path} is no regular file", name=module, path=path)
             with open(found, "rb", closefd=False) as file:
-                data = file.read(self._max_bytes + 1)
+                data = file.read(MAX_BYTES + 1)
         finally:
             os.close(found)
-        if len(data) > self._max_bytes:
+        if len(data) > MAX_BYTES:
             raise ImportError(
-                f"import of {module} is refused: {path} is longer than the {self._max_bytes} bytes of a step",
+                f"import of {module} is refused: {path} is longer than the {MAX_BYTES} bytes of a step",
                 name=module,
                 path=path,
             )
