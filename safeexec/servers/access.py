@@ -75,7 +75,7 @@ class Hosts(NamedTuple):
         return name is not None and (name in self.names or (self.addresses and _is_address(name)))
 
 
-def hosts_for(bound: str, allowed: Iterable[str] = ()) -> Hosts:
+def hosts_for(bound: str, allowed: Iterable[str]) -> Hosts:
     """The names of a server that listens on `bound`, with those that were `allowed` besides."""
     names = {name.lower() for name in allowed} | LOOPBACK
     if bound in WILDCARDS:

@@ -66,16 +66,14 @@ def opened(directory: str | os.PathLike[str], *, make: bool = False) -> Iterator
         os.close(top)
 
 
-def walk(
-    top: int, *, max_entries: int, leave_out: Callable[[int, str], bool] = _take_all, max_depth: int = MAX_DEPTH
-) -> Iterator[Found]:
+def walk(top: int, *, max_entries: int, leave_out: Callable[[int, str], bool] = _take_all) -> Iterator[Found]:
     """Everything below `top` in order: directories before what is in them, links and special files as such.
 
     `leave_out` is asked of each entry by descriptor and name. OSError where there are more than `max_entries`, or
-    directories below more than `max_depth` others.
+    directories below more than `MAX_DEPTH` others.
     """
     left = [max_entries]
-    yield from _walk(top, "", leave_out, max_depth, left)
+    yield from _walk(top, "", leave_out, MAX_DEPTH, left)
 
 
 def _walk(

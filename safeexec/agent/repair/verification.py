@@ -131,6 +131,8 @@ _MAX_LINE = 400
 MAX_REPORT = 32 << 20
 """Bytes of what a program reports of its tests that are read."""
 _PYTEST = ("pytest", "py.test")
+_LOG_CHARACTERS = 6000
+"""Of what the commands print, for the model."""
 _PREPARE_SECONDS = 120.0
 """How long it may take to unpack a tree and import pytest. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64
@@ -167,12 +169,10 @@ class Verifier:
         policy: Policy | str = "confined-python",
         timeout: float = 120.0,
         memory_mb: int = 1024,
-        log_characters: int = 6000,
     ) -> None:
         self.commands = commands_of(verify, "verify")
         self._given = policy
         self._timeout = timeout
-        self._log_characters = log_characters
         self._limits: Any = {
             "memory_mb": memory_mb,
             "workspace_files": 20_000,
@@ -216,7 +216,7 @@ class Verifier:
         """
         files = {path: (data, mode) for path, data, mode in copy.visible(hidden=hidden)}
         wanted = self.commands if commands is None else commands
-        room = self._log_characters // len(wanted)
+        room = _LOG_CHARACTERS // len(wanted)
         try:
             parts = [self._verdict(argv, files, room) for argv in wanted]
         finally:

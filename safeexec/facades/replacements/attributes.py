@@ -131,9 +131,6 @@ def iter_fields(node: Any) -> Iterator[tuple[str, Any]]:
             continue
 
 
-_copies: dict[str, ModuleType] = {}
-
-
 def load_again(name: str) -> ModuleType:
     """A module of the standard library once more, beside the one that is imported."""
     from importlib.util import module_from_spec
@@ -146,20 +143,13 @@ def load_again(name: str) -> ModuleType:
     return module
 
 
-def _checked_copy(name: str) -> ModuleType:
-    """A module once more, which reads and sets attributes under the rules."""
-    if name not in _copies:
-        module = load_again(name)
-        vars(module)["setattr"] = checked_setattr
-        _copies[name] = module
-    return _copies[name]
-
-
+@functools.cache
 def copy_module() -> ModuleType:
-    """The copy module: `copy._reconstruct` sets what ``__reduce_ex__`` names."""
-    if "copy" not in _copies:
-        check_states(_checked_copy("copy"))
-    return _copies["copy"]
+    """The copy module once more, under the rules: `copy._reconstruct` sets what ``__reduce_ex__`` names."""
+    module = load_again("copy")
+    vars(module)["setattr"] = checked_setattr
+    check_states(module)
+    return module
 
 
 def check_states(copy: ModuleType) -> None:

@@ -292,10 +292,10 @@ class _OnlyAsked(type):
     """A type for `isinstance` and `issubclass`: guest code may ask whether an object is one, and cannot make one."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, _REAL[cls])
+        return isinstance(instance, MODULES)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, _REAL[cls])
+        return issubclass(subclass, MODULES)
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
         raise TypeError(f"cannot create {cls.__name__!r} instances")
@@ -304,13 +304,7 @@ class _OnlyAsked(type):
         return f"<class {cls.__name__!r}>"
 
 
-_REAL: dict[type, type | tuple[type, ...]] = {}
-
-
-def _only_asked(name: str, real: type | tuple[type, ...]) -> type:
-    made = _OnlyAsked(name, (), {"__slots__": ()})
-    _REAL[made] = real
-    return made
+_MODULE = _OnlyAsked("module", (), {"__slots__": ()})
 
 
 REPLACEMENTS: dict[str, Callable[..., Any]] = {
@@ -321,5 +315,5 @@ REPLACEMENTS: dict[str, Callable[..., Any]] = {
     "dataclasses.replace": replace,
     "enum.global_enum": global_enum,
     "types.coroutine": coroutine,
-    "types.ModuleType": _only_asked("module", MODULES),
+    "types.ModuleType": _MODULE,
 }
