@@ -76,11 +76,12 @@ class _Reach:
         return HttpWire(self._url, self._token) if isinstance(self._url, str) else Pool(self._url, self._token)
 
 
-class RemoteSandbox(blocking.Sandbox):
-    """A sandbox of a server; `connect` makes it."""
+class _Reached(blocking.SandboxFace):
+    """What both faces of a server's sandbox have."""
 
     def __init__(self, reach: _Reach) -> None:
         self._reach = reach
+        self._arguments = {}
         self._opened: SandboxCore | None = None
 
     @property
@@ -89,7 +90,13 @@ class RemoteSandbox(blocking.Sandbox):
         return self._core.policy
 
     def __repr__(self) -> str:
-        return f"<RemoteSandbox {_summary(self._opened)}>"
+        core = self._opened
+        summary = "not open" if core is None else f"{core.policy.name!r}, {'open' if core.alive else 'closed'}"
+        return f"<{type(self).__name__} {summary}>"
+
+
+class RemoteSandbox(_Reached, blocking.Sandbox):
+    """A sandbox of a server; `connect` makes it."""
 
     def open(self) -> RemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
@@ -104,23 +111,11 @@ class RemoteSandbox(blocking.Sandbox):
         raise SandboxError(NO_PLUGINS)
 
 
-class AsyncRemoteSandbox(aio.AsyncSandbox):
+class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
     """A sandbox of a server, for event loops; `async_connect` makes it."""
-
-    def __init__(self, reach: _Reach) -> None:
-        self._reach = reach
-        self._opened: SandboxCore | None = None
 
     def __await__(self) -> Generator[Any, Any, AsyncRemoteSandbox]:
         return self.open().__await__()
-
-    @property
-    def policy(self) -> Policy:
-        """The server's policy."""
-        return self._core.policy
-
-    def __repr__(self) -> str:
-        return f"<AsyncRemoteSandbox {_summary(self._opened)}>"
 
     async def open(self) -> AsyncRemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
@@ -133,7 +128,3 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
 
     async def plugin(self, *_: Any, **__: Any) -> NoReturn:
         raise SandboxError(NO_PLUGINS)
-
-
-def _summary(core: SandboxCore | None) -> str:
-    return "not open" if core is None else f"{core.policy.name!r}, {'open' if core.alive else 'closed'}"

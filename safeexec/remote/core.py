@@ -74,8 +74,7 @@ class RemoteSandboxCore:
         template: str | None = None,
         **tightened: Any,
     ) -> Core[RemoteSessionCore]:
-        if record is not None and record is not False:
-            raise RecordingError(UNRECORDED)
+        _unrecorded(record)
         if template is not None:
             self.templates()
         given = {name: value for name, value in tightened.items() if value is not None}
@@ -104,8 +103,7 @@ class RemoteSandboxCore:
     def restore(
         self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: object = None
     ) -> Core[RemoteSessionCore]:
-        if record is not None and record is not False:
-            raise RecordingError(UNRECORDED)
+        _unrecorded(record)
         state = marked((yield Work(partial(_read_file, path))))
         given = {**self._which, "state": state, "trust": trust, "timeout": timeout}
         return (yield from self._opened("sandbox.restore", given))
@@ -371,6 +369,11 @@ class RemoteSessionCore:
 
 
 # What goes
+
+
+def _unrecorded(record: object) -> None:
+    if record is not None and record is not False:
+        raise RecordingError(UNRECORDED)
 
 
 def _fitting(data: bytes) -> bytes:

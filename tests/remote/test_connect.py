@@ -92,6 +92,7 @@ def test_it_is_a_sandbox(there: Sandbox) -> None:
     assert there.check("def").error is not None
     assert there.run("a + b", namespace={"a": (1,), "b": (2,)}).value == (1, 2)
     assert repr(there) == "<RemoteSandbox 'confined-python', open>"
+    assert "confined-python" in there.card() and there.max_sessions is None
 
 
 def test_a_session_keeps_its_state_and_goes_back(there: Sandbox, tmp_path: Path) -> None:

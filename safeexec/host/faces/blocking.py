@@ -104,12 +104,12 @@ class SandboxFace:
     @property
     def max_sessions(self) -> int | None:
         """How many sessions may be open at once; None: as many as the machine holds."""
-        found: int | None = getattr(self, "_arguments", {}).get("max_sessions")  # a server's sandbox has none
+        found: int | None = self._arguments.get("max_sessions")
         return found
 
     def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
         """The policy and the host tools of this sandbox, for a model's prompt."""
-        return self.policy.card(format, tools=self._arguments["tools"] or ())
+        return self.policy.card(format, tools=self._arguments.get("tools") or ())
 
     def _new_core(self) -> SandboxCore:
         with Unseen("typing_extensions"):
