@@ -102,6 +102,16 @@ class SearchTask:
         self.value: Any = None
         self.error: Exception | None = None
 
+    def next(self, given: Any = None, error: BaseException | None = None) -> Callable[[], Any] | None:
+        """The next call of the job, after what the one before returned or raised. None: it is over."""
+        try:
+            return self.job.send(given) if error is None else self.job.throw(error)
+        except StopIteration as stop:
+            self.value, self.done = stop.value, True
+        except Exception as failure:
+            self.error = failure
+        return None
+
 
 Tasks = list[SearchTask]
 
@@ -371,40 +381,28 @@ def _value(task: SearchTask) -> Any:
 
 def do(task: SearchTask) -> None:
     """Do a job to its end, blocking."""
-    job = task.job
-    try:
-        call = next(job)
-        while True:
-            try:
-                value = call()
-            except BaseException as error:
-                call = job.throw(error)
-            else:
-                call = job.send(value)
-    except StopIteration as stop:
-        task.value, task.done = stop.value, True
-    except Exception as error:
-        task.error = error
+    call = task.next()
+    while call is not None:
+        try:
+            value = call()
+        except BaseException as error:
+            call = task.next(error=error)
+        else:
+            call = task.next(value)
 
 
 async def do_async(task: SearchTask) -> None:
     """The same on an event loop."""
-    job = task.job
-    try:
-        call = next(job)
-        while True:
-            try:
-                value = call()
-                if inspect.isawaitable(value):
-                    value = await value
-            except BaseException as error:
-                call = job.throw(error)
-            else:
-                call = job.send(value)
-    except StopIteration as stop:
-        task.value, task.done = stop.value, True
-    except Exception as error:
-        task.error = error
+    call = task.next()
+    while call is not None:
+        try:
+            value = call()
+            if inspect.isawaitable(value):
+                value = await value
+        except BaseException as error:
+            call = task.next(error=error)
+        else:
+            call = task.next(value)
 
 
 def search(
