@@ -426,12 +426,12 @@ class _Work:
         for call in reply.tool_calls:
             code = self._call_of(call)
             if failed:
-                self._unanswered(call, prompts.not_run())
+                self._unanswered(call.id, prompts.not_run())
             elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
-                self._unanswered(call, prompts.unknown_tool(shorten(call.name, 80), self._tool_names()))
+                self._unanswered(call.id, prompts.unknown_tool(shorten(call.name, 80), self._tool_names()))
                 failed = True
             elif code is None:
-                self._unanswered(call, prompts.cut_off() if reply.finish == "length" else prompts.bad_arguments())
+                self._unanswered(call.id, prompts.cut_off() if reply.finish == "length" else prompts.bad_arguments())
                 failed = True
             else:
                 done = len(self._steps)
@@ -472,8 +472,9 @@ class _Work:
             return code if isinstance(code, str) and code.strip() else None
         return call_source(name, arguments) if name in self._tool_names() else None
 
-    def _unanswered(self, call: ToolCall, text: str) -> None:
-        self._transcript.add("unanswered", text=text, call=call.id)
+    def _unanswered(self, call: str, text: str) -> None:
+        """Tell the model why a native call, by its id, was not run."""
+        self._transcript.add("unanswered", text=text, call=call)
         self._agent.emit(NoticeEvent(text))
 
     def _unusable(self, text: str) -> AgentResult | None:
@@ -548,8 +549,7 @@ class _Work:
     def _denied(self, text: str, call: str | None) -> AgentResult | None:
         if call is None:
             return self._unusable(text)
-        self._transcript.add("unanswered", text=text, call=call)
-        self._agent.emit(NoticeEvent(text))
+        self._unanswered(call, text)
         return None
 
     def _judge(self, result: Result, source: str) -> AgentResult | None:
