@@ -260,7 +260,7 @@ def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
     line = session._core.line
     state, copy = line.history.named["hostile"]
     if ahead:
-        drive(line._thaw_ahead())
+        drive(line.thaw_in_time())
         assert line._coming is not None
     deadline = monotonic() + 0.2
     latest = []

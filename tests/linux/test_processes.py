@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from safeexec.linux import processes, seccomp
-from safeexec.linux.libc import prctl
+from safeexec.linux.libc import prctl, syscall
 from safeexec.linux.probe import probe
 from safeexec.syscalls import Check, allow, allow_if, refuse
 from safeexec.syscalls.numbers import numbers
@@ -329,6 +330,48 @@ def test_all_below_a_process_is_found_and_killed() -> None:
 def test_parents_that_name_each_other_end_the_search() -> None:
     """Numbers are given out again: what two looks saw may be a circle."""
     assert not processes._descends(2, {2: 3, 3: 2}, {9})
+
+
+def test_strays_of_a_process_that_is_still_ending_are_ended() -> None:
+    """They lie below it, and it below one that is kept. What has been told of stays there, too."""
+    read_end, write_end = os.pipe()
+
+    def runner() -> None:
+        known, stray = _sleeper(), _sleeper()
+        os.write(write_end, b"%d %d %d" % (os.getpid(), known, stray))
+
+    session = _in_a_session(lambda: _sleeper(runner))
+    pidfd = os.pidfd_open(session)
+    try:
+        ending, known, stray = map(int, os.read(read_end, 100).split())
+        kept = {session, known}
+        assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),))
+        assert processes.process_stat(stray) is not None
+        assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),), ending)
+        _until(lambda: {stat.pid for stat in processes.session_members(session)} == {*kept, ending})
+    finally:
+        processes.signal_group(pidfd, session, signal.SIGKILL)
+        os.waitpid(session, 0)
+        for descriptor in (pidfd, read_end, write_end):
+            os.close(descriptor)
+
+
+def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
+    """Its first one may have ended. Who has been killed runs no more, and is gone some time after that."""
+
+    def alone() -> None:
+        threading.Thread(target=time.sleep, args=(3600,)).start()
+        syscall("exit")  # of this thread
+
+    pid = os.fork()
+    if pid == 0:
+        alone()
+    _until(lambda: (stat := processes.process_stat(pid)) is not None and stat.state == "Z")
+    assert not processes.is_exiting(pid)
+    os.kill(pid, signal.SIGKILL)
+    _until(lambda: processes.is_exiting(pid))
+    os.waitpid(pid, 0)
+    assert not processes.is_exiting(pid) and not processes.is_exiting(os.getpid())
 
 
 @pytest.mark.parametrize("doublings", [0, 5])

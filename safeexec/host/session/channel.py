@@ -26,6 +26,8 @@ CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
 SEND_SECONDS = 10.0
 """How long a living child may leave a request unread before it counts as broken."""
+HALT_SECONDS = 0.0001
+"""How often to ask whether a process that was killed runs no more. Mostly it does not when this is first asked."""
 SEAL = os.urandom(8)
 """Begins each message of the children of this process; see `protocol.framing`."""
 
@@ -200,6 +202,17 @@ class Channel:
         if self.pidfd < 0:
             return True
         return (yield Wait((self.pidfd,), deadline))  # type: ignore[no-any-return]
+
+    def halted(self, deadline: float) -> Core[bool]:
+        """Whether the process, which has been killed, runs no more, at the latest at the deadline. Its end may come
+        later.
+        """
+        while self.pid is not None and not processes.is_exiting(self.pid):
+            if (yield from self.ended(min(deadline, monotonic() + HALT_SECONDS))):
+                return True
+            if monotonic() >= deadline:
+                return False
+        return True
 
     def is_over(self) -> bool:
         """Whether the process has ended, as is known without waiting."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
@@ -77,6 +76,8 @@ class Line:
         self._spare = spare
         self.names_lost: Callable[[], list[str]] = list
         """Gives the names that the last step has bound, for a process that goes on from the state before it."""
+        self._ending: list[int] = []
+        """A pidfd of the runner that was stopped last, which may not be gone."""
         self._coming: tuple[Checkpoint, Channel] | None = None
         """The process that is being thawed, and from which copy."""
         self._unmet = False
@@ -306,6 +307,7 @@ class Line:
         """Go on in a new child. Returns notes about files that could not be brought back."""
         self.check_alive()
         problems: list[str] = []
+        yield from self._gone()
         if self.workspace is not None and state.files is not None:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
@@ -320,6 +322,7 @@ class Line:
             return None
         place: str | None = None
         problems: list[str] = []
+        yield from self._gone()
         if self.workspace is not None and state.files is not None:
             # Before it wakes, for then it opens its files again. The copy does not answer for what that takes.
             began = monotonic()
@@ -340,17 +343,13 @@ class Line:
         return [*problems, *ready.notes]
 
     def thaw_in_time(self) -> Core[None]:
-        """The step will soon be stopped: `_thaw_ahead`, unless one process more would be one fewer for the guest."""
-        if not self.policy.limits.processes:
-            yield from self._thaw_ahead()
-
-    def _thaw_ahead(self) -> Core[None]:
-        """While the running process is there: ask for the one to go on in, if the copy of it is known to be there. Then
-        that takes no time of its own. Where there are files it waits for them before it wakes.
+        """The step will soon be stopped: ask for the process to go on in, if the copy of it is known to be there. Not
+        where one process more would be one fewer for the guest. If there are files it waits for them before it wakes.
         """
         _, copy = next(self.history.ways_back(), (None, None))
-        if copy is not None and copy.channel is not None and copy.channel.state == PARKED:
-            processes.send_signal(copy.channel.pidfd, signal.SIGCONT)
+        if self.policy.limits.processes or copy is None or copy.channel is None:
+            return
+        if copy.channel.state == PARKED:
             channel = yield from self._thawing(copy, monotonic() + THAW_SECONDS)
             if channel is not None and channel.state == THAWED and self.workspace is None:
                 yield from self._wake(channel, copy, None, self.names_lost())
@@ -460,21 +459,34 @@ class Line:
     # Ending
 
     def stop(self) -> Core[None]:
-        """End the running process and its strays, and ask for the one to go on in. Interrupted, it is to be done again:
-        the runner stays until it is done.
+        """End the running process and its strays. Interrupted, it is to be done again: the runner stays until it is
+        done.
         """
         if (runner := self.runner) is not None:
-            if not (yield from runner.stop(self, self._thaw_ahead)):
+            yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
+            if not (yield from runner.stop(self)):
                 self._give_up_coming()  # it may have said that it is there, and dies
             self.runner = None
+            self._ending = runner.channel.held()
             runner.channel.close()
+
+    def _gone(self) -> Core[None]:
+        """Wait for the end of the runner that was stopped, where what it holds until then could be missed: the locks of
+        files, a place among the processes.
+        """
+        if self.workspace is not None or self.policy.limits.processes:
+            yield from wait_for(self._take_ending())
+
+    def _take_ending(self) -> list[int]:
+        ending, self._ending = self._ending, []
+        return ending
 
     def end_processes(self) -> list[int]:
         """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
         copies = self.history.copies()
-        held = []
+        held = self._take_ending()
         if runner is not None:
             runner.channel.kill()
             held += runner.channel.held()
@@ -514,6 +526,8 @@ class Line:
             self.runner = None
         if self._coming is not None:
             self._coming[1].close()
+        for process in self._take_ending():
+            os.close(process)
         for copy in self.history.copies():
             copy.forget()
         if self.workspace is not None:

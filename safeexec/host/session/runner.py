@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -105,8 +104,8 @@ class Runner:
 
     # Ending
 
-    def stop(self, owner: LineageMember, meanwhile: Callable[[], Core[None]]) -> Core[bool]:
-        """End it and what guest code has forked; wait until it is gone. `meanwhile`: what to do as it ends. False: its
-        copies and what is thawed from them end with it.
+    def stop(self, owner: LineageMember) -> Core[bool]:
+        """End it and what guest code has forked; wait until it runs no more. False: its copies and what is thawed from
+        them end with it.
         """
-        return (yield from self.lineage.end_runner(self.channel, owner, meanwhile))
+        return (yield from self.lineage.end_runner(self.channel, owner))

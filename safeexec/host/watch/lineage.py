@@ -42,34 +42,33 @@ class Lineage:
         self.groups: list[Group] = []
         """The control groups of its sessions. A copy that a branch needs may lie in the group of one that is closed."""
 
-    def end_runner(
-        self, runner: Channel, owner: LineageMember, meanwhile: Callable[[], Core[None]] | None = None
-    ) -> Core[bool]:
-        """Kill the runner of `owner` and every fork that it left behind, and wait until the runner is gone, for
+    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
+        """Kill the runner of `owner` and every fork that it left behind, and wait until the runner runs no more, for
         `KILL_SECONDS` at most. False: the whole group has been killed, for its strays could not be told from the rest
-        in time. `meanwhile`: what to do as it ends; all others of the group stand still then.
+        in time.
         """
         self._gate.withdraw(runner.pid)
         with self._gate.stopping(self.leader):
             try:  # around the signal too: an interrupt right after it would leave the copies stopped
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
                 runner.kill()
-                if meanwhile is not None:
-                    yield from meanwhile()
-                yield from runner.ended(monotonic() + KILL_SECONDS)
+                yield from runner.halted(monotonic() + KILL_SECONDS)
             finally:
                 self._gate.interrupted(self.leader)
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
                 self._gate.interrupted(self.leader)
             yield from owner.meet_copies()
-            swept = processes.end_strays(self._leader_fd, self.leader, lambda: self._known(owner), self._reapers)
+            swept = processes.end_strays(
+                self._leader_fd, self.leader, lambda: self._known(owner, runner.pid), self._reapers, runner.pid
+            )
             self._gate.interrupted(self.leader)
             if not swept:
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
         return swept
 
-    def _known(self, owner: LineageMember) -> set[int] | None:
+    def _known(self, owner: LineageMember, ending: int | None) -> set[int] | None:
         """The processes that are no strays; nor are their children: the next copy of a runner, a runner being thawed.
+        `ending`, the runner of `owner`, is none of them: of its children the copies are known.
 
         None while another branch has lost its runner and its thread has not met the copies yet: they are orphans like
         any stray. The sweep of that branch, soon, ends the strays then.
@@ -77,7 +76,7 @@ class Lineage:
         members = list(self.sessions)
         if any(member.orphaned() for member in members if member is not owner):
             return None
-        return {pid for member in members for pid in member.pids()}
+        return {pid for member in members for pid in member.pids() if pid != ending}
 
     def runners(self) -> set[int | None]:
         """The processes that run steps, of all its sessions."""
