@@ -258,9 +258,12 @@ def test_on_an_event_loop(door: Doors) -> None:
             assert (await sandbox.run("input()", stdin="a")).value == "a"
             async with sandbox.session() as session:
                 await session.set("x", b"1")
-                endless = asyncio.create_task(session.run(f"x = 2\n{ENDLESS}", timeout=100))
-                while await asyncio.to_thread(is_free, session):
-                    pass
+                begun = asyncio.Event()
+                program = f"x = 2\nprint('begun')\n{ENDLESS}"
+                endless = asyncio.create_task(session.run(program, timeout=100, on_output=lambda _: begun.set()))
+                await begun.wait()
+                with pytest.raises(SessionBusy):
+                    await asyncio.to_thread(session.write_file, "x", b"")
                 endless.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await endless
@@ -281,14 +284,6 @@ def test_on_an_event_loop(door: Doors) -> None:
         again = await async_connect(**door)
         assert (await again.run("1")).ok
         await again.close()
-
-    def is_free(session: Any) -> bool:
-        try:
-            session.checkpoints()
-            session.write_file("x", b"")
-        except SessionBusy:
-            return False
-        return True
 
     asyncio.run(main())
 

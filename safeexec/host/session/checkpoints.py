@@ -121,8 +121,8 @@ class Checkpoint(Struct, eq=False):
         return self.channel
 
     def pid(self) -> int | None:
-        """The copy's process, once it has parked. Does not wait."""
-        return self._met().pid
+        """The copy's process, once it has parked. Does not wait. None for a copy that nobody will make, too."""
+        return self._met().pid if self.seen() else None
 
     @property
     def alive(self) -> bool:
@@ -150,9 +150,7 @@ class Checkpoint(Struct, eq=False):
 
     def held(self) -> list[int]:
         """A pidfd of the copy if it has parked, the caller's to close. Does not wait."""
-        # The control socket of a copy that nobody will make is asked, and nothing made of it.
-        if self.seen():
-            self.pid()
+        self.pid()
         return [] if self.channel is None else self.channel.held()
 
     def kill(self) -> None:

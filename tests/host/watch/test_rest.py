@@ -187,7 +187,7 @@ def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypat
 
 
 DROPPED = """
-import gc, time
+import gc, socket, time
 import psutil
 from safeexec import Sandbox
 from tests.footprint import footprint
@@ -197,6 +197,10 @@ def use():
     session.run({source!r}).check()
     while session._core.compacted != session._core.used:
         time.sleep(0.01)
+    if {sockets_first}:
+        for each in gc.get_objects():
+            if isinstance(each, socket.socket):
+                each.close()
 before = footprint()
 use()
 deadline = time.monotonic() + 30
@@ -209,15 +213,24 @@ FORKS = "import os\nif os.fork() == 0: time.sleep(3600)"
 
 
 @pytest.mark.parametrize(
-    ("policy", "idle", "source"),
-    [("calculator", None, "x = 1"), ("calculator", 3600.0, "x = 1"), (FORKING, None, FORKS)],
-    ids=["rested", "idle_seconds", "forks"],
+    ("policy", "idle", "source", "sockets_first"),
+    [
+        ("calculator", None, "x = 1", False),
+        ("calculator", None, "x = 1", True),
+        ("calculator", 3600.0, "x = 1", False),
+        (FORKING, None, FORKS, False),
+        (FORKING, None, FORKS, True),
+    ],
+    ids=["rested", "sockets first", "idle_seconds", "forks", "forks, sockets first"],
 )
 def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
-    policy: str, idle: float | None, source: str, tmp_path: Path
+    policy: str, idle: float | None, source: str, sockets_first: bool, tmp_path: Path
 ) -> None:
-    """No process, descriptor, directory: whichever of its threads still runs, none keeps it alive."""
-    program = DROPPED.format(policy=policy, idle=idle, source=source)
+    """No process, descriptor, directory: whichever of its threads still runs, none keeps it alive.
+
+    What lies in one circle is finalised in any order: its sockets may be closed before the sandbox is asked to end.
+    """
+    program = DROPPED.format(policy=policy, idle=idle, source=source, sockets_first=sockets_first)
     here = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=here)
     assert done.stdout == "{}\n", done.stderr
