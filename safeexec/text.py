@@ -84,7 +84,7 @@ def _joined(start: str, end: str, left_out: int) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """`text` on one line within `limit` characters; an ellipsis marks what was cut from its end."""
+    """`text` within `limit` characters; an ellipsis marks what was cut from its end."""
     if len(text) > limit:
         text = text[: max(limit - 3, 0)] + "..."
     return text

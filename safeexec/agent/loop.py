@@ -42,8 +42,9 @@ from safeexec.agent.outcome import (
     as_text,
 )
 from safeexec.agent.snippets import Parser
-from safeexec.agent.transcript import Transcript, conversation, shorten
+from safeexec.agent.transcript import Transcript, conversation
 from safeexec.agent.wishes import AskModel, Confirm, FetchVariable, ForgetVariable, Loop, RunStep, Wish
+from safeexec.text import shorten
 from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from safeexec.agent.messages import ToolSpec
-from safeexec.agent.transcript import shorten
+from safeexec.agent.transcript import without_middle
 
 RUN_PYTHON = ToolSpec(
     "run_python",
@@ -88,7 +88,7 @@ def cut_off() -> str:
 
 def repeated(failures: int, error: str, sources: Sequence[str]) -> str:
     """The same failure came several times in a row: name the attempts, so that the next one differs."""
-    attempts = "\n".join(f"Attempt {n}:\n{shorten(source, 600)}" for n, source in enumerate(sources, 1))
+    attempts = "\n".join(f"Attempt {n}:\n{without_middle(source, 600)}" for n, source in enumerate(sources, 1))
     return (
         f"The last {failures} steps failed in the same way: {error}\n{attempts}\n"
         "Do not send this code again. Say in one sentence what is wrong with the approach, then take a different one: "
@@ -116,7 +116,7 @@ def denied(reason: str) -> str:
 
 
 def edited(source: str) -> str:
-    return f"The user changed the code before it ran. What ran:\n{shorten(source, 2000)}"
+    return f"The user changed the code before it ran. What ran:\n{without_middle(source, 2000)}"
 
 
 def bad_arguments() -> str:

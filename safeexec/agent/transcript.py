@@ -186,7 +186,7 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
             talk.say(entry["text"])
         elif kind in ("step", "unanswered"):
             text = entry["observation"] if kind == "step" else entry["text"]
-            text = shorten(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text
+            text = without_middle(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text
             talk.say(text, pictures.get(position, ()), call=entry.get("call"))
     return talk.messages()
 
@@ -241,7 +241,7 @@ class _Conversation:
         if end.get("answer") is None:
             self.say(f"(The work was stopped: {end['reason']}.)")
         elif self._drafts[-1].role != "assistant":
-            self._drafts.append(_MessageDraft("assistant", [_clean(shorten(end["answer"], _REPLY_CHARACTERS))]))
+            self._drafts.append(_MessageDraft("assistant", [_clean(without_middle(end["answer"], _REPLY_CHARACTERS))]))
 
     def say(self, text: str, pictures: tuple[str, ...] = (), *, call: str | None = None) -> None:
         """Add words of the loop, as the answer to a call where they are one. Some APIs refuse a user message behind a
@@ -266,7 +266,8 @@ def _assistant(entry: Entry) -> Message:
         ToolCall(call.id, _NO_NAME.sub("_", call.name[:64]) or "unnamed", _arguments(call.arguments))
         for call in Reply.from_dict(entry).tool_calls
     )
-    text = _clean(shorten(without_thinking(entry["text"]), _REPLY_CHARACTERS))  # reasoning models want none of it back
+    # Reasoning models want none of their thinking back.
+    text = _clean(without_middle(without_thinking(entry["text"]), _REPLY_CHARACTERS))
     return Message("assistant", text if text.strip() or calls else "(empty reply)", calls)
 
 
@@ -278,7 +279,7 @@ def _arguments(text: str) -> str:
         known = False
     if known:
         return _clean(text)
-    return json.dumps({"code": _clean(shorten(text, _REPLY_CHARACTERS))})
+    return json.dumps({"code": _clean(without_middle(text, _REPLY_CHARACTERS))})
 
 
 def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list[Message]:
@@ -301,7 +302,7 @@ def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list
     return head + messages[start:]
 
 
-def shorten(text: str, characters: int) -> str:
+def without_middle(text: str, characters: int) -> str:
     """`text`, or its head and tail with the number of characters left out between them."""
     if len(text) <= characters:
         return text

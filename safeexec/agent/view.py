@@ -24,7 +24,7 @@ from safeexec.agent.outcome import (
     TextEvent,
 )
 from safeexec.agent.snippets import Parser
-from safeexec.agent.transcript import shorten
+from safeexec.agent.transcript import without_middle
 from safeexec.text import printable
 from safeexec.untrusted.saving import NewFiles, is_picture
 
@@ -98,7 +98,7 @@ class PlainView:
                 if prose := prose_of(reply):
                     self._line(prose)
             case StepEvent(number, source):
-                self._line(f"--- step {number} ---\n{shorten(source, _SOURCE_LIMIT)}")
+                self._line(f"--- step {number} ---\n{without_middle(source, _SOURCE_LIMIT)}")
             case ObservationEvent(step):
                 self._line(f"--- {status(step)} ---\n{outcome_text(step)}".rstrip())
                 for line in self._pictures.save(step):
@@ -142,7 +142,7 @@ class RichView:
                 if prose := prose_of(reply):
                     self._console.print(Text(printable(prose)))
             case StepEvent(number, source):
-                code = Text(printable(shorten(source, _SOURCE_LIMIT)))
+                code = Text(printable(without_middle(source, _SOURCE_LIMIT)))
                 code.highlight_regex(_KEYWORDS, "bold cyan")  # no lexer: those are not linear
                 self._console.print(Panel(code, title=f"step {number}", title_align="left", border_style="blue"))
                 self._status.update("running")

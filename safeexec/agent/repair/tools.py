@@ -16,7 +16,7 @@ from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import Verifier
-from safeexec.agent.transcript import shorten
+from safeexec.agent.transcript import without_middle
 from safeexec.text import printable
 
 Approval = Callable[[str, str], Allow | Deny | bool]
@@ -180,7 +180,7 @@ class Bench:
         self.copy.write_all(changes)
         if not diff:
             return "that is how it was already: nothing has changed"
-        return f"changed; now call verify()\n{shorten(diff, _MAX_SHOWN)}".encode("utf-8", "replace").decode()
+        return f"changed; now call verify()\n{without_middle(diff, _MAX_SHOWN)}".encode("utf-8", "replace").decode()
 
     def _risk(self, path: str, text: str | None) -> str:
         """What makes a change one for a person: deleting, tests, and what decides how tests run; empty for others."""

@@ -1,8 +1,8 @@
 """Modules that are files of the workspace: ``import helper`` where there is a helper.py.
 
 A module of the library keeps its name, whether the policy opens it or not: what a program means by ``import json`` does
-not depend on the files beside it. Files are read as a stranger's: regular ones of at most the length of a step, and
-no link is followed.
+not depend on the files beside it. Files are read as a stranger's: regular ones of at most `MAX_BYTES`, and no link is
+followed.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class WorkspaceModules:
             os.close(found)
         if len(data) > MAX_BYTES:
             raise ImportError(
-                f"import of {module} is refused: {path} is longer than the {MAX_BYTES} bytes of a step",
+                f"import of {module} is refused: {path} is longer than the {MAX_BYTES} bytes of a module",
                 name=module,
                 path=path,
             )
