@@ -20,3 +20,8 @@ module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 dict_of: Callable[[type], dict[str, Any]] = type.__dict__["__dict__"].__get__
 flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+
+
+def class_name(kind: type) -> str:
+    """``__name__`` of a class, whatever its metaclass says."""
+    return str.__str__(name_of(kind))

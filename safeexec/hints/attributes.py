@@ -29,7 +29,6 @@ from safeexec.hints.objects import (
     members_of,
     module_name,
     public_names,
-    type_name,
 )
 from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
 from safeexec.hints.rules import Finder, HintRules
@@ -37,6 +36,7 @@ from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
 from safeexec.hints.tables.origins import ORIGINS
+from safeexec.identity import class_name
 
 RULES = HintRules()
 _MESSAGE = re.compile(
@@ -198,7 +198,7 @@ def _shadowed(failure: Failure, tree: ast.expr | None, owner: Any) -> str | None
     if not any(imported.search(source) for source in failure.sources.values()):
         return None
     again = f"import {module}{' as ' + name if module != name else ''}"
-    return f"`{name}` is no longer the module: it was reassigned to a value of type `{type_name(type(owner))}`; rename that variable and `{again}` again."
+    return f"`{name}` is no longer the module: it was reassigned to a value of type `{class_name(type(owner))}`; rename that variable and `{again}` again."
 
 
 @_when(
@@ -241,8 +241,8 @@ def _of_tables(failure: Failure, name: str, owner: Any, text: str) -> str | None
     if found := METHODS.get(library_kind(owner), {}).get(name):
         return found
     if issubclass(type(owner), type):
-        return CLASSES.get(f"{type_name(owner)}.{name}") if is_of_python(owner) else None
-    kinds = [type_name(base) for base in bases_of(owner) if is_of_python(base)]
+        return CLASSES.get(f"{class_name(owner)}.{name}") if is_of_python(owner) else None
+    kinds = [class_name(base) for base in bases_of(owner) if is_of_python(base)]
     if not kinds[:-1] and members_of(type(owner)).get("__next__") is not None:
         kinds = ["generator"]
     return next(
@@ -301,7 +301,7 @@ def _column(failure: Failure, name: str, owner: Any, text: str) -> str | None:
 def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if not failure.libraries or not is_of_python(type(owner)) or name not in members_of(str) or type(owner) is str:
         return None
-    return f"It needs a text here and was given a `{type_name(type(owner))}`: give `str(value)`, or join a list with `' '.join(values)`."
+    return f"It needs a text here and was given a `{class_name(type(owner))}`: give `str(value)`, or join a list with `' '.join(values)`."
 
 
 @_when(wrong="fig, ax = plt.subplots()\nax.xlabel('x')", right="fig, ax = plt.subplots()\nax.set_xlabel('x')")
@@ -326,7 +326,7 @@ def _of_frame(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     """Methods of pandas on plain Python values."""
     if type(owner) not in (list, dict, tuple) or name not in _OF_TABLES:
         return None
-    return f"It is a `{type_name(type(owner))}`: make a DataFrame of it first, `pd.DataFrame({text})`."
+    return f"It is a `{class_name(type(owner))}`: make a DataFrame of it first, `pd.DataFrame({text})`."
 
 
 # classes of the guest
@@ -344,7 +344,7 @@ def _set_by_base(failure: Failure, name: str, owner: Any, text: str) -> str | No
         return None
     for base in bases:
         if (code := _code_of(base, "__init__")) is not None and name in code.co_names:
-            return f"`{name}` is set in `{type_name(base)}.__init__`, which was not called: begin `{type_name(kind)}.__init__` with `super().__init__(...)`."
+            return f"`{name}` is set in `{class_name(base)}.__init__`, which was not called: begin `{class_name(kind)}.__init__` with `super().__init__(...)`."
     return None
 
 
@@ -387,7 +387,7 @@ def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | No
         return None
     if not any((code := _code_of(owner, member)) is not None and name in code.co_names for member in members_of(owner)):
         return None
-    return f"`{name}` belongs to the instances of `{type_name(owner)}`: make one first, `{type_name(owner)}(...)`."
+    return f"`{name}` belongs to the instances of `{class_name(owner)}`: make one first, `{class_name(owner)}(...)`."
 
 
 @_when(
@@ -400,9 +400,9 @@ def _listing(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if len(names) > _MOST_LISTED or not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
         return None
     if not names:
-        return f"The class `{type_name(kind)}` has no attributes or methods of that kind: define them in it."
+        return f"The class `{class_name(kind)}` has no attributes or methods of that kind: define them in it."
     return (
-        f"`{type_name(kind)}` has {quoted(names, _MOST_LISTED)}."
+        f"`{class_name(kind)}` has {quoted(names, _MOST_LISTED)}."
         if is_of_guest(kind)
-        else f"A value of type `{type_name(kind)}` has {quoted(names, _MOST_LISTED)}."
+        else f"A value of type `{class_name(kind)}` has {quoted(names, _MOST_LISTED)}."
     )

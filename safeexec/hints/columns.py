@@ -9,8 +9,9 @@ from typing import Any
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import nearest, quoted
-from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind, type_name
+from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
 from safeexec.hints.rules import HintRules
+from safeexec.identity import class_name
 
 RULES = HintRules()
 APPLIED = (
@@ -68,7 +69,7 @@ def _frames(failure: Failure) -> list[Any]:
     found: dict[int, Any] = {}
     for variables in failure.library_locals():
         owner = variables.get("self", MISSING)
-        grouped = library_kind(owner) == "pandas.GroupBy" or type_name(type(owner)) in _INDEXERS
+        grouped = library_kind(owner) == "pandas.GroupBy" or class_name(type(owner)) in _INDEXERS
         for value in [*variables.values(), *([attribute_of(owner, "obj")] if grouped else [])]:
             if library_kind(value) in ("pandas.DataFrame", "pandas.Series"):
                 found.setdefault(id(value), value)

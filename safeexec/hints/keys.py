@@ -10,8 +10,9 @@ from typing import Any
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import nearest, quoted
-from safeexec.hints.objects import MISSING, enum_members, library_kind, type_name
+from safeexec.hints.objects import MISSING, enum_members, library_kind
 from safeexec.hints.rules import HintRules
+from safeexec.identity import class_name
 
 RULES = HintRules()
 _MOST_KEYS = 2000
@@ -70,7 +71,7 @@ def _keys_there_are(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("KeyError", wrong="import os\nos.environ['API_KEY']", right="import os\nos.environ.get('API_KEY', '')")
 def _environment(failure: Failure, match: re.Match[str]) -> str | None:
-    if type_name(type(_owner(failure)[0])) not in ("_Environ", "_Environment"):
+    if class_name(type(_owner(failure)[0])) not in ("_Environ", "_Environment"):
         return None
     return f"No environment variable is set here: use `os.environ.get({failure.argument!r}, default)`, or assign the value to a variable at the top of the code."
 

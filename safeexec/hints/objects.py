@@ -11,7 +11,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from safeexec.facades.sealed import MODULES, names_of
-from safeexec.identity import dict_of, module_of, mro_of, name_of
+from safeexec.identity import class_name, dict_of, module_of, mro_of
 
 MISSING: Any = object()
 MAX_NAMES = 3000
@@ -20,11 +20,6 @@ _GETSET = type(BaseException.__dict__["__dict__"])
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
 _NOT_NAMES = ("self", "module", "type", "None", "True", "False")
 _OF_PYTHON = ("builtins", "collections", "datetime", "re", "decimal", "fractions")
-
-
-def type_name(kind: type) -> str:
-    """``__name__`` of a class, whatever its metaclass says."""
-    return str.__str__(name_of(kind))
 
 
 def class_of(obj: Any) -> type:
@@ -138,7 +133,7 @@ def library_kind(obj: Any) -> str:
     ``matplotlib.Figure`` or ``.Axes``; else empty.
     """
     for base in mro_of(type(obj)):
-        module, name = module_of(base), type_name(base)
+        module, name = module_of(base), class_name(base)
         home = _LIBRARY_KINDS.get(name)
         if home and type(module) is str and f"{module}.".startswith(f"{home}."):
             return f"{home.partition('.')[0]}.{name.removesuffix('Base').removeprefix('Base')}"

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import needles
-from safeexec.hints.objects import bases_of, is_of_guest, type_name
+from safeexec.hints.objects import bases_of, is_of_guest
+from safeexec.identity import class_name
 
 Finder = Callable[[Failure, "re.Match[str]"], "str | None"]
 
@@ -64,7 +65,7 @@ class HintRules:
     def answer(self, failure: Failure) -> tuple[HintRule, str] | None:
         """The rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
         for base in bases_of(failure.kind):
-            for rule in () if is_of_guest(base) else self.by_kind.get(type_name(base), ()):
+            for rule in () if is_of_guest(base) else self.by_kind.get(class_name(base), ()):
                 if text := self._ask(rule, failure):
                     return rule, text
         return None

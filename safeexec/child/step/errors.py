@@ -13,6 +13,7 @@ from safeexec.child.step.changes import variables
 from safeexec.child.step.violations import explain, is_out_of_memory, rule_of
 from safeexec.compiler.names import is_internal
 from safeexec.facades.build import facade_name
+from safeexec.identity import class_name
 from safeexec.protocol.messages import ErrorReport, FrameData
 from safeexec.syscalls.table import group_of
 
@@ -81,7 +82,7 @@ def report(
             lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
         )
     )
-    kind, rule = tracebacks.type_name(type(exc)), _refusal(exc, "rule")
+    kind, rule = class_name(type(exc)), _refusal(exc, "rule")
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
         call, message, hint = refusal
@@ -98,10 +99,10 @@ def report(
         column=position.column if position else None,
         end_line=position.end_line if position else None,
         end_column=position.end_column if position else None,
-        source_line=_encode(tracebacks.shorten(source_line, tracebacks.MAX_LINE)),
+        source_line=_encode(tracebacks.without_middle(source_line, tracebacks.MAX_LINE)),
         traceback=_encode(text),
         rule=rule,
-        hint=_encode(tracebacks.shorten(hint, MAX_HINT)) if hint else None,
+        hint=_encode(tracebacks.without_middle(hint, MAX_HINT)) if hint else None,
         file=filename,
     )
 

@@ -15,7 +15,7 @@ from time import monotonic
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec.identity import dict_of, module_of, mro_of, name_of, qualname_of
+from safeexec.identity import dict_of, module_of, mro_of, qualname_of
 from safeexec.text import blank, columns
 
 if TYPE_CHECKING:
@@ -71,11 +71,6 @@ class GuestFrame(NamedTuple):
         return Position(line, column, end_line, end_column)
 
 
-def type_name(kind: type) -> str:
-    """``__name__`` of a class, whatever its metaclass says."""
-    return str.__str__(name_of(kind))
-
-
 def args_of(exc: BaseException) -> tuple[Any, ...]:
     """``args`` of an exception, whatever its class says."""
     args: tuple[Any, ...] = _args_of(exc)
@@ -97,7 +92,7 @@ def qualified_name(kind: type) -> str:
     return name if type(module) is not str or module in ("builtins", "__main__") else f"{module}.{name}"
 
 
-def shorten(text: str, limit: int) -> str:
+def without_middle(text: str, limit: int) -> str:
     """At most `limit` characters of `text`, its head and its tail, with a note of what was left out."""
     length = str.__len__(text)
     if length <= limit:
@@ -117,8 +112,8 @@ def message_of(exc: BaseException) -> str:
     kind = type(exc)
     try:
         if _is_plain(kind, args_of(exc)):
-            return shorten(str(exc), MAX_MESSAGE)
-        return shorten(_traced_str(exc), MAX_MESSAGE)
+            return without_middle(str(exc), MAX_MESSAGE)
+        return without_middle(_traced_str(exc), MAX_MESSAGE)
     except BaseException:  # whatever the guest's __str__ raises, KeyboardInterrupt and SystemExit included
         return "<exception str() failed>"
 
@@ -240,7 +235,7 @@ class TracebackFormatter:
 
     def format(self, exc: BaseException) -> str:
         """The whole text; exceptions of a group are indented below it."""
-        return shorten("".join(self._chain(exc)), MAX_TRACEBACK)
+        return without_middle("".join(self._chain(exc)), MAX_TRACEBACK)
 
     def _chain(self, exc: BaseException) -> Iterator[str]:
         links: list[tuple[BaseException, str]] = []
@@ -328,7 +323,7 @@ class TracebackFormatter:
         stripped = source.strip()
         if not stripped:
             return text
-        text += f"    {shorten(stripped, MAX_LINE)}\n"
+        text += f"    {without_middle(stripped, MAX_LINE)}\n"
         where = self._lines.position(frame)
         if where.column is None or where.end_column is None or where.line != frame.line or len(stripped) > MAX_LINE:
             return text
@@ -380,13 +375,13 @@ def _last_lines(exc: BaseException) -> Iterator[str]:
     if type(notes) is list:
         for note in notes[:MAX_GROUP]:
             if type(note) is str:
-                yield shorten(note, MAX_LINE) + "\n"
+                yield without_middle(note, MAX_LINE) + "\n"
 
 
 def _without_place(exc: BaseException) -> str:
     """The message; of a SyntaxError without file and line, which a traceback has above it."""
     if issubclass(type(exc), SyntaxError) and type(text := SyntaxError.__dict__["msg"].__get__(exc)) is str:
-        return shorten(text, MAX_MESSAGE)
+        return without_middle(text, MAX_MESSAGE)
     return message_of(exc)
 
 
