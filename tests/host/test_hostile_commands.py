@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from safeexec import Policy, Sandbox, Session
+from safeexec import Policy, PolicyError, Sandbox, Session
+from safeexec.host.commands import CommandResult, executables
 from tests.footprint import DEADLINE_SECONDS, pause
 
 PYTHON = os.path.basename(os.path.realpath(sys.executable))
@@ -133,6 +136,62 @@ def test_files_count_wherever_they_are(session: Session, where: str) -> None:
     assert session.run("import os\nos.listdir()").value == ["kept"]
 
 
+ELF = b"\x7fELF" + bytes((1, 1)) + bytes(58), b"\x7fELF" + bytes((2, 1)) + bytes(58)
+
+
+@pytest.mark.parametrize(
+    ("content", "others"),
+    [
+        (b"#!\n", []),
+        (b"#!/usr/bin/env no-such-program\n", ["/usr/bin/env"]),
+        (b"#!/usr/bin/env -S sh\n", ["/usr/bin/env", "/bin/sh"]),
+        (ELF[0], []),
+        (ELF[1], []),
+        (ELF[1][:20], []),
+    ],
+    ids=["nobody's script", "env of nothing", "env", "32 bits", "static", "cut off"],
+)
+def test_every_file_that_a_program_needs_may_be_executed(content: bytes, others: list[str], tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(content)
+    program.chmod(0o755)
+    found = set(executables([str(program)]))
+    assert {os.path.realpath(path) for path in (program, *others)} <= {os.path.realpath(path) for path in found}
+    if not others:
+        assert {os.path.realpath(path) for path in found} == {os.path.realpath(program)}
+
+
+def test_a_program_that_is_not_there_is_named(session: Session, tmp_path: Path) -> None:
+    """When the policy is read; and when it is called, for it may have gone meanwhile."""
+    program = tmp_path / "program"
+    with pytest.raises(PolicyError, match="there is no program"):
+        executables([str(program)])
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    policy = Policy.load("confined-python").replace(danger_allow_commands=(str(program),))
+    with Sandbox(policy, spare=0) as sandbox:
+        program.unlink()
+        with pytest.raises(PolicyError, match="there is no program"):
+            sandbox.command([str(program)])
+    for argv, timeout, told in ((["other"], None, "does not allow the command"), ([PYTHON], 1e9, "max_wall_seconds")):
+        with pytest.raises(PolicyError, match=told):
+            session.command(argv, timeout=timeout)
+
+
+def test_a_command_whose_watcher_is_killed_has_crashed(commanding: Sandbox, session: Session) -> None:
+    before = members(commanding)
+    results: list[CommandResult] = []
+    calling = threading.Thread(target=lambda: results.append(session.command([PYTHON, "-c", RELAY], timeout=60)))
+    calling.start()
+    while len(members(commanding) - before) < 2:
+        assert calling.is_alive()
+        pause()
+    os.kill(min(members(commanding) - before), signal.SIGKILL)
+    calling.join()
+    assert results[0].outcome == "crashed" and "watched the command" in results[0].message
+    assert session.run("1 + 1").value == 2
+
+
 @pytest.mark.parametrize("program", ["sh", "/bin/sh", "script"])
 def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Path) -> None:
     """`sh` is a link, as `/bin` is where it lies in `/usr`, and the first line of a script names it so."""
@@ -143,4 +202,5 @@ def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Pa
     argv = [str(script), "1"] if program == "script" else [program, "-c", "echo $0-$1", "x", "1"]
     with Sandbox(Policy.load("confined-python").replace(danger_allow_commands=(argv[0],)), spare=0) as sandbox:
         result = sandbox.command(argv)
+    assert result
     assert (result.outcome, result.stdout) == ("ok", f"{script if program == 'script' else 'x'}-1\n")

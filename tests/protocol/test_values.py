@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import collections
 import enum
+import io
 import math
 import struct
 import subprocess
 import sys
 import uuid
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePosixPath
@@ -201,8 +202,57 @@ def test_cycles_and_shared_parts() -> None:
     encoded = written(cycle)
     back = decode(encoded.data)
     assert (back[0], type(back[1]), encoded.truncated) == (1, Opaque, True)
+    itself = LyingList()
+    list.append(itself, itself)
+    assert [type(item) for item in crossed(itself)] == [Opaque]
     shared = [1]
     assert (crossed([shared, shared]), written([shared, shared]).truncated) == ([[1], [1]], False)
+
+
+class Elsewhere(tzinfo):
+    def utcoffset(self, moment: datetime | None) -> timedelta:
+        return timedelta(0)
+
+
+def oddly_made() -> list[Any]:
+    """Values of Python's own types, made of what those types are not made of."""
+    fraction = Fraction(1, 3)
+    fraction._numerator = Metres(1.0)  # type: ignore[attr-defined]
+    file = io.BytesIO(b"TZif" + bytes(16) + struct.pack(">6I", 0, 0, 0, 0, 1, 4) + bytes(6) + b"UTC\0")
+    return [fraction, time(1, tzinfo=Elsewhere()), datetime(2024, 1, 1, tzinfo=ZoneInfo.from_file(file))]
+
+
+@pytest.mark.parametrize("value", oddly_made(), ids=lambda value: type(value).__name__)
+def test_values_that_are_oddly_made_are_opaque(value: Any) -> None:
+    before, held, after = crossed([1, value, 2])
+    assert (before, type(held), after) == (1, Opaque, 2)
+
+
+class Key(tuple[Any, ...]):
+    """A key of a dict, whatever it holds."""
+
+    def __hash__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("part", [bytearray(b"x"), [1], {1}, {"a": 1}], ids=lambda part: type(part).__name__)
+def test_a_key_that_lies_holds_nothing_unhashable(part: Any) -> None:
+    ((key, value),) = crossed({Key((1, part)): "value"}).items()
+    assert (key[0], type(key[1]), value) == (1, Opaque, "value")
+
+
+@pytest.mark.parametrize(
+    "number", [1 << 100_000, Decimal("1" * 10_000), Fraction(1, 1 << 100_000)], ids=lambda number: type(number).__name__
+)
+def test_a_number_too_long_for_a_key_is_opaque(number: Any) -> None:
+    encoded = written({number: 1})
+    assert encoded.truncated and [type(key) for key in decode(encoded.data)] == [Opaque]
+
+
+@pytest.mark.parametrize("value", [[[[]]], (((),),), {1: {1: {}}}, frozenset({frozenset({frozenset()})})], ids=repr)
+def test_every_container_ends_at_the_same_depth(value: Any) -> None:
+    assert not written(value, max_depth=3).truncated
+    assert written(value, max_depth=2).truncated
 
 
 def test_depth_beyond_the_budget_is_opaque() -> None:
@@ -257,6 +307,7 @@ HOSTILE = {
     "msgpack extension": b"lM" + numbers(4) + b"\x91\xd4\x05\x00",
     "unhashable key": b"dG" + numbers(1) + b"lG" + numbers(0) + b"G" + numbers(1) + b"N",
     "keys without values": b"dG" + numbers(1) + b"N" + b"G" + numbers(0),
+    "an int too long for a key": b"eG" + numbers(1) + b"I" + numbers(5000) + bytes(5000),
     "bad utf-8": b"s" + numbers(1) + b"\xff",
     "depth": b"lG\x01\x00\x00\x00" * 100_000 + b"N",
     "signalling NaN as a key": b"eG" + numbers(1) + b"D" + numbers(4) + b"sNaN",
@@ -311,6 +362,19 @@ def test_a_container_counts_more_than_what_it_holds() -> None:
     assert written(empties, max_bytes=1 << 26).truncated
     with pytest.raises(ProtocolError, match="too many parts"):
         decode(b"lG" + numbers(len(empties)) + (b"eG" + numbers(0)) * len(empties))
+
+
+def header(tag: bytes, dtype: bytes, *shape: int) -> bytes:
+    """How an array begins."""
+    return tag + bytes((len(dtype),)) + dtype + bytes((len(shape),)) + struct.pack(f"<{len(shape)}q", *shape)
+
+
+def followed(head: bytes, *arrays: Any) -> bytes:
+    """The arrays behind `head`, each where it must begin."""
+    for array in arrays:
+        head += header(b"A", array.dtype.str.encode(), *array.shape) + numbers(array.nbytes)
+        head += bytes(-len(head) % 16) + array.tobytes()
+    return head
 
 
 class TestNumpy:
@@ -399,6 +463,62 @@ class TestNumpy:
         assert first.flags.writeable and first.flags.aligned
         again = decode(memoryview(buffer).toreadonly(), arrays=True)
         assert not np.shares_memory(again[0], memory) and again[0].flags.writeable
+
+    @pytest.mark.parametrize(
+        ("dtype", "item", "plain"),
+        [
+            ("M8[Y]", "2024", date(2024, 1, 1)),
+            ("M8[M]", "1969-11", date(1969, 11, 1)),
+            ("M8[W]", "2024-01-04", date(2024, 1, 4)),
+            ("M8[ns]", "2024-01-01T00:00:00.000001", datetime(2024, 1, 1, microsecond=1)),
+            ("M8[ns]", 1, 1),
+            ("M8[s]", 1 << 60, 1 << 60),
+            ("m8[h]", 3, timedelta(hours=3)),
+            ("m8[D]", "NaT", None),
+            (">i4", 7, 7),
+            ("c8", 2j, 2j),
+            (">U2", "é", "é"),
+            ("S3", b"ab", b"ab"),
+        ],
+    )
+    def test_items_are_plain_where_no_array_is_asked_for(self, dtype: str, item: Any, plain: Any) -> None:
+        array = self.numpy.array([item, item], dtype=dtype)
+        for value, expected in ((array, [plain, plain]), (array.reshape(2, 1), [[plain]] * 2), (array[:0], [])):
+            assert decode(written(value, arrays=True).data) == expected
+        assert decode(written(array[:1].reshape(()), arrays=True).data) == plain
+
+    def test_records_are_a_dict_of_fields_where_no_array_is_asked_for(self) -> None:
+        records = self.numpy.array([(1, "x")], dtype=[("n", "i2"), ("s", "U3")])
+        assert decode(written(records, arrays=True).data) == {"n": [1], "s": ["x"]}
+        assert decode(written(self.numpy.array([[1, "a"]], dtype=object), arrays=True).data) == [[1, "a"]]
+
+    def test_what_has_no_bytes_of_its_own_is_opaque(self) -> None:
+        np = self.numpy
+        for value in (np.void(b"ab"), np.timedelta64(1, "as"), np.array([b"ab"], "V2"), np.array([1], "M8[as]")):
+            assert [type(part) for part in crossed([value], arrays=True)] == [Opaque]
+        assert crossed(np.clongdouble(2j)) == 2j
+        masked, records = np.ma.array([1], mask=[1]), np.zeros(1, dtype=[("n", "i4")])
+        assert type(crossed(masked)) is Opaque
+        for value in (masked, records, np.array([None], dtype=object)):
+            assert written([value], arrays=True, max_depth=1).truncated
+
+    def test_forged_arrays_are_a_protocol_error(self) -> None:
+        np = self.numpy
+        names, one = written(["a"]).data, written([1]).data
+        forged = {
+            "objects of another dtype": header(b"O", b"<f8", 1) + one[1:],
+            "more objects than there are": header(b"O", b"|O", 2) + one[1:],
+            "too many dimensions": header(b"O", b"|O", *[1] * 33) + one[1:],
+            "records of another dtype": header(b"R", b"<f8", 1) + names,
+            "records without names": header(b"R", b"|V", 1) + one,
+            "fields of another length": followed(header(b"R", b"|V", 2) + names, np.arange(3)),
+            "a mask of lists": b"K" + one + one + b"N",
+            "a mask of another shape": followed(b"K", np.arange(2), np.array([True])) + b"N",
+            "too deep": b"lG" + numbers(1) + header(b"O", b"|O", 1) + one[1:],
+        }
+        for name, data in forged.items():
+            with pytest.raises(ProtocolError):
+                pytest.fail(f"{name}: {decode(data, arrays=True, max_depth=1 if name == 'too deep' else 64)!r}")
 
     def test_forged_truth_values_and_characters(self) -> None:
         forged = written(self.numpy.array([True, False]), arrays=True).data[:-2] + b"\x07\x00"
@@ -536,6 +656,85 @@ class TestPandas:
         back["a"] += 1
         assert back["a"].tolist() == [10.0, 3.0]
 
+    def test_every_kind_of_column_is_a_list_where_no_frame_is_asked_for(self) -> None:
+        frame = self.pandas.DataFrame(self.columns())
+        back = decode(written(frame, arrays=True).data)
+        assert list(back) == list(frame) and {len(column) for column in back.values()} == {3}
+        told = {name: back[name] for name in ("str", "intervals", "boolean", "numbers as categories", "seconds")}
+        assert told == {
+            "str": ["a", None, "ü"],
+            "intervals": [(0.0, 1.0), (1.0, 2.0), (told["intervals"][2])],
+            "boolean": [True, None, False],
+            "numbers as categories": [3, 1, None],
+            "seconds": [datetime(2024, 1, 1), None, datetime(1850, 1, 1)],
+        }
+        assert decode(written(frame["zoned"], arrays=True).data)[0] == datetime(2023, 12, 31, 15)
+        both = self.pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)])
+        assert decode(written(both, arrays=True).data) == [("a", 1), ("b", 2)]
+
+    def test_its_scalars_say_the_same_where_it_is_not_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pd = self.pandas
+        values = [pd.NaT, pd.Period("2024-03", "M"), pd.Interval(0, 1), pd.Timedelta(7), pd.Timestamp(1)]
+        data = written(values).data
+        monkeypatch.delitem(sys.modules, "pandas")
+        assert decode(data) == [
+            None,
+            "2024-03",
+            (0, 1),
+            Opaque("pandas.Timedelta", "7 ns"),
+            Opaque("pandas.Timestamp", "1 ns since 1970"),
+        ]
+
+    def test_frames_are_opaque_unless_asked_for(self) -> None:
+        frame = self.pandas.DataFrame({"a": [1]})
+        for value in (frame, frame["a"], frame.columns, frame["a"].astype("Int64").array):
+            assert type(crossed(value)) is Opaque
+            assert [type(part) for part in crossed([value], arrays=True, max_depth=1)] == [Opaque]
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            1,
+            ("unknown", None, []),
+            ("array", None, [1]),
+            ("range", None, [1]),
+            ("range", None, range(1 << 50)),
+            ("levels", None, [[], []]),
+            ("text", ("str", "python"), 1),
+            ("text", ("other", "python"), ["a"]),
+            ("objects", None, 1),
+            ("arrow", 1, []),
+            ("zoned", ("s", "UTC"), []),
+            ("zoned", ("s", "UTC", None), [1]),
+            ("category", 1, [[0], ("objects", None, ["a"])]),
+            ("category", True, [1]),
+            ("nullable", "Int8", [[1], [True, False]]),
+            ("period", "M", [1]),
+            ("interval", "middle", [("objects", None, [1]), ("objects", None, [2])]),
+        ],
+        ids=str,
+    )
+    def test_a_forged_column_is_a_protocol_error(self, column: Any) -> None:
+        with pytest.raises(ProtocolError):
+            decode(b"X" + written([None]).data + written(column).data, arrays=True)
+
+    def test_forged_frames_are_a_protocol_error(self) -> None:
+        np = pytest.importorskip("numpy")
+        index, column = (written(part).data for part in ([None], ("range", None, range(3))))
+        forged = {
+            "an index without names": b"X" + written(1).data + column,
+            "an index of more names than levels": b"X" + written([None, None]).data + column,
+            "more columns than bytes": b"P" + (index + column) * 2 + numbers(1 << 30),
+            "fewer columns than names": b"P" + (index + column) * 2 + numbers(1) + column,
+            "a block of another shape": followed(b"P" + (index + column) * 2 + numbers(3), np.zeros((3, 2))),
+            "a series of another length": b"S" + index + column + b"N" + written(("objects", None, [1])).data,
+            "a frequency that is none": followed(b"X" + index + b"tG" + numbers(3), np.zeros(1, "M8[ns]")),
+        }
+        scalars = (1, ("interval", 1), ("period", (1, "M", 1)), ("period", (1, "../M", "x")), ("timestamp", 1))
+        for name, data in (*forged.items(), *((repr(pair), b"q" + written(pair).data) for pair in scalars)):
+            with pytest.raises(ProtocolError):
+                pytest.fail(f"{name}: {decode(data, arrays=True)!r}")
+
     def test_forged_columns_are_a_protocol_error(self) -> None:
         """Bytes of a MultiIndex, categories and a period are changed one by one: a value or one error, nothing else."""
         pd = self.pandas
@@ -549,3 +748,27 @@ class TestPandas:
                 decode(bytes(forged), arrays=True)
             except ProtocolError:
                 continue
+
+
+class TestSympy:
+    sympy = pytest.importorskip("sympy")
+
+    def test_numbers_that_are_plain_cross_and_others_stay(self) -> None:
+        sp, mp = self.sympy, pytest.importorskip("mpmath")
+        for value, plain in (
+            (sp.Integer(3), 3),
+            (sp.Rational(1, 3), Fraction(1, 3)),
+            (sp.Float(0.5), 0.5),
+            (sp.true, True),
+            (sp.false, False),
+            (mp.mpf(-2.5), -2.5),
+            (mp.mpf(0), 0.0),
+            (mp.mpf("-inf"), -math.inf),
+        ):
+            back = crossed(value)
+            assert (type(back), back) == (type(plain), plain)
+        assert math.isnan(crossed(mp.mpf("nan")))
+        forged = sp.Rational(2, 7)
+        forged.p = Metres(2.0)
+        for value in (sp.sqrt(2), sp.pi, sp.Float(1, 30) / 3, mp.ldexp(1, 5000), forged):
+            assert type(crossed(value)) is Opaque

@@ -90,17 +90,13 @@ class Census:
 
     def watch(self, leader: int) -> None:
         """Count the lineage of the process `leader` from now on."""
-        if leader not in self.lineages:
-            self.lineages[leader] = {}
-            self._enter(leader)
+        self.lineages[leader] = {}
+        self._enter(leader)
 
     def forget(self, leaders: Collection[int]) -> None:
         """Count these no more."""
         for leader in leaders:
             self.lineages.pop(leader, None)
-
-    def __len__(self) -> int:
-        return sum(map(len, self.lineages.values()))
 
     def find(self, now: float) -> None:
         """Enter who was born since the last call. Costs as much as there were births on the machine, not processes.

@@ -56,6 +56,21 @@ def test_the_queue_is_fair_and_ends_at_the_deadline() -> None:
     assert drive(turnstile.enter(0))
 
 
+def test_who_stops_waiting_leaves_the_place_to_the_next() -> None:
+    """Before its turn, and after the place was given to it."""
+    turnstile = Turnstile(1)
+    assert drive(turnstile.enter(0))
+    first, second, third = (turnstile.enter(monotonic() + 60) for _ in range(3))
+    for waiting in (first, second, third):
+        next(waiting)
+    first.close()
+    turnstile.leave()
+    second.close()
+    with pytest.raises(StopIteration) as ended:
+        third.send(True)
+    assert ended.value.value is True and turnstile.waiting == 0
+
+
 def test_no_more_sessions_than_allowed() -> None:
     with Sandbox("calculator", max_sessions=2, queue_seconds=0.01) as sandbox:
         first, second = sandbox.session(), sandbox.session()
