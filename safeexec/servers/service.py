@@ -155,7 +155,10 @@ class Service:
         """
         given, verb = given.copy(), method.name.partition(".")[2]
         if "session" not in given:
-            return await _ON_SANDBOX[verb](self, await self.sandbox(given.pop("policy")), **given)
+            sandbox = await self.sandbox(given.pop("policy"))
+            if act := _ON_SANDBOX.get(verb):
+                return await act(self, sandbox, **given)
+            return packed(method.answer, await _plainly(sandbox, verb, given))
         held = self.held(identity := given.pop("session"))
         held.calls += 1
         try:
@@ -238,9 +241,9 @@ def _data(given: str | Bytes) -> bytes:
     return given.base64 if isinstance(given, Bytes) else given.encode()
 
 
-async def _plainly(session: AsyncSession, verb: str, given: Mapping[str, Any]) -> Any:
+async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mapping[str, Any]) -> Any:
     """What the method or the property of that name gives."""
-    found = getattr(session, verb)
+    found = getattr(target, verb)
     returned = found(**given) if callable(found) else found
     return await returned if isinstance(returned, Awaitable) else returned
 
@@ -326,14 +329,6 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, **h
             raise type(error)(str(error).replace(str(path), "what was sent")) from None
 
 
-async def _policy(service: Service, sandbox: AsyncSandbox) -> Answer:
-    return {"policy": _plain(sandbox.policy)}
-
-
-async def _protection(service: Service, sandbox: AsyncSandbox) -> Answer:
-    return {"protection": _plain(sandbox.protection)}
-
-
 # Of sessions
 
 
@@ -409,8 +404,6 @@ _ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
     "check": _check,
     "session": _open_session,
     "restore": _restore,
-    "policy": _policy,
-    "protection": _protection,
 }
 _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run,
