@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from safeexec import Allow
 from safeexec.agent.blocks import read_blocks
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import extract
@@ -99,15 +100,15 @@ class Alternatives:
         agent.emit(ReplyEvent(reply))
         programs = []
         for source in self._programs(reply.text):
-            said = (yield Confirm(source)) if agent.confirm is not None else None
-            allowed = said is None or hasattr(said, "source")
-            if allowed:
-                programs.append((said is not None and said.source) or source)
+            said = (yield Confirm(source)) if agent.confirm is not None else Allow()
+            if isinstance(said, Allow):
+                programs.append(said.source or source)
         found = (yield CompareBranches(programs, self.score, agent.limits.step_timeout)) if programs else []
         tried = tuple(Alternative(*each) for each in found)
         scored = [each for each in tried if each.score is not None]
         if not scored:
-            self._note(transcript, _comparison(tried) or "There was no program to run. Go on in steps of your own.")
+            told = _comparison(tried) or "There was no program to run. Go on in steps of your own."
+            transcript.add("notice", text=told)
             return Compared(tried, None, usage)
         best = max(scored, key=lambda each: each.score or 0.0)
         tried = tuple(replace(each, chosen=each is best) for each in tried)
@@ -133,9 +134,6 @@ class Alternatives:
         wanted = next((kind for kind in ("tag", "python", "plain") if kind in kinds), "python")
         sources = [block.code for block in blocks if block.code and block.kind == wanted]
         return list(dict.fromkeys(sources))[: self.count]
-
-    def _note(self, transcript: Transcript, text: str) -> None:
-        transcript.add("unanswered", text=text)
 
 
 def _comparison(tried: tuple[Alternative, ...]) -> str:

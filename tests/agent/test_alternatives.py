@@ -48,10 +48,11 @@ def test_a_function_of_the_host_may_be_the_score() -> None:
     assert "a score that you do not see" in model.requests[0][-1].content
 
 
-def test_where_no_alternative_has_a_score_the_loop_goes_on() -> None:
+def test_where_no_alternative_has_a_score_the_loop_goes_on(tmp_path: Path) -> None:
     failing = f"```python\n{FAIL}\n```"
-    made, model = analyst(failing, f"```python\n{KEEP_NUMBERS}\n```", LAST)
+    made, model = analyst(failing, f"```python\n{KEEP_NUMBERS}\n```", LAST, transcript=tmp_path / "run.jsonl")
     analysis = made.run("What is the sum?")
+    assert "no score: ValueError" in Transcript.load(tmp_path / "run.jsonl").entries[2]["text"]
     assert analysis.answer == 9 and not any(each.chosen for each in analysis.alternatives)
     assert "no score: ValueError" in model.requests[1][-1].content
     made, _ = analyst("I would rather talk.", "The sum is 9.")
