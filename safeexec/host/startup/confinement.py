@@ -73,10 +73,6 @@ class Confinement(NamedTuple):
     child: ChildConfinement
     user: User | None
 
-    @property
-    def missing(self) -> tuple[Mechanism, ...]:
-        return (*self.zygote.missing, *self.child.missing)
-
 
 def plan(
     policy: Policy, *, workspaces: str | None = None, libraries: Iterable[str] = (), facts: Probe | None = None

@@ -113,12 +113,9 @@ class Census:
             for pid in self._machine.pids():
                 if pid not in known or (pid - last - 1) % self._machine.limit() < count:
                     self._enter(pid)
-        elif newest >= last:
-            for pid in range(last + 1, newest + 1):
-                self._enter(pid)
         else:
-            for pid in (*range(last + 1, self._machine.limit()), *range(newest + 1)):
-                self._enter(pid)
+            for number in range(last + 1, last + 1 + count):
+                self._enter(number % self._machine.limit())
 
     def _enter(self, pid: int) -> None:
         members = self.lineages.get(self._machine.session_of(pid))  # type: ignore[arg-type]

@@ -9,10 +9,14 @@ import subprocess
 import sys
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import safeexec
+from safeexec import Policy, ProtectionError
+from safeexec.host.startup.confinement import Confinement, _mapped, _unreadable, plan
+from safeexec.linux.probe import Probe, ProbeAnswer
 
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "PyYAML")
 _PROGRAM = """
@@ -89,3 +93,101 @@ def test_an_incomplete_installation_says_what_is_missing(tmp_path: Path) -> None
     shutil.rmtree(target / "RestrictedPython")
     done = _run(target, str(tmp_path / "state"), "")
     assert "ProtectionError: RestrictedPython, which safeexec needs, is in no directory" in done.stderr
+
+
+_ALL = Probe(*[ProbeAnswer(True)] * (len(Probe._fields) - 1), landlock_abi=6)
+_NO = ProbeAnswer(False, "tried: EPERM")
+_KINDS = ("user", "mount", "pid", "net", "ipc", "uts", "cgroup")
+
+
+def _planned(*lacking: str, **options: Any) -> Confinement:
+    """What is decided for a machine that can do everything but this."""
+    abi = 0 if "landlock" in lacking else _ALL.landlock_abi
+    facts = _ALL._replace(**dict.fromkeys(lacking, _NO), landlock_abi=abi)
+    return plan(Policy.load("data-analysis"), facts=facts, **options)
+
+
+def _missing(planned: Confinement) -> dict[str, str]:
+    return {row.name: row.detail for row in (*planned.zygote.missing, *planned.child.missing) if not row.active}
+
+
+def test_where_everything_works_nothing_is_missing() -> None:
+    planned = _planned()
+    assert not _missing(planned)
+    assert planned.user is not None and planned.user.uid == planned.zygote.uid
+    assert planned.zygote.namespaces == _KINDS[1:] and planned.child.user_namespace
+    assert (planned.child.proc, planned.child.files) == ("/proc", "write")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "rows"),
+    [
+        (("notify",), {"fork-gate": "what guest code forks is counted"}),
+        (("net",), {"network-namespace": "seccomp refuses every socket"}),
+        (("pid",), {"pid-namespace": "the end of a sandbox is a sweep"}),
+        (("mount",), {"mount-namespace": "the whole file tree", "pid-namespace": "it goes with the mount namespace"}),
+        (("landlock",), {"landlock": "sessions of one sandbox can reach each other's workspaces"}),
+        (
+            ("landlock", "mount"),
+            {"landlock": "no file can be opened at all", "pid-namespace": "", "mount-namespace": ""},
+        ),
+    ],
+    ids=", ".join,
+)
+def test_what_a_machine_lacks_is_named_with_what_still_holds(lacking: tuple[str, ...], rows: dict[str, str]) -> None:
+    planned = _planned(*lacking)
+    found = _missing(planned)
+    found.pop("unprivileged-user", None)  # where only root may read this Python, and it is not in a root of its own
+    assert found.keys() == rows.keys() and all(words in found[name] for name, words in rows.items())
+    rooted = not {"mount", "pid"} & {*lacking}
+    assert ("mount" in planned.zygote.namespaces, "pid" in planned.zygote.namespaces) == (rooted, rooted)
+    assert planned.child.proc == ("/proc" if rooted else "/proc/self")
+    assert planned.child.files == ("none" if {"landlock", "mount"} <= {*lacking} else "write")
+
+
+def test_without_seccomp_there_is_no_plan() -> None:
+    with pytest.raises(ProtectionError, match="seccomp does not work here \\(tried: EPERM\\)"):
+        _planned("seccomp")
+
+
+@pytest.mark.parametrize("lacking", [("root",), ("root", "user"), ("user",), ("root", *_KINDS)], ids=", ".join)
+def test_processes_are_bounded_for_a_session_or_for_its_user(lacking: tuple[str, ...]) -> None:
+    """Only a host that is root, cannot change its user and has no user namespace has no bound: the gate is all."""
+    planned, root = _planned(*lacking), os.geteuid() == 0
+    assert ("unprivileged-user" in _missing(planned)) == (root and "root" in lacking)
+    if "user" not in lacking:
+        assert planned.child.processes is not None and planned.child.processes < 1024
+    elif "root" in lacking and root:
+        assert planned.child.processes is None
+    else:
+        assert planned.child.processes is not None and planned.child.processes >= 1024
+
+
+def test_root_stays_root_where_another_user_could_not_read(tmp_path: Path) -> None:
+    """In a new root only the library itself counts; in the old one what lies above it, too."""
+    library = tmp_path / "closed" / "library"
+    library.mkdir(parents=True)
+    library.chmod(0o755)
+    library.parent.chmod(0o700)
+    assert (_unreadable([str(library)], True), _unreadable([str(library)], False)) == (None, str(library.parent))
+    assert _planned(libraries=[str(library)]).user is not None
+    library.chmod(0o700)
+    planned = _planned(libraries=[str(library)])
+    assert planned.user is None
+    assert f"{library} cannot be read by another user" in _missing(planned)["unprivileged-user"]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "found"),
+    [
+        ("0 0 4294967295\n", range(5000, 5001)),
+        ("0 100000 65536\n", range(5000, 5001)),
+        ("0 1000 1\n1 100000 3000\n", range(1999, 3000)),
+        (None, range(5000, 5001)),
+    ],
+)
+def test_the_user_of_guests_is_one_that_the_container_maps(ranges: str | None, found: range, tmp_path: Path) -> None:
+    path = tmp_path / "uid_map"
+    if ranges is not None:
+        path.write_text(ranges)
+    assert _mapped(str(path), 5000) in found

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox
+from safeexec.host.startup import packages
 from safeexec.policy.requirements import of_lock
 
 GADGET = """
@@ -266,6 +267,33 @@ def test_a_cache_that_others_may_write_is_refused(mirror: Path) -> None:
     cache.chmod(0o777)
     with pytest.raises(PolicyError, match="others may write there"):
         Sandbox("standard", requirements=["gadget"]).open()
+
+
+def test_a_cache_that_cannot_be_made_names_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the variable names no absolute path, it is the user's own directory of caches."""
+    (tmp_path / ".cache").touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    with pytest.raises(PolicyError, match=f"{tmp_path}/.cache/safeexec/packages cannot be made .*XDG_CACHE_HOME"):
+        Sandbox("standard", requirements=["gadget"]).open()
+
+
+def test_a_pip_that_does_not_answer_is_given_up(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safeexec.host.startup.packages.FETCH_SECONDS", 0.01)
+    with pytest.raises(PolicyError, match=r"no answer for 0\.01 s"):
+        Sandbox("standard", requirements=["gadget"]).open()
+
+
+def test_where_no_pip_is_installed_it_is_the_one_that_python_brings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "import_path", lambda: [str(tmp_path)])
+    if (Path(os.__file__).parent / "ensurepip" / "_bundled").is_dir():
+        first, pip = packages._pip_path()
+        assert first == str(tmp_path) and zipfile.is_zipfile(pip)
+    monkeypatch.setattr(os, "__file__", str(tmp_path / "os.py"))
+    with pytest.raises(PolicyError, match=r"fetched by pip, and .* has none"):
+        packages._pip_path()
 
 
 def test_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

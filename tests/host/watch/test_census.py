@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeexec.host.watch.census import LARGEST_RANGE, LIST_SECONDS, Census, owner_of
+from safeexec.host.watch.census import LARGEST_RANGE, LIST_SECONDS, Birth, Census, Process, owner_of
 from tests.host.watch.scripted import ScriptedMachine
 
 ACTIONS = st.sampled_from(["fork", "fork-exit", "double-fork", "thread", "end", "run", "stranger", "look"])
@@ -96,6 +96,27 @@ def test_an_orphan_that_no_look_has_seen_before_has_no_owner() -> None:
     census.find(0.0)
     found = {process.pid: process for process in census.measure(leader)}
     assert owner_of(found[orphan], found, {leader: 0}) is None
+
+
+def test_parents_that_name_each_other_own_nothing() -> None:
+    """Numbers are given out again: what two looks saw may be a circle."""
+    circle = {2: Process(2, Birth(3, 0)), 3: Process(3, Birth(2, 0))}
+    assert owner_of(circle[2], circle, {9: 0}) is None
+
+
+def test_numbers_that_begin_anew_are_asked_for_without_listing() -> None:
+    machine = ScriptedMachine(last=400)
+    leader = machine.leader()
+    for _ in range(98):
+        machine.end(machine.leader())
+    census = Census(machine)
+    census.watch(leader)
+    census.find(0.0)
+    listed = machine.listed
+    forked = [machine.fork(leader) for _ in range(3)]
+    assert forked[0] > forked[1], "they did not begin anew"
+    census.find(LIST_SECONDS / 2)
+    assert machine.listed == listed and set(census.lineages[leader]) == {leader, *forked}
 
 
 def test_births_are_found_without_listing_and_many_by_listing() -> None:
