@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Sandbox, SandboxClosed, SessionBusy
+from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxClosed, SessionBusy
 
 FOREVER = "keep = 'lost'\nprint('started', flush=True)\nwhile True:\n    pass"
 
@@ -94,6 +94,57 @@ def test_leaving_a_stream_undoes_the_step(run: Any) -> None:
             assert (await session.run("keep")).value == 1
 
     run(main)
+
+
+def test_a_stream_ends_with_what_a_tool_raises_a_wrong_argument_or_a_cancelled_task(run: Any) -> None:
+    def fail() -> None:
+        raise ValueError("not today")
+
+    async def main() -> None:
+        async with AsyncSandbox("standard", tools=[fail]) as sandbox, sandbox.session() as session:
+            (await session.run("keep = 1")).check()
+            stream = session.stream("print('one')\nfail()")
+            assert [text async for text in stream] == ["one\n"]
+            assert stream.result.error is not None and stream.result.error.message == "not today"
+            with pytest.raises(PolicyError, match="timeout"):
+                await anext(aiter(session.stream("1", timeout=-1)))
+            assert (await session.run("keep")).value == 1
+
+    run(main)
+
+
+def test_a_cancelled_task_stops_the_stream_that_it_reads() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+            (await session.run("keep = 1")).check()
+            begun = asyncio.Event()
+
+            async def read() -> None:
+                async for _ in session.stream(FOREVER, timeout=60):
+                    begun.set()
+
+            reading = asyncio.create_task(read())
+            await begun.wait()
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            assert (await session.run("keep")).value == 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", ["map", "map_as_completed"])
+def test_leaving_a_map_stops_what_runs_and_a_sandbox_opens_anew(way: str) -> None:
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox:
+            results = getattr(sandbox, way)(["1", *["while True: pass"] * 5], workers=2, timeout=30)
+            await anext(results)
+            await results.aclose()
+            assert repr(sandbox) == "<AsyncSandbox 'standard', open, 0 sessions>"
+            assert await sandbox.reopen() is sandbox
+            assert (await sandbox.run("2")).value == 2
+
+    asyncio.run(main())
 
 
 def test_cancelling_the_task_stops_the_step_and_restores_the_state() -> None:
