@@ -61,7 +61,6 @@ __all__ = [
     "shared_memory",
     "signal_group",
     "take_descriptors",
-    "unique_memory",
 ]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
@@ -77,7 +76,6 @@ SWEEP_SECONDS = 1.0
 """How long the end of strays may take."""
 _RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
-_USS = re.compile(rb"^Private_\w+:\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
 
 
@@ -175,18 +173,9 @@ def proportional_memory(pid: int) -> int | None:
     """Bytes of process `pid` that no file backs, each page divided by the number of processes that map it. 0 if it is
     gone, None where it may not be asked. 14 ms per GB.
     """
-    return _rolled_up(pid, _PSS)
-
-
-def unique_memory(pid: int) -> int | None:
-    """Bytes that only process `pid` maps, files included; 0 and None as above."""
-    return _rolled_up(pid, _USS)
-
-
-def _rolled_up(pid: int, fields: re.Pattern[bytes]) -> int | None:
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-            return sum(map(int, fields.findall(file.read()))) << 10
+            return sum(map(int, _PSS.findall(file.read()))) << 10
     except PermissionError:
         return None
     except OSError:

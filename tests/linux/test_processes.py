@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from safeexec.host.watch.memory import own_bytes
 from safeexec.linux import processes, seccomp
 from safeexec.linux.libc import prctl, syscall
 from safeexec.linux.probe import probe
@@ -104,9 +105,9 @@ def test_memory_of_another_process() -> None:
     try:
         whole = processes.private_memory(pid)
         assert whole >= 48 << 20 and abs(processes.anonymous_memory(pid) - whole) < 8 << 20
-        unique, part = processes.unique_memory(pid), processes.proportional_memory(pid)
-        assert unique is not None and part is not None
-        assert 16 << 20 <= unique <= whole - len(shared) and 32 << 20 <= part < whole
+        part = processes.proportional_memory(pid)
+        assert part is not None and 32 << 20 <= part < whole
+        assert 16 << 20 <= own_bytes(pid) <= whole - len(shared)
         assert processes.shared_memory(pid) < 1 << 20
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -116,12 +117,11 @@ def test_memory_of_another_process() -> None:
 held: list[bytearray] = []
 
 
-@pytest.mark.parametrize("told", [processes.unique_memory, processes.proportional_memory])
-def test_memory_that_may_not_be_asked_for(told: Callable[[int], int | None]) -> None:
+def test_memory_that_may_not_be_asked_for() -> None:
     def act() -> int | None:
         if os.geteuid() == 0:
             os.setresuid(61234, 61234, 61234)
-        return told(1)
+        return processes.proportional_memory(1)
 
     assert in_a_fork(act) is None
 
@@ -129,7 +129,7 @@ def test_memory_that_may_not_be_asked_for(told: Callable[[int], int | None]) -> 
 def test_nothing_is_told_of_a_process_that_is_not_there() -> None:
     nobody = 2**22 - 1
     sizes = (processes.private_memory, processes.anonymous_memory, processes.proportional_memory)
-    assert [told(nobody) for told in (*sizes, processes.unique_memory, processes.shared_memory)] == [0] * 5
+    assert [told(nobody) for told in (*sizes, processes.shared_memory, own_bytes)] == [0] * 5
     facts = (processes.cpu_seconds, processes.session_of, processes.process_of, processes.process_stat)
     assert [told(nobody) for told in (*facts, processes.children_of)] == [None] * 5
     assert processes.pidfd_info(0) is None, "no pidfd"

@@ -117,6 +117,7 @@ WHY = {
     "host/tools/type_hints.py": OWN + "annotations of the host, messages of msgspec",
     "host/waiting.py": OWN + "times",
     "host/watch/accountant.py": OWN + "files of the kernel",
+    "host/watch/memory.py": OWN + "numbers of the kernel",
     "host/watch/supervisor.py": OWN + "files of the kernel; the guest's lines go through untrusted.frames",
     "host/watch/unnamed.py": OWN + "files of the kernel",
     "inline/compile.py": BOUND + "one expression within its limit, which is parsed and never executed",

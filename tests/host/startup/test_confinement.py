@@ -18,7 +18,7 @@ from safeexec import Policy, ProtectionError
 from safeexec.host.startup.confinement import Confinement, _mapped, _unreadable, plan
 from safeexec.linux.probe import Probe, ProbeAnswer
 
-_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "PyYAML")
+_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
 _PROGRAM = """
 import json, sys
 import safeexec
