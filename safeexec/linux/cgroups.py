@@ -170,7 +170,7 @@ def _give_controllers(place: str, own: str) -> None:
         if error.errno != errno.EBUSY:
             raise
     members = {int(pid) for pid in _read(f"{place}/cgroup.procs").split()}
-    if not members <= {os.getpid(), *processes.descendants(os.getpid())}:
+    if not members <= {os.getpid(), *(stat.pid for stat in processes.descendants(os.getpid()))}:
         raise Unavailable(
             f"{len(members)} processes live in {own}: start the host alone in a group of its own "
             "(systemd-run --user --scope -p Delegate=yes ...)"
