@@ -119,8 +119,8 @@ class Home(Protocol):
     def problem(self, number: int) -> str:
         """Why process `number` could not be made, in the zygote's words."""
 
-    def replenish(self) -> None:
-        """Have a spare child made."""
+    def step_ended(self) -> None:
+        """A step of a session has ended."""
 
     def session_opened(self, session: Any) -> None:
         """A session begins."""

@@ -510,7 +510,7 @@ class SessionCore:
             self.keeper.go(IDLE)
         if listeners is not NOBODY:
             step.stream_rest()
-        self.sandbox.replenish()
+        self.sandbox.step_ended()
         return result
 
     def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:

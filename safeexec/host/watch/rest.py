@@ -1,7 +1,8 @@
 """A session that has been left alone for a while is compacted: it gives up memory that only the next step would need.
-After `idle_seconds`, if the sandbox has that, it is closed, and soon if no caller has it any more.
+After `idle_seconds`, if the sandbox has that, it is closed, and soon if no caller has it any more. A spare child that
+is missing is asked for.
 
-One thread per sandbox does both. A session that does not answer holds up nothing but that of others.
+One thread per sandbox does all this. A session that does not answer holds up nothing but that of others.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
         def open_sessions(self) -> list[SessionCore]: ...
         def labelled(self, session: SessionCore) -> bool: ...
+        def replenish(self) -> None: ...
 
 
 TICK_SECONDS = 0.5
@@ -32,7 +34,9 @@ TICK_SECONDS = 0.5
 
 
 class IdleSessions:
-    """The thread that compacts and closes sessions that nobody uses. It ends with its sandbox, and keeps none alive."""
+    """The thread that compacts and closes sessions that nobody uses, and has spares made. It ends with its sandbox, and
+    keeps none alive.
+    """
 
     __slots__ = ("_close_after", "_ended", "_sandbox", "_stop", "_thread", "_tick")
 
@@ -62,6 +66,7 @@ class IdleSessions:
         """Look at each session once. Whether there is a sandbox still: between two rounds nothing here holds it."""
         if (sandbox := self._sandbox()) is None:
             return False
+        sandbox.replenish()
         for session in sandbox.open_sessions():
             try:
                 if session.restless():

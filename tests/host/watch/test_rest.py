@@ -276,3 +276,12 @@ def test_a_host_without_descriptors_loses_no_state() -> None:
     )
     refused, kept = "no checkpoint can be made of the state to come: Too many open files", "1 kept ()"
     assert done.stdout.splitlines() == [refused, refused, kept, kept, "True"], done.stderr
+
+
+def test_a_spare_is_made_beside_a_session_that_stays() -> None:
+    """The first session's steps ask for none."""
+    with Sandbox("calculator", spare=1) as sandbox, sandbox.session() as session:
+        deadline = monotonic() + SOON
+        while not sandbox.stats().spare and monotonic() < deadline:
+            session.run("x = 1").check()
+        assert sandbox.stats().spare == 1
