@@ -429,11 +429,18 @@ def readings(profile: str) -> Iterator[tuple[str, str]]:
             continue
         real = importlib.import_module(module)
         given = known_names(module, plan) if module_access(module, plan).allowed else frozenset()
+        if "pandas" in libraries:  # a text names a method of the table first
+            given |= {name for kind in _tables() for name in dir(kind) if not name.startswith("_")}
         for name in sorted({*dir(real), *_DUNDERS} - given):
             if name.isidentifier() and not hasattr(builtins, name):
                 source = "".join(f"import {item}\n" for item in sorted(libraries))
                 source += "import sympy.parsing.sympy_parser\nx = sympy.Symbol('x')\n" if "sympy" in libraries else ""
                 yield f"{told}, {name}", source + READING.format(expression.replace("NAME", repr(name)), name=name)
+
+
+def _tables() -> tuple[type, ...]:
+    pandas = importlib.import_module("pandas")
+    return pandas.DataFrame, pandas.Series
 
 
 LIBRARIES = ("numpy", "pandas", "scipy", "sympy", "mpmath")
