@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from safeexec.outcomes import NEWEST_LEFT, STARTS_EMPTY
-from safeexec.text import head_and_tail, printable
+from safeexec.text import estimate_tokens, head_and_tail, printable
 
 if TYPE_CHECKING:
     from safeexec.outcomes import Display, ErrorInfo, FileChange, StepData
@@ -57,7 +57,7 @@ Section = tuple[str, str, bool]
 
 
 def observe(result: StepData, max_tokens: int = 2000, format: Prose | Blocks = "text") -> str | list[dict[str, Any]]:
-    """`result` within about `max_tokens` tokens (see `estimate_tokens`), pictures not counted.
+    """`result` within about `max_tokens` tokens (see `text.estimate_tokens`), pictures not counted.
 
     ``text`` and ``markdown`` give a str, the names of APIs a list of content blocks: one text, then up to four
     pictures. Raises ValueError for another format, or fewer than 100 tokens.
@@ -71,15 +71,6 @@ def observe(result: StepData, max_tokens: int = 2000, format: Prose | Blocks = "
         return text
     image_block = _IMAGE_BLOCKS[format]
     return [{"type": "text", "text": text}, *(image_block(mime, data) for mime, data in _pictures(result))]
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens a model needs for `text`: one for four ASCII characters, one for each other character.
-
-    An overestimate for ordinary prose and code in the tokenizers we know, an underestimate for long runs of digits.
-    """
-    ascii_characters = len(text.encode("ascii", "ignore"))
-    return (ascii_characters + 3) // 4 + len(text) - ascii_characters
 
 
 # Text

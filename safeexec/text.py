@@ -204,3 +204,12 @@ def default_text(value: Any, annotation: str) -> str:
         return short_repr(value, 200)
     text = repr(value) if kind is str else ""
     return text if text and text in annotation.replace('"', "'") else "..."
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a model needs for `text`: one for four ASCII characters, one for each other character.
+
+    An overestimate for ordinary prose and code in the tokenizers we know, an underestimate for long runs of digits.
+    """
+    ascii_characters = len(text.encode("ascii", "ignore"))
+    return (ascii_characters + 3) // 4 + len(text) - ascii_characters

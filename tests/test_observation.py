@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from safeexec.observation import MIN_TOKENS, estimate_tokens, png_size
+from safeexec.observation import MIN_TOKENS, png_size
 from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result
+from safeexec.text import estimate_tokens
 from tests.untrusted.doubling import SLACK, growth
 
 

@@ -125,8 +125,3 @@ class Reply:
             int(usage.get("prompt", 0)), int(usage.get("completion", 0)), bool(usage.get("estimated", False))
         )
         return cls(str(data["text"]), calls, counts, str(data.get("finish") or "stop"))
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens `text` costs: four characters each."""
-    return (len(text) + 3) // 4

@@ -20,10 +20,11 @@ from msgspec import to_builtins
 
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.extraction import without_thinking
-from safeexec.agent.messages import Message, Reply, Role, ToolCall, estimate_tokens
+from safeexec.agent.messages import Message, Reply, Role, ToolCall
 from safeexec.errors import RecordingError
 from safeexec.recordings.format import Replied
 from safeexec.recordings.reader import MAX_TRANSCRIPT, entries_of, whole_transcript
+from safeexec.text import estimate_tokens
 from safeexec.untrusted.below import read_named
 from safeexec.untrusted.json_text import loads
 

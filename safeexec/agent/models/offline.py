@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from safeexec.agent.errors import TranscriptError
-from safeexec.agent.messages import Message, Messages, Reply, TokenUsage, ToolSpec, as_messages, estimate_tokens
+from safeexec.agent.messages import Message, Messages, Reply, TokenUsage, ToolSpec, as_messages
 from safeexec.agent.models.base import NO_EVENTS, Model, ModelEvents
 from safeexec.agent.transcript import read_replies
+from safeexec.text import estimate_tokens
 
 Scripted = str | Reply | Callable[[Sequence[Message]], str | Reply]
 
