@@ -7,7 +7,6 @@ Guest code decides what a `repr` says and what a program prints. `printable` tak
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -177,14 +176,6 @@ def _container_repr(value: Any, kind: type, limit: int, depth: int) -> str:
     if kind is tuple and len(parts) == 1:
         closing = ",)"
     return opening + ", ".join(parts) + closing
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` for the known word that looks most like `word`, or the empty string."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def int_repr(value: int, limit: int = 500) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import ast
-import difflib
 import sys
 from pathlib import Path
+
+from safeexec.matching import nearest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -26,7 +27,7 @@ def main(options: argparse.Namespace) -> int:
         return 0
     wanted = options.name.removesuffix(".py").replace("-", "_")
     if wanted not in programs:
-        near = difflib.get_close_matches(wanted, programs, n=1)
+        near = nearest(wanted, programs)
         advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(programs)}"
         print(f"safeexec example: no example {options.name!r}; {advice}", file=sys.stderr)
         return 2

@@ -14,6 +14,7 @@ from safeexec.cli.common import add_policy_option, print_error, tell
 from safeexec.cli.debug import at, when
 from safeexec.cli.pictures import Pictures, is_drawn
 from safeexec.cli.typed import read_step
+from safeexec.matching import nearest
 from safeexec.servers.jupyter.introspection import complete
 from safeexec.text import one_line, printable
 
@@ -125,9 +126,7 @@ class Desk:
 
 
 def _nearest(word: str) -> str:
-    import difflib
-
-    found = difflib.get_close_matches(word, COMMANDS, n=1)
+    found = nearest(word, COMMANDS)
     return f", did you mean :{found[0]}?" if found else ""
 
 

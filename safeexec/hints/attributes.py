@@ -13,7 +13,6 @@ from typing import Any
 from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
 from safeexec.hints.failure import Failure
 from safeexec.hints.files import edited_since
-from safeexec.hints.matching import did_you_mean, nearest, quoted, same_name
 from safeexec.hints.needs import provides
 from safeexec.hints.objects import (
     MISSING,
@@ -37,6 +36,7 @@ from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
 from safeexec.hints.tables.origins import ORIGINS
 from safeexec.identity import class_name
+from safeexec.matching import did_you_mean, nearest, quoted, same_name
 
 RULES = HintRules()
 _MESSAGE = re.compile(

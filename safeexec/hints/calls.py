@@ -8,10 +8,10 @@ import re
 from types import FunctionType
 
 from safeexec.hints.failure import Failure
-from safeexec.hints.matching import TYPING_ERRORS, nearest, quoted
 from safeexec.hints.objects import MISSING, attribute_of, parameters
 from safeexec.hints.rules import HintRule, HintRules
 from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWORDS
+from safeexec.matching import TYPING_ERRORS, nearest, quoted
 
 _TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
 RULES = HintRules(

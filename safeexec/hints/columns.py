@@ -8,10 +8,10 @@ import re
 from typing import Any
 
 from safeexec.hints.failure import Failure
-from safeexec.hints.matching import nearest, quoted
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
 from safeexec.hints.rules import HintRules
 from safeexec.identity import class_name
+from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
 APPLIED = (

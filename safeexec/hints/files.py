@@ -7,9 +7,9 @@ import re
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.limits import NO_PROCESSES
-from safeexec.hints.matching import nearest, quoted
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.rules import HintRules
+from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
 KERNEL_REFUSALS = 3000

@@ -9,7 +9,6 @@ import sys
 
 from safeexec.hints.failure import Failure, walk
 from safeexec.hints.files import edited_since
-from safeexec.hints.matching import TYPING_ERROR, TYPING_ERRORS, did_you_mean, nearest, same_name
 from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
 from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
@@ -18,6 +17,7 @@ from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import MEMBERS, NAMES
 from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.hints.tables.origins import ORIGINS
+from safeexec.matching import TYPING_ERROR, TYPING_ERRORS, did_you_mean, nearest, same_name
 
 RULES = HintRules()
 _NAME = r"name '([^']+)' is not defined"

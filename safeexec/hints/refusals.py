@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 from safeexec.facades.access import allowed_names, allowed_submodules, module_access
 from safeexec.facades.tables import judge
-from safeexec.hints.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
 from safeexec.hints.needs import choose, importable, provided
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
+from safeexec.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
 from safeexec.protocol.plan import LanguagePlan
 
 _COMMON = [

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from safeexec.hints.failure import Failure
-from safeexec.hints.matching import needles
 from safeexec.hints.objects import bases_of, is_of_guest
 from safeexec.identity import class_name
 
@@ -148,3 +147,26 @@ _PARTS: dict[str, Callable[[Failure], str]] = {
 }
 """Parts of the failing expression: operands, the object whose item or method failed, arguments, what is called, and
 the call with its arguments as one list or tuple."""
+
+
+def needles(pattern: str) -> tuple[str, ...]:
+    """Texts of which one is in every text that `pattern` matches; empty if that cannot be said.
+
+    A table of patterns is searched without compiling those that cannot match: compiling costs 100 us each, this 6 us.
+    """
+    rest = _ESCAPED.sub("\0", pattern)
+    while (inner := _GROUP.sub("\0", rest)) != rest:
+        rest = inner
+    found = []
+    for alternative in _OPTIONAL.sub("\0", rest).split("|"):
+        longest = max(_NOT_LITERAL.split(alternative), key=len)
+        if len(longest) < 3:
+            return ()
+        found.append(longest)
+    return tuple(found)
+
+
+_ESCAPED = re.compile(r"\\.|\[\^?\]?[^\]]*\]")
+_GROUP = re.compile(r"\([^()]*\)[?*]?")
+_OPTIONAL = re.compile(r".(?:[?*]|\{[^}]*\})")
+_NOT_LITERAL = re.compile(r"[\0.^$+{}]")

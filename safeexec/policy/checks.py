@@ -9,11 +9,11 @@ from typing import Any
 
 from safeexec.compiler.names import CONSTRUCTS, SITE_BUILTINS
 from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+from safeexec.matching import suggestion
 from safeexec.policy import requirements
 from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake
 from safeexec.policy.settings import PROTECTIONS
-from safeexec.text import nearest
 
 MOST_HINTS = 500
 """Of one policy file: each is looked up when the policy is reviewed, or shown to a model."""
@@ -27,11 +27,11 @@ def check_names(source: PolicyFile) -> list[Mistake]:
     found: list[Mistake] = []
     for path, name in _written(content.get("builtins"), "builtins"):
         if name not in BUILTINS:
-            found.append(source.mistake(path, f"Python has no builtin {name}{nearest(name, BUILTINS)}"))
+            found.append(source.mistake(path, f"Python has no builtin {name}{suggestion(name, BUILTINS)}"))
     for path, name in _written(content.get("require"), "require"):
         for one in name.split(" or "):
             if one.strip() not in PROTECTIONS:
-                expected = nearest(one, PROTECTIONS) or f"; known are {', '.join(PROTECTIONS)}"
+                expected = suggestion(one, PROTECTIONS) or f"; known are {', '.join(PROTECTIONS)}"
                 found.append(source.mistake(path, f"no mechanism is called {one.strip()!r}{expected}"))
     found += _constructs(source)
     found += _imports(source)
@@ -56,7 +56,7 @@ def _constructs(source: PolicyFile) -> Iterable[Mistake]:
         return
     for path, name in written:
         if name not in CONSTRUCTS:
-            hint = nearest(name, CONSTRUCTS) or f"; known are {', '.join(CONSTRUCTS)}"
+            hint = suggestion(name, CONSTRUCTS) or f"; known are {', '.join(CONSTRUCTS)}"
             yield source.mistake(path, f"no construct is called {name!r}{hint}")
 
 
@@ -72,7 +72,7 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
             if module in REFUSED_MODULES:
                 yield source.mistake(path, f"no policy can allow this module: {REFUSED_MODULES[module].text}")
             else:
-                hint = nearest(module, reviewed)
+                hint = suggestion(module, reviewed)
                 text = f"no module of this name has been reviewed, so it stays refused{hint}"
                 yield source.mistake(
                     path,

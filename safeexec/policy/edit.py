@@ -9,12 +9,12 @@ import msgspec
 
 from safeexec.errors import PolicyError
 from safeexec.facades import tables
+from safeexec.matching import suggestion
 from safeexec.policy import requirements
 from safeexec.policy.checks import unallowable
 from safeexec.policy.loader import PolicyFile, checked
 from safeexec.policy.resolve import resolve
 from safeexec.policy.settings import ALL, Limits, P, PolicyData, Selection
-from safeexec.text import nearest
 from safeexec.untrusted.yaml_text import plain_scalar
 
 WRITTEN_HERE = "replace()"
@@ -56,7 +56,7 @@ def _meant(key: str) -> str:
     """`; did you mean …?`, where it can be told."""
     if key in _MEANT:
         return f"; did you mean {_MEANT[key]}?"
-    return nearest(key, [*SETTINGS, *Limits.__struct_fields__])
+    return suggestion(key, [*SETTINGS, *Limits.__struct_fields__])
 
 
 def _spelt(value: Any) -> Any:

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UnsetType
 
+from safeexec.matching import suggestion
 from safeexec.policy.document import Document
 from safeexec.policy.mistakes import Mistake
-from safeexec.text import nearest
 from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
 _SWITCHES = {"yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
@@ -106,7 +106,7 @@ def _check(value: Any, expected: Any, path: str, source: PolicyFile, mistakes: l
             if key in fields:
                 _check(item, fields[key], where, source, mistakes)
             else:
-                hint = nearest(key, fields) or f"; the keys here are {', '.join(fields)}"
+                hint = suggestion(key, fields) or f"; the keys here are {', '.join(fields)}"
                 mistakes.append(source.mistake(where, f"unknown key{hint}"))
         if len(mistakes) == before:
             # Each key is right by itself; the type may object to what they say together.
@@ -151,7 +151,7 @@ def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
             parts.append(unit or ("a whole number" if arm is int else "a number"))
         elif arm is not NoneType and get_origin(arm) is not Literal:
             parts.append({str: "text", bool: "true or false"}.get(arm, str(arm)))
-    hint = nearest(value, words) if isinstance(value, str) and words else ""
+    hint = suggestion(value, words) if isinstance(value, str) and words else ""
     if "all" in words and isinstance(value, str | bool) and value in _SWITCHES:
         hint = f"; did you mean {_SWITCHES[value]}?"
     elif not hint and isinstance(value, str) and value and any(get_origin(arm) is list for arm in bare):

@@ -11,7 +11,6 @@ import os
 from functools import lru_cache
 
 from safeexec.errors import PolicyError
-from safeexec.text import nearest
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -71,7 +70,10 @@ def named(name: str, searched: list[str]) -> str:
     how = "open the sandbox with that path (`--policy`), or name its directory in SAFEEXEC_POLICY_PATH"
     hint = f"; the file here is {here}: {how}"
     if not here:
-        hint = nearest(name, known) or f"; known are {', '.join(known)}, and those that SAFEEXEC_POLICY_PATH leads to"
+        from safeexec.matching import suggestion  # with difflib 2 ms; every run imports this module, few misspell
+
+        near = suggestion(name, known)
+        hint = near or f"; known are {', '.join(known)}, and those that SAFEEXEC_POLICY_PATH leads to"
     if not here and os.path.exists(name):
         hint = f"; {name} here is no policy: a policy is a file whose name ends in {' or '.join(SUFFIXES)}"
     absent = [directory for directory in searched if not os.path.isdir(directory)]

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
+from safeexec.matching import suggestion
 from safeexec.policy.checks import check_names
 from safeexec.policy.document import Document
 from safeexec.policy.loader import PolicyFile
@@ -24,7 +25,6 @@ from safeexec.policy.settings import (
     Selection,
     Tools,
 )
-from safeexec.text import nearest
 
 NOTHING = Selection(names=())
 
@@ -190,7 +190,7 @@ class _Draft:
         """What is taken away must be there."""
         for index, name in enumerate(names):
             if name not in inherited:
-                text = f"{name} is not inherited{nearest(name, inherited)}"
+                text = f"{name} is not inherited{suggestion(name, inherited)}"
                 self._note(source.mistake(f"{path}.remove[{index}]", text))
 
     def _note(self, mistake: Mistake) -> None:

@@ -12,13 +12,13 @@ import msgspec
 from safeexec.facades import tables
 from safeexec.facades.access import unreviewed_cost
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNLISTED
+from safeexec.matching import suggestion
 from safeexec.policy.checks import unallowable
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
 from safeexec.policy.mistakes import Mistake
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import PolicyData
 from safeexec.reports.why import Judge, reported_plan
-from safeexec.text import nearest
 
 
 class PolicyFinding(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
         reviewed = tables.table(module)
         if reviewed is None and not tables.submodules(module):
             parent, _, leaf = module.rpartition(".")
-            hint = nearest(leaf, tables.submodules(parent))
+            hint = suggestion(leaf, tables.submodules(parent))
             yield PolicyFinding(rule, path, f"it stays refused: {tables.module_reason(module).text}{hint}")
             continue
         edited = () if chosen.names is not None else _edited(policy, path)
@@ -109,7 +109,7 @@ def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple
         return f"no module {owner} has been reviewed", False
     if verdict.reason == UNLISTED.text:
         known = {*(reviewed.allowed if reviewed else ()), *tables.submodules(owner)}
-        return f"the reviewed names of {owner} do not include it{nearest(leaf, known)}", False
+        return f"the reviewed names of {owner} do not include it{suggestion(leaf, known)}", False
     return ("it is refused in any case", True) if taken else (f"it stays refused: {verdict.reason}", False)
 
 

@@ -26,9 +26,9 @@ from safeexec.facades.access import allowed_names, module_access, name_access
 from safeexec.facades.tables import submodules, table
 from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
 from safeexec.facades.tables.reasons import MODULE
-from safeexec.hints.matching import TYPING_ERRORS, nearest
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
+from safeexec.matching import TYPING_ERRORS, nearest, suggestion
 from safeexec.policy.checks import BUILTINS, unallowable
 from safeexec.policy.kernel import file_calls, rules
 from safeexec.policy.plans import language_plan, limits_plan
@@ -40,7 +40,6 @@ from safeexec.reports.syntax import NEWER, construct_of
 from safeexec.syscalls import refuse
 from safeexec.syscalls.numbers import numbers
 from safeexec.syscalls.table import group_of, rules_for
-from safeexec.text import nearest as nearest_setting
 
 if TYPE_CHECKING:
     from safeexec.compiler.diagnostics import Diagnostic
@@ -223,7 +222,7 @@ class Judge:
         elif section in _SECTIONS and key in (fields := _SECTIONS[section].__struct_fields__):
             held = getattr(self.policy, section)
             value = getattr(held, key) if held is not None else None
-        elif section in _SECTIONS and "." not in key and key and (meant := nearest_setting(key, fields)):
+        elif section in _SECTIONS and "." not in key and key and (meant := suggestion(key, fields)):
             raise PolicyError(f"a policy has no setting {path!r}{meant}")
         else:
             return None

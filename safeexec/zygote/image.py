@@ -27,6 +27,7 @@ LATE = (
     "safeexec.compiler",
     "safeexec.facades",
     "safeexec.hints",
+    "safeexec.matching",
     "safeexec.protocol",
     "RestrictedPython",
     "asttokens",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
-
 import pytest
 
 from safeexec.compiler import names
 from safeexec.hints import needs
 from safeexec.hints.limits import limit_hint
-from safeexec.hints.matching import nearest
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.syntax import syntax_hint
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
@@ -194,34 +191,3 @@ def test_limit_hint() -> None:
     assert "5 s of CPU" in (limit_hint("cpu", limits) or "")
     assert "4 KiB" in (limit_hint("output", limits) or "")
     assert limit_hint("ok") is None
-
-
-@pytest.mark.parametrize(
-    ("name", "candidates", "meant"),
-    [
-        ("squrt", ["sin", "sqrt", "cos"], ["sqrt"]),
-        ("orderDate", ["Order Date", "amount"], ["Order Date"]),
-        ("customer", ["customer_id", "region"], ["customer_id"]),
-        ("sales_df", ["df_sales"], ["df_sales"]),
-        ("retires", ["retries", "timeout"], ["retries"]),
-        ("item", ["items"], ["items"]),
-        ("pie", ["pi"], ["pi"]),
-        ("i", ["j", "k"], []),
-        ("x1", ["x2"], []),
-        ("mul", ["add", "neg"], []),
-        ("plums", ["apples", "pears"], []),
-        ("re", ["repr"], []),
-        ("amount", ["count"], []),
-        ("", ["a"], []),
-    ],
-)
-def test_nearest(name: str, candidates: list[str], meant: list[str]) -> None:
-    assert nearest(name, candidates) == meant
-
-
-def test_nearest_finds_typing_errors_in_all_builtins() -> None:
-    """One letter left out of the middle of any long builtin leads back to it."""
-    every = [name for name in dir(builtins) if len(name) > 7 and name.isidentifier() and not name.startswith("_")]
-    for name in every:
-        damaged = name[:3] + name[4:]
-        assert damaged in every or name in nearest(damaged, every, 3), name

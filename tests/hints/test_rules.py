@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from safeexec.hints.matching import needles
+from safeexec.hints.rules import needles
 from safeexec.hints.runtime import RULES
 
 ROOT = pathlib.Path(__file__).parents[2]

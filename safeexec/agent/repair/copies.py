@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from safeexec.agent.errors import RepairError
@@ -19,13 +17,12 @@ from safeexec.agent.repair.diffs import file_diff
 from safeexec.agent.repair.judges import likely_code
 from safeexec.agent.repair.texts import TextForm, form_of
 from safeexec.agent.repair.tree import MAX_BYTES, plain_path, read_tree, with_links, write_tree
+from safeexec.matching import nearest
 from safeexec.untrusted.below import opened, put_file, read_file, remove_file
 
 MAX_FILE_BYTES = 2 << 20
 MAX_WRITTEN_BYTES = 32 << 20
 MAX_WRITTEN_FILES = 1000
-_COMPARED_NAMES = 1000
-_COMPARED_CHARACTERS = 64
 
 
 class WorkingCopy:
@@ -115,13 +112,12 @@ class WorkingCopy:
         return path == "." or path in self._directories or any(known.startswith(f"{path}/") for known in self._now)
 
     def _similar(self, path: str) -> str:
-        name = PurePosixPath(path).name[:_COMPARED_CHARACTERS]
+        name = PurePosixPath(path).name
         known = self.files()
         same = [other for other in known if PurePosixPath(other).name == name]
         if not same:
-            names = {PurePosixPath(other).name: other for other in islice(known, _COMPARED_NAMES)}
-            short = [other for other in names if len(other) <= _COMPARED_CHARACTERS]
-            same = [names[other] for other in get_close_matches(name, short, 3, 0.6)]
+            names = {PurePosixPath(other).name: other for other in known}
+            same = [names[other] for other in nearest(name, names, 3)]
         return f" Did you mean {', '.join(same[:3])}?" if same else ""
 
     # Writing

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from safeexec.child.step.sql_engines import Engine, QueryFailed, open_duckdb
 from safeexec.compiler.names import is_internal
+from safeexec.matching import nearest
 
 MAX_FILES: Final = 1000
 MAX_DEPTH: Final = 3
@@ -270,16 +271,16 @@ def _where(message: str, statement: str) -> int | None:
 
 def _hint(message: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> str | None:
     if (missing := _MISSING_TABLE.search(message)) is not None:
-        near = _nearest((missing[1] or missing[2]).strip('"'), [*frames, *files])
+        near = next(iter(nearest((missing[1] or missing[2]).strip('"'), [*frames, *files])), None)
         known = ", ".join([*frames, *(f"'{path}'" for path in files)][:20]) or "none: make a DataFrame first"
         return f"Did you mean {near}? Tables are: {known}." if near else f"Tables are: {known}."
     if (missing := _MISSING_COLUMN.search(message)) is not None:
         columns = list(dict.fromkeys(str(name) for frame in frames.values() for name in frame.columns))
-        near = _nearest(next(filter(None, missing.groups())).rpartition(".")[2], columns)
+        near = next(iter(nearest(next(filter(None, missing.groups())).rpartition(".")[2], columns)), None)
         return f"Did you mean {near}?" if near else None
     missing = _MISSING_FILE.search(message)
     if missing is not None and missing[1].lower().endswith(SUFFIXES) and not os.path.isabs(missing[1]):
-        near = _nearest(missing[1], list(files))
+        near = next(iter(nearest(missing[1], files)), None)
         known = ", ".join(f"'{path}'" for path in list(files)[:20])
         return (f"Did you mean '{near}'? " if near else "") + f"Files of the workspace are: {known or 'none'}."
     if (missing := _WRONG_TYPES.search(message)) is not None:
@@ -289,11 +290,3 @@ def _hint(message: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> 
     if "disabled" in message or "Permission" in message or "external access" in message:
         return _READABLE
     return None
-
-
-def _nearest(name: str, names: list[str]) -> str | None:
-    from difflib import get_close_matches
-
-    lower = {known.lower(): known for known in names}
-    found = get_close_matches(name.lower(), lower, 1, 0.6)
-    return lower[found[0]] if found else None

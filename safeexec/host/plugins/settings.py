@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
+from safeexec.matching import suggestion
 from safeexec.protocol.values import encode
 from safeexec.results import PluginError
-from safeexec.text import nearest, short_repr, shorten
+from safeexec.text import short_repr, shorten
 
 _TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _SHOWN = 80
@@ -63,7 +64,7 @@ def wrong_defaults(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str]]
 
 def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
     """Each setting with its value. Raises `PluginError` that tells all that is wrong, and which settings there are."""
-    wrong = [f"no setting {name!r}{nearest(str(name), settings)}" for name in given if name not in settings]
+    wrong = [f"no setting {name!r}{suggestion(str(name), settings)}" for name in given if name not in settings]
     found = {}
     for name, setting in settings.items():
         value = given.get(name, setting.default)

@@ -138,8 +138,14 @@ def quoted(names: Iterable[str], limit: int = 6) -> str:
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The end of a message about a word that is not known: ``; did you mean …?``, or the empty string."""
+    found = nearest(word, known)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
 def did_you_mean(names: Iterable[str]) -> str | None:
-    """The question for names that were found, or None."""
+    """A sentence of its own for names that were found: ``Did you mean `a` or `b`?``, or None."""
     shown = [f"`{name}`" for name in names]
     return f"Did you mean {' or '.join(shown)}?" if shown else None
 
@@ -147,26 +153,3 @@ def did_you_mean(names: Iterable[str]) -> str | None:
 def same_name(name: str, candidates: Iterable[str]) -> list[str]:
     """The candidates that are `name` but for case, underscores, a plural or the order of the words."""
     return nearest(name, candidates, 2, worst=0.98)
-
-
-def needles(pattern: str) -> tuple[str, ...]:
-    """Texts of which one is in every text that `pattern` matches; empty if that cannot be said.
-
-    A table of patterns is searched without compiling those that cannot match: compiling costs 100 us each, this 6 us.
-    """
-    rest = _ESCAPED.sub("\0", pattern)
-    while (inner := _GROUP.sub("\0", rest)) != rest:
-        rest = inner
-    found = []
-    for alternative in _OPTIONAL.sub("\0", rest).split("|"):
-        longest = max(_NOT_LITERAL.split(alternative), key=len)
-        if len(longest) < 3:
-            return ()
-        found.append(longest)
-    return tuple(found)
-
-
-_ESCAPED = re.compile(r"\\.|\[\^?\]?[^\]]*\]")
-_GROUP = re.compile(r"\([^()]*\)[?*]?")
-_OPTIONAL = re.compile(r".(?:[?*]|\{[^}]*\})")
-_NOT_LITERAL = re.compile(r"[\0.^$+{}]")

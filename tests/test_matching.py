@@ -1,0 +1,45 @@
+"""A name that does not exist is answered with the one that was meant, or with none."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+
+from safeexec.matching import nearest, suggestion
+
+
+@pytest.mark.parametrize(
+    ("name", "candidates", "meant"),
+    [
+        ("squrt", ["sin", "sqrt", "cos"], ["sqrt"]),
+        ("orderDate", ["Order Date", "amount"], ["Order Date"]),
+        ("customer", ["customer_id", "region"], ["customer_id"]),
+        ("sales_df", ["df_sales"], ["df_sales"]),
+        ("retires", ["retries", "timeout"], ["retries"]),
+        ("item", ["items"], ["items"]),
+        ("pie", ["pi"], ["pi"]),
+        ("i", ["j", "k"], []),
+        ("x1", ["x2"], []),
+        ("mul", ["add", "neg"], []),
+        ("plums", ["apples", "pears"], []),
+        ("re", ["repr"], []),
+        ("amount", ["count"], []),
+        ("", ["a"], []),
+    ],
+)
+def test_nearest(name: str, candidates: list[str], meant: list[str]) -> None:
+    assert nearest(name, candidates) == meant
+
+
+def test_nearest_finds_typing_errors_in_all_builtins() -> None:
+    """One letter left out of the middle of any long builtin leads back to it."""
+    every = [name for name in dir(builtins) if len(name) > 7 and name.isidentifier() and not name.startswith("_")]
+    for name in every:
+        damaged = name[:3] + name[4:]
+        assert damaged in every or name in nearest(damaged, every, 3), name
+
+
+def test_a_suggestion_ends_a_message() -> None:
+    assert suggestion("wall_second", ["wall_seconds", "memory_mb"]) == "; did you mean wall_seconds?"
+    assert suggestion("colour", ["wall_seconds", "memory_mb"]) == ""
