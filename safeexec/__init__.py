@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
+    from safeexec.approvals import Allow, Deny
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from safeexec.host.session.template import TemplateInfo
     from safeexec.host.startup.confinement import describe as machine_protection
     from safeexec.host.stats import SandboxStats, SessionCounts
-    from safeexec.host.tools.approvals import Allow, Deny
     from safeexec.host.tools.effects import tool
     from safeexec.host.tools.toolbox import PendingCall
     from safeexec.inline import compile_expression, evaluate
@@ -87,7 +87,7 @@ _HOME = {
     "safeexec.host.session.checkpoints": "CheckpointInfo",
     "safeexec.host.session.template": "TemplateInfo",
     "safeexec.host.stats": "SandboxStats SessionCounts",
-    "safeexec.host.tools.approvals": "Allow Deny",
+    "safeexec.approvals": "Allow Deny",
     "safeexec.host.tools.effects": "tool",
     "safeexec.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",

@@ -16,6 +16,7 @@ ROOT = Path(safeexec.__file__).parent
 TOP = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
 FACES = {"adapters", "agent", "cli", "docs", "examples", "servers"}
 PUBLIC_MODULES = {
+    "approvals",
     "errors",
     "outcomes",
     "results",
@@ -118,6 +119,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "compiler",
         "protocol",
         "linux",
+        "approvals",
         "errors",
         "outcomes",
         "results",

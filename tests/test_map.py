@@ -156,7 +156,7 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 
 FIRST_RUN = {
-    "": "errors identity outcomes results text typed",
+    "": "approvals errors identity outcomes results text typed",
     "host": "audit forks queue sandbox waiting",
     "host/faces": "blocking",
     "host/files": "layers",
@@ -165,7 +165,7 @@ FIRST_RUN = {
         "standard_input states step tightened turn"
     ),
     "host/startup": "configuration confinement launch launcher",
-    "host/tools": "approvals toolbox",
+    "host/tools": "toolbox",
     "host/watch": (
         "account accountant census gate groups library lineage memory rest rotation supervisor unnamed verdict watched"
     ),

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import safeexec  # its names load on first use: search with threads, AsyncSandbox with asyncio
-from safeexec import Allow, Deny, Policy, Sandbox
+from safeexec import Policy, Sandbox
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply, ToolSpec
 from safeexec.agent.models.asking import ask_in_thread, out_of_time
@@ -26,6 +26,7 @@ from safeexec.agent.wishes import (
     RunStep,
     Wish,
 )
+from safeexec.approvals import decision
 from safeexec.errors import CheckpointError
 
 T = TypeVar("T")
@@ -150,7 +151,7 @@ def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
             if close is not None:
                 close()
             raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
-        return _decision(answer)
+        return decision(answer, "confirm")
     if isinstance(wish, RunApart):
         return apart.run(wish)
     if isinstance(wish, InThread):
@@ -184,19 +185,6 @@ def _failure(result: Any) -> str:
     return "" if result is None or result.error is None else f"{result.error.type}: {result.error.message}"
 
 
-def _decision(answer: object) -> Allow | Deny:
-    """What `confirm` answered. What is no answer is a refusal that says so."""
-    source: object = answer.source if isinstance(answer, Allow) else None
-    if not isinstance(source, str | None):
-        return Deny(f"confirm answered Allow(source=...) with an object of type {type(source).__name__}: no text")
-    if isinstance(answer, Allow | Deny):
-        return answer
-    if isinstance(answer, bool):
-        return Allow() if answer else Deny()
-    kind = type(answer).__name__
-    return Deny(f"confirm answered an object of type {kind}; it answers Allow(source=...), Deny(reason), True or False")
-
-
 def _ask(agent: Driven, wish: AskModel) -> Reply:
     events = agent.model_events(wish.seconds)
     ask = partial(agent.model.complete, wish.messages, tools=agent.tool_specs)
@@ -210,7 +198,7 @@ async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -
         return await _ask_async(agent, wish)
     if isinstance(wish, Confirm):
         answer = agent.confirm(wish.source) if agent.confirm is not None else True
-        return _decision(await _now_or_awaited(answer))
+        return decision(await _now_or_awaited(answer), "confirm")
     if isinstance(wish, InThread) or not inspect.iscoroutinefunction(session.run):
         return await asyncio.to_thread(_fulfil, agent, session, apart, wish)
     if isinstance(wish, CompareBranches):

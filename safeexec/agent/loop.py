@@ -17,7 +17,7 @@ from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safeexec import Allow, Deny, Policy
+from safeexec import Deny, Policy
 from safeexec.agent import prompts
 from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
@@ -44,6 +44,7 @@ from safeexec.agent.outcome import (
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation
 from safeexec.agent.wishes import AskModel, Confirm, FetchVariable, ForgetVariable, Loop, RunStep, Wish
+from safeexec.approvals import Decision
 from safeexec.text import shorten
 from safeexec.untrusted.json_text import loads
 
@@ -65,7 +66,6 @@ _SHORTEST_STEP = 0.05
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
 """What differs between two messages of the same failure."""
 
-Confirmed = Allow | Deny | bool
 Objection = str | None | Generator[Wish, Any, str | None]
 """Against an answer, in words for the model; None: it is taken. A generator has its wishes fulfilled first."""
 Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
@@ -139,7 +139,7 @@ class CodeAgent:
         on_event: Callable[[Event], None] = ignore_event,
         review: Review | None = None,
         conclude: Conclude | None = None,
-        confirm: Callable[[str], Confirmed | Awaitable[Confirmed]] | None = None,
+        confirm: Callable[[str], Decision | Awaitable[Decision]] | None = None,
         transcript: str | Path | None = None,
         **limits: Any,
     ) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from safeexec.approvals import Approval
 from safeexec.errors import (
     PolicyError,
     ProtectionError,
@@ -40,7 +41,6 @@ from safeexec.host.session.turn import BRIEF_SECONDS
 from safeexec.host.startup.configuration import configuration
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
-from safeexec.host.tools.approvals import Approval
 from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, groups

@@ -17,6 +17,7 @@ from safeexec.typed import TYPE_CHECKING, Unseen
 if TYPE_CHECKING:
     from typing import Any, Literal, Self, Unpack
 
+    from safeexec.approvals import Approval
     from safeexec.host.audit import AuditTarget
     from safeexec.host.commands import CommandResult
     from safeexec.host.faces.many import Workers
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from safeexec.host.session.standard_input import Given
     from safeexec.host.session.template import Prepare, TemplateInfo
     from safeexec.host.stats import SandboxStats
-    from safeexec.host.tools.approvals import Approval
     from safeexec.host.tools.toolbox import PendingCall
     from safeexec.host.waiting import Core
     from safeexec.policy.keywords import PluginChanges, SessionChanges

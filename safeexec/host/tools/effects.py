@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from safeexec.approvals import Deny, decision
 from safeexec.errors import RecordingError, ToolError
 from safeexec.host.session.recorder import RecordedTools
-from safeexec.host.tools.approvals import Deny, decision
 from safeexec.host.tools.tool import EFFECT_ATTRIBUTE, Tool, contained
 from safeexec.host.tools.toolbox import PendingCall, Toolbox
 from safeexec.host.waiting import CallTool, Core
@@ -368,7 +368,7 @@ class Effects:
             )
         except Exception as error:
             return f"the approval raised {type(error).__name__}: {error}"[:500]
-        decided = decision(answer, "deferred calls")
+        decided = decision(answer, "the approval of deferred calls")
         if isinstance(decided, Deny):
             return decided.reason
         return "the approval edited their arguments, which only one of a single call may" if decided.arguments else ""

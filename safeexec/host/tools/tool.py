@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from safeexec.approvals import Approval
 from safeexec.errors import ToolError
-from safeexec.host.tools.approvals import Approval
 from safeexec.host.tools.type_hints import checked, convert, legend, shown, signature
 from safeexec.host.waiting import CallTool
 from safeexec.protocol import messages as m

@@ -16,8 +16,8 @@ from uuid import UUID
 
 import msgspec
 
+from safeexec.approvals import Approval, Deny, decision
 from safeexec.errors import ProtocolError, ToolError
-from safeexec.host.tools.approvals import Approval, Deny, decision
 from safeexec.host.waiting import CallTool, Core
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_call
@@ -188,7 +188,7 @@ class Toolbox:
             raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
         answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self)
-        decided = decision(answer, f"{tool.name}()")
+        decided = decision(answer, f"the approval of {tool.name}()")
         if isinstance(decided, Deny):
             raise RefusedCall(f"{tool.name}(): {decided.reason}")
         for name, value in decided.arguments.items():

@@ -29,15 +29,20 @@ Approval = Callable[[str, dict[str, Any]], Decision | Awaitable[Decision]]
 """Sees a tool's name and its arguments."""
 
 
-def decision(answer: object, what: str) -> Allow | Deny:
-    """An approval's answer. An invalid one denies the call, and its reason tells the author of the host."""
-    if isinstance(answer, Allow | Deny):
+def decision(answer: object, who: str) -> Allow | Deny:
+    """What `who` (an approval, or a `confirm`) answered. An invalid answer denies, and its reason tells the author of
+    the host.
+    """
+    if isinstance(answer, Allow):
+        if isinstance(answer.source, str | None):
+            return answer
+        kind = type(answer.source).__name__
+        return Deny(f"{who} answered Allow(source=...) with an object of type {kind}: no text")
+    if isinstance(answer, Deny):
         return answer
-    if answer is True:
-        return Allow()
-    if answer is False:
-        return Deny()
+    if isinstance(answer, bool):
+        return Allow() if answer else Deny()
     return Deny(
-        f"the approval of {what} answered an object of type {type(answer).__name__}; "
-        "it answers safeexec.Allow(arguments=...), safeexec.Deny(reason), True or False"
+        f"{who} answered an object of type {type(answer).__name__}; "
+        "it answers safeexec.Allow(...), safeexec.Deny(reason), True or False"
     )
