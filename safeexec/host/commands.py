@@ -288,7 +288,7 @@ def _finish(
             status = answer.status
             outcome, verdict = "ok" if status == 0 else "error", watched.verdict or files_over(workspace, limits)
             break
-        verdict = watched.verdict or watch.look()
+        verdict = watched.verdict or watch.exceeded()
     accountant().remove(watched)
     if verdict is not None:
         outcome, message = verdict.outcome, verdict.message

@@ -208,7 +208,7 @@ class SandboxCore:
             yield from self._idle.close()
         # All are killed before the end of any is waited for: the kernel takes them down side by side.
         for session in list(self._open):
-            session.kill()
+            session.begin_close()
         for session in list(self._open):
             yield from session.close()
         self._end_spares()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-RECOVER_SECONDS = 1.0
+LATE_ANSWER_SECONDS = 1.0
 """How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
 the newest copy is the same."""
 NAMES_REMAINING = 200
@@ -66,7 +66,7 @@ class Keeper:
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
 
-    def living(self) -> Core[Runner]:
+    def ready_runner(self) -> Core[Runner]:
         """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died."""
         if not self.sandbox.alive:
             if self.state is IDLE:
@@ -78,18 +78,20 @@ class Keeper:
             if self.state is IDLE:
                 self.go(LOST)
         if self.state is not IDLE:
-            yield from self.recover()
+            yield from self.finish_interrupted()
         assert self.line.runner is not None
         return self.line.runner
 
-    def in_order(self) -> Core[None]:
-        """What was lost while nobody used the session is brought back now, and not by the operation that comes."""
+    def ensure_ready(self) -> Core[None]:
+        """As `ready_runner` where anything was lost while nobody used the session, and nothing at all otherwise: it is
+        brought back now, and not by the operation that comes.
+        """
         if self.state is not IDLE or self.overused is not None:
-            yield from self.living()
+            yield from self.ready_runner()
 
     def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
         """What the process answers. If it dies of that, its state is restored: `SandboxError`."""
-        runner = yield from self.living()
+        runner = yield from self.ready_runner()
         self.go(ASKING)
         try:
             answer = yield from question(runner)
@@ -103,7 +105,7 @@ class Keeper:
         the descriptors that go with the request.
         """
         line = self.line
-        runner = yield from self.living()
+        runner = yield from self.ready_runner()
         control = line.promise(line.history.current.step, change=True)
         self.go(ASKING)
         fds = () if control is None else (control.fileno(),)
@@ -122,23 +124,23 @@ class Keeper:
 
     # After an interruption
 
-    def recover(self) -> Core[None]:
+    def finish_interrupted(self) -> Core[None]:
         """Put in order what the last caller left in the middle of something: it was interrupted (Ctrl-C, a handler that
         raised), and that again while it put things in order itself.
         """
         runner = self.line.runner
         if runner is not None and self.state is ASKING:
-            yield from self._take_in(runner)
+            yield from self._read_late_answer(runner)
         elif runner is not None and self.state is STEPPING:
-            yield from self._take_back(runner)
+            yield from self._undo_abandoned_step(runner)
         if self.state is LOST:
             yield from self.stop()
             self.notes_next += yield from self.restore()
 
-    def _take_in(self, runner: Runner) -> Core[None]:
+    def _read_late_answer(self, runner: Runner) -> Core[None]:
         """The answer that nobody waits for. A change that it confirms has been made."""
         try:
-            answered = yield from runner.drain(monotonic() + RECOVER_SECONDS)
+            answered = yield from runner.drain(monotonic() + LATE_ANSWER_SECONDS)
         except (Gone, ProtocolError):
             answered = False
         if not answered:
@@ -150,7 +152,7 @@ class Keeper:
             yield from self.line.commit_with_files(self.tool_records.total)
         self.go(IDLE)
 
-    def _take_back(self, runner: Runner) -> Core[None]:
+    def _undo_abandoned_step(self, runner: Runner) -> Core[None]:
         """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
         line = self.line
         history = line.history
@@ -172,7 +174,7 @@ class Keeper:
     # Going back
 
     def stop(self) -> Core[None]:
-        """End the process; what it was doing is undone. The state is to be brought back."""
+        """End the process; what it was doing is undone. There is none until `restore`, which the caller owes."""
         self.line.undo()
         self.go(LOST)
         yield from self.line.stop()
@@ -206,18 +208,18 @@ class Keeper:
             return notes[-1]
         return f"the session was restored ({'; '.join(notes)})" if notes else "the session was restored"
 
-    def bring_back(self) -> Core[list[str]]:
-        """Bring back the state before a step whose process has ended. Returns notes."""
+    def restore_after_step(self) -> Core[list[str]]:
+        """`restore` after a step whose process `stop` has ended: what the step did to the process is forgotten."""
         # Neither what it printed nor what a look found as it was ended is to count against the process that goes on.
         self.line.out.begin()
         self.line.err.begin()
         self.overused = None
         return (yield from self.restore())
 
-    def take_out(self) -> Core[list[str]]:
-        """End the process of a step that is to be undone, and bring back the state before it. Returns notes."""
+    def undo_step(self) -> Core[list[str]]:
+        """`stop`, then `restore_after_step`: the step leaves no trace. Returns notes."""
         yield from self.stop()
-        return (yield from self.bring_back())
+        return (yield from self.restore_after_step())
 
     def remaining(self) -> tuple[str, ...]:
         """The names of the variables after a restore."""
@@ -244,7 +246,7 @@ class Keeper:
     def freeze(self) -> Core[Checkpoint]:
         """A copy of the state as it is now."""
         line = self.line
-        runner = yield from self.living()
+        runner = yield from self.ready_runner()
         line.make_room()
         yield from self._see_files()
         self.go(ASKING)

@@ -45,7 +45,7 @@ class Saving:
         with state_file.payload() as fd:
             answer = yield from self._keeper.ask(lambda runner: self._watched(runner, m.Save(), m.Saved, (fd,)))
             if isinstance(answer, Verdict):
-                became = self._keeper.became((yield from self._keeper.take_out()))
+                became = self._keeper.became((yield from self._keeper.undo_step()))
                 raise StateFileError(f"the session could not be saved: {answer.message}; {became}")
             if answer.problem:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
@@ -100,7 +100,7 @@ class Saving:
         step = self._keeper.doing = Step(0, line, runner, watch, self._answer_tool)
         try:
             yield from channel.send(request, fds)
-            while (verdict := step.verdict or watch.look()) is None:
+            while (verdict := step.verdict or watch.exceeded()) is None:
                 try:
                     answer = yield from channel.receive(watch.next_look())
                 except Gone:

@@ -173,7 +173,7 @@ class SessionCore:
         finally:
             self.used = monotonic()
             if self.keeper.why_closed is not None:
-                self._let_go()
+                self._end_at_once()
 
     def _take(self, turn: Turn) -> bool:
         """Whether it is `turn`'s now."""
@@ -205,7 +205,7 @@ class SessionCore:
         finally:
             if self.closed:
                 # Who closed it meanwhile may have waited long enough and gone: nobody else would end what there is.
-                yield from self._end()
+                yield from self._end_and_wait()
 
     # Opening and closing
 
@@ -221,38 +221,39 @@ class SessionCore:
 
     def close(self) -> Core[None]:
         """End every process of the session and remove its files. Harmless when closed already."""
-        return self._close_in_turn(CLOSED_HERE)
+        return self._close(CLOSED_HERE)
 
     def close_if_idle(self, seconds: float) -> Core[None]:
         """Close the session if nobody has used it for `seconds`."""
         if self._turn.goes_on or monotonic() - self.used < seconds:
             return
         why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
-        yield from self._close_in_turn(f"the session was closed {why}")
+        yield from self._close(f"the session was closed {why}")
 
-    def kill(self) -> None:
-        """Begin to close it, without waiting: if nobody uses it, its processes are killed."""
+    def begin_close(self) -> None:
+        """The first half of `close`, which waits for nothing: if nobody uses it, its processes are killed."""
         if self.keeper.why_closed is None:
             self.keeper.why_closed = CLOSED_HERE
             if not self._turn.goes_on:
                 self.line.kill_all()
 
-    def _close_in_turn(self, why: str) -> Core[None]:
+    def _close(self, why: str) -> Core[None]:
         turn = Turn(brief=True)
-        core = self._close(turn, why)
+        core = self._close_in_turn(turn, why)
         turn.belongs_to(core)
         return core
 
-    def _close(self, turn: Turn, why: str) -> Core[None]:
+    def _close_in_turn(self, turn: Turn, why: str) -> Core[None]:
+        """Close it as soon as it is `turn`'s; whoever uses it meanwhile is made to end."""
         if self.keeper.why_closed is None:
             self.keeper.why_closed = why
         deadline = monotonic() + lineage.KILL_SECONDS
         while self.keeper.state is not CLOSED:
             if self._take(turn):
-                yield from self._end()
+                yield from self._end_and_wait()
                 return
             # In use: the step that runs is ended, and whoever uses the session lets go of it.
-            if self._stop_step(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.line.runner) is not None:
+            if self._hand_in(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.line.runner) is not None:
                 runner.channel.kill()
             if self._turn.thread == threading.get_ident():
                 return
@@ -261,16 +262,16 @@ class SessionCore:
                 return
             yield Wait((), monotonic() + BRIEF_SECONDS)
 
-    def _end(self) -> Core[None]:
-        """End everything, wait until it has gone, and remove what it leaves."""
+    def _end_and_wait(self) -> Core[None]:
+        """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
         yield from wait_for(self.line.end_processes())
         if (workspace := self.line.workspace) is not None:
             yield from self.line.on_files(workspace.clear)
-        self._let_go()
+        self._end_at_once()
         # What it holds of files goes now, and not when the garbage collector comes by.
         self.keeper.doing = None
 
-    def _let_go(self) -> None:
+    def _end_at_once(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
         if self.keeper.state is not CLOSED:
             for process in self.line.end_processes():
@@ -307,9 +308,9 @@ class SessionCore:
         """How often its state has been brought back."""
         return self.keeper.restored
 
-    def in_order(self) -> Core[None]:
+    def ensure_ready(self) -> Core[None]:
         """What was lost while nobody used it is brought back now, and not by the operation that comes."""
-        return self.keeper.in_order()
+        return self.keeper.ensure_ready()
 
     @property
     def workspace(self) -> Workspace | None:
@@ -464,7 +465,7 @@ class SessionCore:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
         if runner is None or self.keeper.state is not IDLE or self.keeper.overused is not None:
-            runner = yield from self.keeper.living()
+            runner = yield from self.keeper.ready_runner()
         control = line.promise(number) if number else None
         self.keeper.go(STEPPING)
         line.out.begin()
@@ -477,13 +478,13 @@ class SessionCore:
             done = yield from step.run(request, control, given)
             over = done if isinstance(done, Verdict) else None
             if over is None and line.workspace is not None:
-                over = yield from self._over(line.workspace, step, number)
+                over = yield from self._count_files(line.workspace, step, number)
             # Whoever asked in time for its end, and was told that it runs, finds it ended.
             over = step.close() or over
         except (Gone, ProtocolError) as error:
             return (yield from self._crashed(step, error, calls))
         except GeneratorExit:
-            step.stop(Verdict("cancelled", "nobody waits for the step any more"))
+            step.hand_in(Verdict("cancelled", "nobody waits for the step any more"))
             if all(copy.seen() is not None for copy in line.history.copies_of(line.history.current)):
                 runner.channel.kill()
             raise
@@ -491,7 +492,7 @@ class SessionCore:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             step.close()
             yield from step.secure(FREEZE_SECONDS)
-            self.keeper.notes_next += yield from self.keeper.take_out()
+            self.keeper.notes_next += yield from self.keeper.undo_step()
             raise
         if isinstance(done, Verdict) or over is not None:
             assert over is not None
@@ -516,8 +517,8 @@ class SessionCore:
     def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
 
-    def _over(self, workspace: Workspace, step: Step, number: int) -> Core[Verdict | None]:
-        """The verdict on a step that has filled the workspace between two looks. Its files are those of its state."""
+    def _count_files(self, workspace: Workspace, step: Step, number: int) -> Core[Verdict | None]:
+        """Take in the files that the step leaves. The verdict if it has filled the workspace between two looks."""
         try:
             if number and self.policy.checkpoints != "off":
                 step.files = yield from self.line.on_files(workspace.snapshot)
@@ -551,7 +552,7 @@ class SessionCore:
         assert self.keeper.doing is not None
         if line.workspace is not None and (files := line.workspace.changes(self.keeper.marks, self.keeper.doing.marks)):
             result = replace(result, files=files)
-        notes = yield from self.keeper.take_out()
+        notes = yield from self.keeper.undo_step()
         return restored(result, notes, self.keeper.remaining())
 
     def _killed(self, step: Step, verdict: Verdict, calls: int) -> Core[Result]:
@@ -562,7 +563,7 @@ class SessionCore:
         reason = yield from step.died(error)
         verdict = step.close() or self.keeper.overused  # of the time before it, by a look that ended it late
         if verdict is None:
-            verdict = step.watch.look()  # what it told of before its deadline has not come
+            verdict = step.watch.exceeded()  # what it told of before its deadline has not come
         if verdict is None and not self.sandbox.alive:
             yield from self.keeper.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
@@ -580,19 +581,19 @@ class SessionCore:
         records = self.keeper.tool_records.since(calls)
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
         result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources)
-        notes = yield from self.keeper.bring_back()
+        notes = yield from self.keeper.restore_after_step()
         return restored(result, notes, self.keeper.remaining())
 
     def cancel(self) -> bool:
         """Stop the running step from another thread. Whether there was one."""
-        return self._stop_step(Verdict("cancelled", "the step was cancelled by the host"))
+        return self._hand_in(Verdict("cancelled", "the step was cancelled by the host"))
 
     def exceed(self, verdict: Verdict) -> bool:
         """End the step for what the session uses. False: no caller ends it, so its processes are to be killed here.
         From the accountant's thread.
         """
         step = self.keeper.doing
-        if step is not None and step.stop(verdict):
+        if step is not None and step.hand_in(verdict):
             return not (step.in_tool or step.listening)
         self.keeper.overused = verdict
         return False
@@ -605,7 +606,7 @@ class SessionCore:
     def period(self) -> Period:
         """The step that runs, or else the use or the rest that goes on. From any thread."""
         step = self.keeper.doing
-        if step is not None and not step.over:
+        if step is not None and not step.closed:
             return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
         return Period((self.used, self._turn.goes_on))
 
@@ -614,9 +615,10 @@ class SessionCore:
         """How many processes of its own making its runner may have, beside the copies that are told of."""
         return 1 if self.keeper.state is ASKING else 0
 
-    def _stop_step(self, verdict: Verdict) -> bool:
+    def _hand_in(self, verdict: Verdict) -> bool:
+        """Have the running step end; the session goes on. Whether there was one."""
         step = self.keeper.doing
-        return step is not None and step.stop(verdict)
+        return step is not None and step.hand_in(verdict)
 
     # Checkpoints
 
@@ -638,7 +640,7 @@ class SessionCore:
     def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
         if self.keeper.state is not IDLE:
-            yield from self.keeper.recover()
+            yield from self.keeper.finish_interrupted()
         line = self.line
         state, copies = self._target(name)
         for copy in copies:

@@ -46,8 +46,8 @@ AHEAD_SECONDS = supervisor.TICK_SECONDS
 """How long before a step's deadline the process is asked for that goes on from the state before it: at the last look
 until then. With pandas it takes 2.5 ms.
 """
-OVER: Final = Verdict("ok", "")
-"""The fate of a step that nobody has ended."""
+UNENDED: Final = Verdict("ok", "")
+"""Stands where the verdict would on a step that nobody has ended."""
 
 
 class Step(Struct, eq=False):
@@ -76,8 +76,10 @@ class Step(Struct, eq=False):
     listening: bool = False
     """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
     _shown_bytes: int = 0
-    _over: bool = False
-    _fate: dict[None, Verdict] = {}
+    closed: bool = False
+    """Whether its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
+    _first_verdict: dict[None, Verdict] = {}
+    """The verdict that stands: the first one that was handed in, or `UNENDED` once the step is closed without one."""
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
@@ -109,28 +111,25 @@ class Step(Struct, eq=False):
             self.value = decode_payload(self._line.policy.limits, done.value, arrays=arrays)
         return done
 
-    def stop(self, verdict: Verdict) -> bool:
-        """End it. False if it is over already. May be called from any thread, and from a handler of signals."""
-        if self._over or self._fate.setdefault(None, verdict) is OVER:  # atomic: one call of C code
+    def hand_in(self, verdict: Verdict) -> bool:
+        """Have it end, with `verdict` if that is the first one. False if it is closed already. May be called from any
+        thread, and from a handler of signals.
+        """
+        if self.closed or self._first_verdict.setdefault(None, verdict) is UNENDED:  # atomic: one call of C code
             return False
         self._runner.channel.wake()
         return True
 
     def close(self) -> Verdict | None:
-        """The step is over: nobody can end it any more. The verdict of who has done so before."""
-        fate = self._fate.setdefault(None, OVER)
-        self._over = True
-        return None if fate is OVER else fate
+        """The step is over: no verdict is taken any more. The one that was handed in before."""
+        verdict = self._first_verdict.setdefault(None, UNENDED)
+        self.closed = True
+        return None if verdict is UNENDED else verdict
 
     @property
     def verdict(self) -> Verdict | None:
         """Why it must end, if it must."""
-        return self._fate.get(None)
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended, or must. From any thread."""
-        return self._over
+        return self._first_verdict.get(None)
 
     @property
     def runner_pid(self) -> int | None:
@@ -141,14 +140,14 @@ class Step(Struct, eq=False):
         watch, channel, streams = self.watch, self._runner.channel, self._streams
         look = watch.next_look()
         while True:
-            if self._fate:
-                return self._fate[None]
+            if self._first_verdict:
+                return self._first_verdict[None]
             until = look if not streams else min(look, monotonic() + STREAM_SECONDS)
             try:
                 message = yield from channel.receive(until)
             except Gone:
-                if self._fate:
-                    return self._fate[None]
+                if self._first_verdict:
+                    return self._first_verdict[None]
                 raise
             if streams:
                 if isinstance(message, m.Shown):
@@ -162,7 +161,7 @@ class Step(Struct, eq=False):
                 # The same program then has the same outcome, however long the host took to look.
                 self.printed = stdout, stderr = watch.printed()
                 if message.outcome == "output" or watch.is_flood(max(stdout.size, stderr.size)):
-                    return self._fate.setdefault(None, watch.flood())
+                    return self._first_verdict.setdefault(None, watch.flood())
                 return message
             if isinstance(message, m.ToolRequest):
                 yield from self._tool_call(message)
@@ -181,17 +180,17 @@ class Step(Struct, eq=False):
         """The first limit that the step is over, if any."""
         if not self._secured:
             yield from self.secure(0.0)
-        verdict = self.watch.look()
+        verdict = self.watch.exceeded()
         if verdict is None:
             if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
                 yield from self._line.thaw_in_time()
             return None
-        if not self._secured and not self._fate and (yield from self.secure(FREEZE_SECONDS)):
+        if not self._secured and not self._first_verdict and (yield from self.secure(FREEZE_SECONDS)):
             # Until now the child made the copy of the state before this step: its time begins here.
             self.watch.start_again()
             return None
         self._secured = True  # or as safe as it gets: it has been waited for
-        return self._fate.setdefault(None, verdict)
+        return self._first_verdict.setdefault(None, verdict)
 
     def secure(self, seconds: float) -> Core[bool]:
         """Whether the state before this step has its copy, waiting so long for it; without one the end of the process
@@ -210,7 +209,7 @@ class Step(Struct, eq=False):
             self.in_tool = False
         if stops:
             self.watch.paused += monotonic() - started
-        elif self.watch.late():
+        elif self.watch.past_deadline():
             return  # whoever waits for the answer is ended by the look that follows
         yield from self._runner.channel.send(reply)
 
@@ -234,7 +233,7 @@ class Step(Struct, eq=False):
 
     def overdue(self) -> Verdict | None:
         """The verdict on a step that is past its deadline while a listener runs. From the accountant's thread."""
-        return self.watch.late() if self.listening else None
+        return self.watch.past_deadline() if self.listening else None
 
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
         """Pass on what was printed by then, an unfinished line included."""

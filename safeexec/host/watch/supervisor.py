@@ -103,16 +103,18 @@ class Watch(Struct, eq=False):
         """CPU time of this step so far, by the kernel's count."""
         return max(0.0, (processes.cpu_seconds(self._runner.pid) or 0.0) - self.cpu_start)
 
-    def look(self) -> Verdict | None:
-        """The first limit that the step is over, if any."""
-        return self.late() or (self.flood() if self.is_flood(self._most()) else None)
+    def exceeded(self) -> Verdict | None:
+        """The verdict on a step that is past its deadline, or has printed too much; `past_deadline` asks the clock
+        alone.
+        """
+        return self.past_deadline() or (self.flood() if self.is_flood(self._most()) else None)
 
     def _most(self) -> int:
         """Bytes in the fuller stream."""
         return max(output.size() for output in self._outputs)
 
-    def late(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline."""
+    def past_deadline(self) -> Verdict | None:
+        """The verdict on a step that is past its deadline, whatever it has printed."""
         if monotonic() < self.deadline:
             return None
         self._deadline = self._library.clock_begins(self.started) + self._timeout

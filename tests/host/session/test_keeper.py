@@ -80,7 +80,7 @@ def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it()
     kept = keeper([])
     drive(kept.stop())
     kept.overused = Verdict("memory", "the session holds too much")
-    drive(kept.bring_back())
+    drive(kept.restore_after_step())
     assert kept.overused is None and kept.notes_next == []
 
 

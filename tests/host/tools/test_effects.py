@@ -443,7 +443,7 @@ class BareSession:
     def do(self, operation: Any, *args: Any) -> Any:
         return drive(self.recorder.follow(operation, self, args, {}))
 
-    def in_order(self) -> Core[None]:
+    def ensure_ready(self) -> Core[None]:
         history = self.line.history
         if self.lost:
             self.lost = False
@@ -501,7 +501,7 @@ class BareSession:
 
 def run(session: BareSession, act: str) -> Core[Any]:
     """A step that calls each tool once."""
-    yield from session.in_order()
+    yield from session.ensure_ready()
     history = session.line.history
     belongs = list(session.of_state.get(history.current, []))
     session.step += 1
@@ -523,7 +523,7 @@ def run(session: BareSession, act: str) -> Core[Any]:
 
 
 def _change(session: BareSession) -> Core[None]:
-    yield from session.in_order()
+    yield from session.ensure_ready()
     history, copy = session.line.history, object()
     belongs = session.of_state.get(history.current, [])
     history.begin_change(copy)
