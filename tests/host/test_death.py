@@ -156,7 +156,7 @@ def test_nothing_survives_close(profile: str) -> None:
 
 def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     dead: list[bool] = []
-    ends = SessionCore._end
+    ends = SessionCore._end_and_wait
 
     def end(core: SessionCore) -> Core[None]:
         dead.append(within_deadline(lambda: all(gone(member) for member in members)))
@@ -168,7 +168,7 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
         for session in sessions:
             session.run("x = 1").check()
         members = [psutil.Process(session._core.line.runner.pid) for session in sessions]  # type: ignore[union-attr]
-        monkeypatch.setattr(SessionCore, "_end", end)
+        monkeypatch.setattr(SessionCore, "_end_and_wait", end)
         sandbox.close()
     assert dead == [True] * 4
     with pytest.raises(SessionClosed, match="the session is closed"):

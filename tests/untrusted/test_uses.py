@@ -63,7 +63,6 @@ WHY = {
     "agent/numerals.py": BOUND
     + "20,000 characters; numbers of 2,000 digits and exponents of 2,000; windows of 90 characters",
     "agent/notebook.py": OWN + "writes JSON",
-    "agent/repair/copies.py": BOUND + "names of files, cut in length and number before they are compared",
     "agent/repair/texts.py": OWN + "the mark that UTF-8 may begin with",
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
     "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
@@ -92,7 +91,6 @@ WHY = {
     "cli/plugin.py": OWN + "settings of the command line; writes JSON",
     "cli/policy.py": OWN + "writes JSON",
     "cli/sixel.py": BOUND + "what a terminal answers, to 200 bytes; sixels by one pattern of two classes",
-    "cli/repl.py": OWN + "one word that the user types",
     "cli/typed.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
     "cli/replay.py": OWN + "numbers of a command line, of nine digits at most",
     "cli/repair.py": OWN + "writes JSON",
@@ -122,7 +120,6 @@ WHY = {
     "host/watch/unnamed.py": OWN + "files of the kernel",
     "inline/compile.py": BOUND + "one expression within its limit, which is parsed and never executed",
     "inline/exact.py": BOUND + "numbers whose digits are counted first",
-    "inline/grammar.py": BOUND + "one name of an expression, which is cut off at its limit",
     "inline/numeric.py": BOUND + "arguments whose cost has been admitted",
     "inline/operators.py": OWN + "a bool of the evaluation",
     "inline/text.py": BOUND + "nine digits of a width; the directives of one template, paid for by its length",
@@ -170,9 +167,8 @@ WHY = {
     "servers/jupyter/introspection.py": BOUND + "the line before a cursor, to 2,000 characters, and one dotted name",
     "servers/jupyter/notebook.py": BOUND + "the lines that a cell begins with, each in one pass; nine digits",
     "servers/service.py": OWN + "writes JSON",
-    "text.py": BOUND
-    + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths; words of one policy file, beside "
-    "those of its language, which are too short to be like a long one",
+    "matching.py": BOUND + "names, 5,000 of 60 characters at most; one pass for where words begin",
+    "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
 }
 
 
