@@ -34,10 +34,10 @@ def decision(answer: object, who: str) -> Allow | Deny:
     the host.
     """
     if isinstance(answer, Allow):
-        if isinstance(answer.source, str | None):
+        source: object = answer.source
+        if isinstance(source, str | None):
             return answer
-        kind = type(answer.source).__name__
-        return Deny(f"{who} answered Allow(source=...) with an object of type {kind}: no text")
+        return Deny(f"{who} answered Allow(source=...) with an object of type {type(source).__name__}: no text")
     if isinstance(answer, Deny):
         return answer
     if isinstance(answer, bool):

@@ -72,7 +72,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     workspace_files: Count = 1000
     """Files and directories in the workspace."""
     step_source_kb: Annotated[int, Meta(ge=1, le=16384)] = 256
-    """Source text of one step, KiB."""
+    """Source text of one step as UTF-8, KiB."""
     value_kb: Size = 16384
     """One value that crosses to the host, KiB; larger ones arrive opaque."""
     value_depth: Annotated[int, Meta(ge=1, le=256)] = 64

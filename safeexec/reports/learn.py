@@ -100,7 +100,7 @@ class _Learning:
                 ("cpu_seconds", usage.cpu_ms / 1e3),
                 ("memory_mb", usage.peak_memory_mb),
                 ("output_kb", usage.output_bytes / 1024),
-                ("step_source_kb", len(source) / 1024),
+                ("step_source_kb", len(source.encode("utf-8", "surrogatepass")) / 1024),
             ):
                 self._most[key] = max(self._most.get(key, 0), used)
         if source not in self._sources:

@@ -55,10 +55,9 @@ def needs(policy: PolicyData, source: str) -> Needs:
     """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python, that is longer
     than a step of the policy, or that uses more than `MAX_NAMES` names.
     """
-    if len(source) > policy.limits.step_source_kb << 10:
-        raise PolicyError(
-            f"the program has {len(source)} characters; limits.step_source_kb allows {policy.limits.step_source_kb} KiB"
-        )
+    size, allowed = len(source.encode("utf-8", "surrogatepass")), policy.limits.step_source_kb
+    if size > allowed << 10:
+        raise PolicyError(f"the program has {size} bytes; limits.step_source_kb allows {allowed} KiB")
     if has_long_name(source):
         raise PolicyError("the program holds a dotted name of too many parts")
     program, judge = _Mentions(source), _judge(policy)

@@ -100,6 +100,7 @@ def test_ten_megabytes_of_source(either: Session) -> None:
     assert result.outcome == "rejected"
     assert result.error is not None
     assert "limits.step_source_kb" in result.error.message and result.error.hint
+    assert either.run(f"{'é' * 200_000!r}").outcome == "rejected", "bytes count, and 256 KiB are allowed"
     assert either.run("kept").value == 1
 
 

@@ -30,13 +30,13 @@ def timeout_of(policy: Policy, timeout: float | None) -> float:
 
 
 def too_long(policy: Policy, size: int, step: int) -> Result:
-    """The result of a source with more characters than the policy allows."""
+    """The result of a source of more bytes, as UTF-8, than the policy allows."""
     allowed = policy.limits.step_source_kb
     return Result(
         outcome="rejected",
         error=ErrorInfo(
             type="PolicyViolation",
-            message=f"the source has {size} characters; limits.step_source_kb allows {allowed} KiB",
+            message=f"the source has {size} bytes; limits.step_source_kb allows {allowed} KiB",
             rule=policy.origin("limits.step_source_kb"),
             hint="Send the program in several smaller steps; variables are kept between them.",
         ),

@@ -380,7 +380,8 @@ class SessionCore:
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
-        if (size := len(source)) > self.policy.limits.step_source_kb << 10:
+        text = source.encode("utf-8", "surrogatepass")
+        if (size := len(text)) > self.policy.limits.step_source_kb << 10:
             return too_long(self.policy, size, self.step)
         if namespace:
             for assignment in [self._assignment(name, value) for name, value in namespace.items()]:
@@ -388,7 +389,7 @@ class SessionCore:
         self.step += 1
         self.keeper.sources.add(self.step, source)
         listeners = Listeners(*callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
-        text, shows = source.encode("utf-8", "surrogatepass"), listeners.display is not None
+        shows = listeners.display is not None
         request = m.Execute(self.step, text, stdin is not None, arguments, shows, self.tells_frames)
         if stdin is None:
             result = yield from self._act(request, self.step, limit, atomic, listeners)
@@ -422,8 +423,10 @@ class SessionCore:
         """What the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
-        limit = timeout_of(self.policy, None)
-        return (yield from self._act(m.Compile(source.encode("utf-8", "surrogatepass"), stdin), 0, limit, False))
+        text = source.encode("utf-8", "surrogatepass")
+        if (size := len(text)) > self.policy.limits.step_source_kb << 10:
+            return too_long(self.policy, size, self.step)
+        return (yield from self._act(m.Compile(text, stdin), 0, timeout_of(self.policy, None), False))
 
     def invoke(
         self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, **how: Any
