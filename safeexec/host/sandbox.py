@@ -32,6 +32,7 @@ from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import watch
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.checkpoints import give_up
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
@@ -112,6 +113,8 @@ class SandboxCore:
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
         self._policies: dict[tuple[tuple[str, str], ...], Policy] = {}
+        self._came_up = 0.0
+        """When a child that was waited for last became ready (monotonic seconds)."""
         self._spare = spare
         self._spares: list[Spare] = []
         self._lock = threading.Lock()
@@ -555,24 +558,27 @@ class SandboxCore:
                 self._turnstile.leave()
         self.replenish()
 
-    def new_child(
-        self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]
-    ) -> Core[tuple[Channel, m.Ready]]:
-        """A locked-down child that waits for its first request."""
+    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
+        """A locked-down child that waits for its first request. Each other one that comes up meanwhile renews the
+        deadline: where many are asked for at once, the zygote makes one after the other.
+        """
         self.check_usable()
         number, channel = self._spawn(policy, workspace, output, warm_up=False)
+        asked = monotonic()
+        ready: m.FromChild | None = None
         try:
-            ready = yield from channel.receive(monotonic() + READY_SECONDS)
+            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + READY_SECONDS):
+                ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
-            channel.close()
             self.check_usable()
-            assert self._zygote is not None
-            raise ProtectionError(f"no child could be started: {self._zygote.problem(number) or error}") from None
+            raise ProtectionError(f"no child could be started: {self.problem(number) or error}") from None
+        finally:
+            if not isinstance(ready, m.Ready):
+                give_up(channel)
         if not isinstance(ready, m.Ready):
-            channel.kill()
-            channel.close()
-            raise ProtectionError(f"a child was not ready after {READY_SECONDS:g} s")
-        return channel, ready
+            raise ProtectionError(f"no child of the sandbox became ready in {READY_SECONDS:g} s")
+        self._came_up = monotonic()
+        return channel
 
     def _spawn(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, warm_up: bool

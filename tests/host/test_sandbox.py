@@ -16,6 +16,9 @@ import pytest
 
 from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, ToolError, machine_protection
 from safeexec.host.sandbox import SandboxCore
+from safeexec.host.session.channel import Channel
+from safeexec.host.session.runner import READY_SECONDS
+from safeexec.host.session.spare import Spare
 from safeexec.host.waiting import drive
 from safeexec.policy.settings import PROTECTIONS
 from tests.chaos.faults import children_of, zygote_of
@@ -90,6 +93,36 @@ def test_a_spare_child_that_died_is_nobodys_session(profile: str) -> None:
                 spare.kill()
             psutil.wait_procs(spares, timeout=DEADLINE_SECONDS)
             assert sandbox.run("1 + 1").value == 2
+
+
+def test_a_child_that_comes_up_renews_the_deadline_of_those_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = monotonic()
+    with Sandbox("calculator") as sandbox:
+        core = sandbox._core
+        monkeypatch.setattr("safeexec.host.sandbox.monotonic", lambda: now)
+        opening = core.new_child(core.policy, None, (1, 2))
+        assert next(opening).deadline == now + READY_SECONDS
+        now += READY_SECONDS
+        core._came_up = now  # one that was asked for before
+        assert opening.send(False).deadline == now + READY_SECONDS
+        now += READY_SECONDS
+        with pytest.raises(ProtectionError, match="no child of the sandbox became ready in 10 s"):
+            opening.send(False)
+
+
+def test_whoever_is_interrupted_while_a_child_comes_up_leaves_no_socket_open() -> None:
+    with Sandbox("calculator") as sandbox:
+        opening = sandbox._core.new_child(sandbox._core.policy, None, (1, 2))
+        control = next(opening).fds[0]
+        opening.close()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(control)
+    channel, theirs = Channel.pair()
+    with theirs, open(os.devnull, "wb") as nowhere:
+        waiting = Spare(channel, nowhere, nowhere, None).ready()  # type: ignore[arg-type]
+        next(waiting)
+        waiting.close()
+    assert channel.socket.fileno() < 0
 
 
 def test_nothing_is_left_after_exit(profile: str) -> None:

@@ -174,8 +174,8 @@ class Checkpoint(Struct, eq=False):
 
 
 def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
-    """The first word of a process that was thawed, and told to wake. None where none comes by the deadline: the channel
-    is closed then.
+    """The first word of a process that was thawed and told to wake, or made to wait for its session. None where none
+    comes by the deadline: the channel is closed then, as it is when whoever waits is interrupted.
     """
     try:
         ready = yield from channel.receive(deadline)
@@ -191,7 +191,7 @@ def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
 
 
 def give_up(channel: Channel) -> None:
-    """End a process that is being thawed: one that has not spoken yet finds its socket closed."""
+    """End a process that comes up: one that has not spoken yet finds its socket closed."""
     channel.kill()
     channel.close()
 

@@ -95,9 +95,7 @@ class Home(Protocol):
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """Its policy and tools, for a model's prompt."""
 
-    def new_child(
-        self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]
-    ) -> Core[tuple[Channel, m.Ready]]:
+    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
         """A locked-down child that waits for its first request."""
 
     def new_group(self, policy: Policy) -> Group | None:

@@ -101,7 +101,7 @@ class Line:
 
     def _new_child(self) -> Core[None]:
         outputs = (self.out.fd, self.err.fd)
-        channel, _ = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
+        channel = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
         self._born(channel)
 
     def _born(self, channel: Channel) -> None:

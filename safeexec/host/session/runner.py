@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Limits
 
 READY_SECONDS = 10.0
-"""How long a new child may take to come up, or a zygote that has been stopped to give none: 4 ms with pandas."""
+"""How long a new child may take to come up while no other of its sandbox does, or a zygote that has been stopped to
+give none: 4 ms with pandas.
+"""
 ANSWER_SECONDS = 10.0
 LEAST_SECONDS = 5.0
 """An answer may take as long as a step of this session: between these bounds. Describing variables runs their code."""

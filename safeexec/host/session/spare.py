@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from safeexec.errors import ProtocolError
-from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.channel import Channel
+from safeexec.host.session.checkpoints import give_up, woken
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.waiting import Core
@@ -31,15 +31,11 @@ class Spare:
         """Its first word, which has usually come long ago; None if it did not make it, or has died while it waited: no
         program is to fail of what was done to a process before it began.
         """
-        try:
-            message = yield from self.channel.receive(monotonic() + READY_SECONDS)
-        except (Gone, ProtocolError):
-            message = None
-        if isinstance(message, m.Ready) and not self.channel.is_over():
-            return message
-        self.channel.kill()
-        self.channel.close()
-        return None
+        ready = yield from woken(self.channel, monotonic() + READY_SECONDS)
+        if ready is not None and self.channel.is_over():
+            give_up(self.channel)
+            return None
+        return ready
 
     def forget(self) -> None:
         """Close what this process holds of it, and nothing else."""
