@@ -274,6 +274,7 @@ def seal_classes() -> None:
         for alias in _ALIASES:
             _type_flags(alias).value &= ~_BASE
         _close_cells()
+        _close_modules()
     while _unsealed:
         _, cls = _unsealed.popitem()
         flags = _type_flags(cls)
@@ -291,6 +292,20 @@ def _close_cells() -> None:
     with very_dict(CellType) as space:
         kept = [space.pop(f"__{name}__") for name in ("eq", "ge", "gt", "le", "lt", "ne")]
     del kept  # not before: what a type has looked up it remembers uncounted
+
+
+def _close_modules() -> None:
+    """Let a module be equal to itself alone. A cache of `pathlib` has the real `posixpath` for a key: an object of the
+    program with the same hash would be given it to compare.
+    """
+    if "__eq__" in dict_of(ModuleType):
+        return
+    with very_dict(ModuleType) as space:
+        space["__eq__"] = _Stores.__eq__
+    inherited = _word(id(object) + _TYPE_COMPARE).value
+    for kind in (ModuleType, *type.__subclasses__(ModuleType)):
+        if _word(id(kind) + _TYPE_COMPARE).value == inherited:
+            _word(id(kind) + _TYPE_COMPARE).value = _word(id(_Stores) + _TYPE_COMPARE).value
 
 
 def _forget_asked() -> None:
@@ -324,10 +339,15 @@ class _Hidden(partial[None]):
 
 
 class _Stores:
-    """A class whose stores are methods of Python: the interpreter's functions that call such methods are in it."""
+    """A class whose stores and comparisons are methods of Python: the functions of the interpreter that call such are
+    in it.
+    """
 
     def __setitem__(self, name: object, value: object) -> None: ...
     def __setattr__(self, name: str, value: object) -> None: ...
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
 
 def judge_class_stores(judge: Judge) -> None:

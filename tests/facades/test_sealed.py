@@ -164,6 +164,24 @@ def test_no_table_is_asked_for_a_class_that_holds_one_of_frames_code_modules_or_
     assert (found.stdout, found.stderr) == ("", "")
 
 
+def test_no_module_that_is_a_key_is_handed_to_what_is_compared_with_it() -> None:
+    """`pathlib` keeps `posixpath` in a cache, libraries of arrays ask whether a namespace is in a set of modules."""
+    source = (
+        "import os, sys, types\nfrom safeexec.facades.sealed import seal_classes\nseal_classes()\ngot = []\n"
+        "class Late(types.ModuleType): pass\nlate = Late('late')\n"
+        "class E:\n"
+        "    def __init__(self, module): self.hash = hash(module)\n"
+        "    def __hash__(self): return self.hash\n"
+        "    def __eq__(self, other): got.append(other)\n"
+        "for module in (os, late):\n"
+        "    assert E(module) not in {module} and (E(module), 1) not in {(module, 1)} and E(module) not in [module]\n"
+        "    assert module == module and not module != module and module != sys and module in {module, sys}\n"
+        "print(got)"
+    )
+    found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
+    assert (found.stdout, found.stderr) == ("[]\n", "")
+
+
 _OF_LIBRARY = """
 import abc, dataclasses, enum, functools
 class Plain:

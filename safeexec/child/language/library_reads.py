@@ -99,6 +99,7 @@ def guard_reads(rules: Rules) -> None:
     # Of the standard library
     _put("argparse", "vars", lambda: checked_vars)
     _change("copy", check_states)
+    _change("dataclasses", _keep_code)
     _change("enum", _check_members, rules)
     _put("functools", "setattr", partial(_setattr_of_wrappers, rules))
     _change("functools", _check_cached_property)
@@ -291,6 +292,14 @@ def _check_members(enum: ModuleType, rules: Rules) -> None:
         real(self, enum_class, member_name)
 
     write_to_class(member, "__set_name__", __set_name__)
+
+
+def _keep_code(dataclasses: ModuleType) -> None:
+    """From 3.12 on a table of `asdict` has the type of code, which makes code of bytes: a metaclass compares its class
+    with what is there.
+    """
+    if types := vars(dataclasses).get("_ATOMIC_TYPES"):
+        vars(dataclasses)["_ATOMIC_TYPES"] = types - {CodeType}
 
 
 _METHODS: Final = (FunctionType, MethodDescriptorType)

@@ -1384,6 +1384,12 @@ TYPES_COMPARED = [
         "class O: pass\no = O()\n" + _ASKED.replace("ASK", "o.a = x; o.__dict__"),
     ),
     Way(
+        "a metaclass is compared with the types that a dataclass' values are taken as they are of",
+        "got []",
+        "import dataclasses\n@dataclasses.dataclass\nclass D:\n    a: object\n"
+        + _ASKED.replace("ASK", "dataclasses.asdict(D(x))"),
+    ),
+    Way(
         "a metaclass is compared with the class that opens files",
         "got []",
         "import io\n" + _ASKED.replace("ASK", "isinstance(x, io.RawIOBase)"),
