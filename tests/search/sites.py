@@ -43,8 +43,11 @@ OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_eve
 """Parts of libraries that no facade leads to: their tests, and what builds them."""
 KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute", "attrgetter": "attribute",
          "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "exec_": "code",
-         "compile": "code", "get_type_hints": "code", "from_string": "template", "Template": "template"}  # fmt: skip
+         "compile": "code", "get_type_hints": "code", "from_string": "template", "Template": "template",
+         "find_spec": "module", "resolve_name": "module"}  # fmt: skip
 IMPORTS = frozenset({"import_module", "__import__", "import_optional_dependency"})
+RESOURCES = frozenset({"files", "open_binary", "open_text", "read_binary", "read_text", "as_file", "contents"})
+"""Of `importlib.resources`: they import the package that they are asked of."""
 FRAMES = frozenset({"_getframe", "currentframe", "stack", "_getframemodulename"})
 STATES = frozenset({"__getstate__", "__reduce__", "__reduce_ex__"})
 SPELLED = frozenset({"get", "pop", "setdefault"})
@@ -172,7 +175,8 @@ def _kind(node: ast.Call) -> tuple[str, str] | None:
         return "state", call
     if call == "vars" and owner is None and node.args:
         return "dict", call
-    kind = KINDS.get(call)
+    kind = "module" if call in RESOURCES and "resources" in getattr(owner, "attr", getattr(owner, "id", "")) else None
+    kind = kind or KINDS.get(call)
     if kind is None or (kind == "code" and owner is not None) or (kind == "template" and owner is None):
         return None
     position = 1 if call in ("getattr", "setattr", "delattr") else 0

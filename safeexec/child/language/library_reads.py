@@ -90,6 +90,8 @@ def guard_reads(rules: Rules) -> None:
         _put(module, name, partial(_importer, name, module, prefixes))
     for module, library in _STORED.items():
         _put(module, "import_module", partial(_stored, library, rules))
+    for module in ("matplotlib.style", "matplotlib.style.core"):  # the newer releases and the older ones
+        _change(module, _open_packages)
     for module in HELD:
         _change(module, _hold)
     for place, cls in _FOR_ITS_KIND.items():
@@ -425,6 +427,20 @@ def _importer(name: str, module: str, prefixes: tuple[str, ...]) -> Any:
 
         return lambda wanted, **options: import_module(wanted) and real(wanted, **options)
     return SimpleNamespace(import_module=import_module, reload=_refused_reload)
+
+
+def _open_packages(style: ModuleType) -> None:
+    """``style.use("package.name")`` looks in a package, which `files` would import: here it is one that is loaded."""
+    real: Any = vars(style).get("importlib")
+    if real is None:  # what gives the older names to others
+        return
+
+    def files(package: str) -> Any:
+        if package not in sys.modules:
+            raise ModuleNotFoundError(f"no module named {package!r} is loaded", name=package)
+        return real.resources.files(package)
+
+    vars(style)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
 
 
 def _validator(name: str) -> Any:

@@ -196,6 +196,7 @@ JUDGED: Final[dict[str, str]] = {
         statsmodels.genmod.generalized_linear_model:GLM.predict
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
+        dateutil._tzdata_impl:*
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
         soupsieve:* plotly.data:_get_dataset collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
         scipy.optimize._nonlin:_nonlin_wrapper
@@ -220,7 +221,7 @@ JUDGED: Final[dict[str, str]] = {
         _plotly_utils.basevalidators:* matplotlib.backend_bases:get_registered_canvas_class
         matplotlib.backends.registry:BackendRegistry.load_backend_module
         matplotlib.colors:_make_norm_from_scale.ScaleNorm.__reduce__ matplotlib.pyplot:figure
-        sympy.utilities.lambdify:_get_namespace
+        matplotlib.style:use matplotlib.style.core:use sympy.utilities.lambdify:_get_namespace
         mpmath.identification:identify mpmath.libmp.*:* mpmath.ctx_mp_python:binary_op
         networkx.utils.decorators:argmap.compile
         pandas.plotting._core:_load_backend sympy.parsing.ast_parser:parse_expr
@@ -236,6 +237,7 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.computation.ops:BinOp.evaluate
     """,
     "no facade gives it, and no state may name it": """
+        sklearn.datasets._base:load_*
         pyarrow.vendored.*:* functools:partial.__reduce__ logging.*:* shutil:* urllib.request:* zoneinfo.*:*
         yaml.representer:Representer.* pandas.io.parquet:PyArrowImpl.__init__ inspect:*
         yaml.constructor:FullConstructor.* lxml.doctestcompare:* lxml.html.formfill:* plotly.io._renderers:*

@@ -738,6 +738,12 @@ FRAMES_OF_LIBRARIES = [
 
 REAL_MODULES = [
     Way(
+        "a package that the name of a style begins with is imported",
+        "'matplotlib.mpl-data.stylelib.classic' is not a valid package style",
+        "import matplotlib.pyplot as plt\nplt.style.use('matplotlib.mpl-data.stylelib.classic')",
+        "data-analysis",
+    ),
+    Way(
         "3.12: what a path is taken apart with", "AttributeError", "import pathlib\nprint(pathlib.PurePath._flavour.os)"
     ),
     Way(
