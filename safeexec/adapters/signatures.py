@@ -18,8 +18,12 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def hint(declared: dict[str, Any]) -> Any:
-    """What ``{"type": "integer", "nullable": True}`` means in Python. Any where nothing can be checked."""
+def hint(declared: dict[str, Any] | bool) -> Any:
+    """What ``{"type": "integer", "nullable": True}`` means in Python. Any where nothing can be checked, as of ``True``,
+    a schema that anything fits.
+    """
+    if isinstance(declared, bool):
+        return Any
     kinds = declared.get("type", "any")
     found = [_TYPES.get(kind, Any) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
     if Any in found:

@@ -27,6 +27,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run all programs; one line each as they end, then how many came to what. 0 if every one ended ok, else 1."""
+    if options.workers is not None and options.workers < 1:
+        print("safeexec run: --workers must be at least 1", file=sys.stderr)
+        return 2
     root = Path(options.many)
     paths = sorted(path for path in root.rglob("*.py") if path.is_file() and not path.is_symlink())
     if not paths:

@@ -24,11 +24,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Write the page. What stands in its place is replaced, unless it is the recording itself."""
     source = Path(options.file)
+    page = page_of(source)
     target = Path(options.output) if options.output else source.with_suffix(".html")
     if target.exists() and source.exists() and target.samefile(source):
         tell(f"safeexec view: {target} is the recording; name another file with -o")
         return 2
-    page = page_of(source)
     if options.output:
         target.write_text(render(page), encoding="utf-8")
     else:

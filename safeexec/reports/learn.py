@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.json import schema
 
 from safeexec.errors import PolicyError
 from safeexec.policy.settings import Limits, P
@@ -133,10 +134,16 @@ class _Learning:
 
 
 def _limits(most: dict[str, float]) -> dict[str, Any]:
-    """Limits with room above what was used, whole, and none below what a session takes at least."""
+    """Limits with room above what was used, whole, none below what a session takes at least and none above what a
+    policy may say.
+    """
     least = {"memory_mb": 64, "wall_seconds": 1, "cpu_seconds": 1, "output_kb": 16, "step_source_kb": 16}
-    found = {name: max(least.get(name, 0), math.ceil(ROOM * used)) for name, used in most.items()}
+    known = schema(Limits)["$defs"]["Limits"]["properties"]
+    found = {
+        name: max(least.get(name, 0), math.ceil(min(ROOM * used, known[name]["maximum"])))
+        for name, used in most.items()
+    }
     whole = {"checkpoints": 0, "branches": 0} | found
     if "wall_seconds" in whole:
         whole["max_wall_seconds"] = whole["wall_seconds"]
-    return {name: value for name, value in whole.items() if name in Limits.__struct_fields__}
+    return whole

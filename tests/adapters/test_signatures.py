@@ -19,9 +19,10 @@ from safeexec.adapters.signatures import from_schema, hint
         ({"type": "integer", "nullable": True}, int | None),
         ({"type": "image"}, Any),
         ({}, Any),
+        (True, Any),
     ],
 )
-def test_types(declared: dict[str, Any], meant: object) -> None:
+def test_types(declared: dict[str, Any] | bool, meant: object) -> None:
     assert hint(declared) == meant
 
 

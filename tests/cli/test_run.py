@@ -161,6 +161,8 @@ def test_declared_encodings_that_are_no_charsets(tmp_path: Path) -> None:
     (tmp_path / "latin.py").write_bytes("# coding: latin-1\nassert 'é' == chr(233)\n".encode("latin-1"))
     done = safeexec("run", "--many", str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "6 programs: 6 ok\n", "")
+    done = safeexec("run", "--many", str(tmp_path), "--workers", "0")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "safeexec run: --workers must be at least 1\n")
 
 
 def test_the_name_of_a_policy_does_not_act_on_a_terminal(tmp_path: Path) -> None:

@@ -30,6 +30,12 @@ def test_what_is_no_recording_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
     assert not path.with_suffix(".html").exists()
 
 
+@pytest.mark.parametrize("name", [".", "/", ""])
+def test_what_has_no_name_is_no_recording(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", name]) == 2
+    assert "is a directory" in capsys.readouterr().err
+
+
 def test_a_link_that_came_with_a_recording_is_not_written_through(tmp_path: Path) -> None:
     recording, mine = tmp_path / "run.jsonl", tmp_path / "mine"
     shutil.copy(DATA / "errand.jsonl", recording)

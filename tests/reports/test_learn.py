@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, RecordOptions
-from safeexec.outcomes import ErrorInfo
+from safeexec.outcomes import ErrorInfo, Usage
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import content, encoded, packed
 from safeexec.recordings.tape import Tape, numbered
@@ -62,6 +62,15 @@ def test_files_checkpoints_and_branches_are_opened_as_far_as_they_were_used(tmp_
         tmp_path / "d", HEADING, form.Named(name="one"), form.Branched(branches=[2, 3]), form.Branched(branches=[4])
     ).policy.limits
     assert (limits.checkpoints, limits.branches) == (2, 6)
+
+
+def test_no_limit_is_proposed_that_no_policy_can_have(tmp_path: Path) -> None:
+    """What a recording says of itself is anybody's word, and a machine may be larger than what a policy knows."""
+    most = Usage(wall_ms=1e308, cpu_ms=9e7, peak_memory_mb=1e308, output_bytes=10**15)
+    run, ended = form.Run(source="1", step=1), form.Ended(step=1, outcome="ok", usage=most)
+    limits = learnt_from(tmp_path / "r.jsonl", HEADING, run, ended).policy.limits
+    assert (limits.wall_seconds, limits.max_wall_seconds, limits.cpu_seconds) == (86400, 86400, 86400)
+    assert (limits.memory_mb, limits.output_kb) == (1 << 20, 1 << 20)
 
 
 def test_a_step_that_was_no_python_needs_nothing(tmp_path: Path) -> None:

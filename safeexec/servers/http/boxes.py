@@ -307,12 +307,16 @@ class Boxes:
             if not box.paused:
                 return
             contexts: dict[str, Context] = {}
+            if box.paused_place is not None:
+                box.paused_place.leave()  # room for what it becomes
             try:
                 for name, state in box.saved.items():
                     contexts[name] = await self._context(box, state)
             except BaseException:
                 for context in contexts.values():
                     await context.close()
+                if box.paused_place is not None:  # not killed meanwhile
+                    box.paused_place = SessionPlace(box.tenant, 0)
                 raise
             box.contexts = contexts
             self._forget(box)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -60,7 +61,8 @@ class Answers:
         if failed:
             del self._asked[identity]
             return
-        self._bytes += len(task.result().body)
+        asked.size = len(task.result().body)
+        self._bytes += asked.size
         self._forget()
 
     def _forget(self) -> None:
@@ -68,18 +70,18 @@ class Answers:
         for asked in self._asked.values():
             if self._bytes <= MAX_KEPT:
                 break
-            if asked.task is not None and asked.task.done():
-                self._bytes -= len(asked.task.result().body)
-                asked.task = None
+            if asked.size:
+                self._bytes -= asked.size
+                asked.task, asked.size = None, 0
         while len(self._asked) > MAX_IDS:
             _, asked = self._asked.popitem(last=False)
-            if asked.task is not None and asked.task.done():
-                self._bytes -= len(asked.task.result().body)
+            self._bytes -= asked.size
 
 
+@dataclass(slots=True)
 class _Asked:
-    __slots__ = ("digest", "task")
+    """A request. `task`: None once its answer is not kept any more; `size`: the bytes of the answer, once counted."""
 
-    def __init__(self, digest: bytes, task: asyncio.Task[Response]) -> None:
-        self.digest = digest
-        self.task: asyncio.Task[Response] | None = task
+    digest: bytes
+    task: asyncio.Task[Response] | None
+    size: int = 0

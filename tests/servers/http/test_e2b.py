@@ -279,6 +279,24 @@ def test_a_quota_holds_for_forks_and_contexts(server: Server, eve: httpx.Client)
     eve.delete(f"/sandboxes/{again.json()['sandboxID']}")
 
 
+def test_a_paused_sandbox_comes_back_where_the_quota_is_full(server: Server, eve: httpx.Client) -> None:
+    box = eve.post("/sandboxes", json={}).json()
+    one = f"/sandboxes/{box['sandboxID']}"
+    with of(server, box) as inside:
+        run(inside, "x = 1")
+        assert inside.post("/contexts", json={}).status_code == 200
+        assert eve.post(f"{one}/pause").status_code == 204
+        other = eve.post("/sandboxes", json={}).json()["sandboxID"]
+        for _ in range(2):  # a refusal takes no place away, and gives none
+            assert eve.post(f"{one}/resume", json={}).status_code == 429
+            assert eve.post("/sandboxes", json={}).status_code == 429
+        assert eve.get(one).json()["state"] == "paused"
+        assert eve.delete(f"/sandboxes/{other}").status_code == 204
+        assert eve.post(f"{one}/resume", json={}).status_code == 201
+        assert value(inside, "x") == "1"
+    assert eve.delete(one).status_code == 204
+
+
 def test_cells_of_a_context_queue_and_a_client_that_leaves_stops_its_own(server: Server, box: dict[str, Any]) -> None:
     with of(server, box) as inside:
         run(inside, "x = 1")
