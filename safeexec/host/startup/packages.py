@@ -8,6 +8,7 @@ Nothing that was fetched is ever imported or parsed here: of its names, those th
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import runpy
 import shutil
@@ -234,13 +235,19 @@ def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
 
 
 def _put(fresh: str, wish: str) -> str:
-    """Rename to the first free place. A set that somebody else has put there meanwhile is left alone."""
+    """Rename to the first free place. A set that somebody else has put there meanwhile is left alone. OSError where
+    nothing can be put anywhere.
+    """
     for number in range(1000):
         place = f"{wish}-{number}"
-        with contextlib.suppress(FileExistsError, OSError):
-            if not os.path.lexists(place):
-                os.rename(fresh, place)
-                return place
+        if os.path.lexists(place):
+            continue
+        try:
+            os.rename(fresh, place)
+            return place
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
     raise PolicyError(f"{os.path.dirname(wish)} holds a thousand sets for the same requirements: remove it")
 
 

@@ -308,3 +308,15 @@ def test_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         pytest.skip("no package index is in reach")
     with Sandbox("standard", requirements=["humanize==4.9.0"]) as sandbox:
         assert sandbox.run("import humanize\nhumanize.naturalsize(10**9)").value == "1.0 GB"
+
+
+def test_a_set_takes_the_first_free_place_and_what_hinders_it_is_told(tmp_path: Path) -> None:
+    for number in range(2):
+        (tmp_path / "fresh").mkdir()
+        assert packages._put(str(tmp_path / "fresh"), str(tmp_path / "key")) == f"{tmp_path}/key-{number}"
+    with pytest.raises(FileNotFoundError):  # somebody removed it meanwhile: that is not what a full cache is
+        packages._put(str(tmp_path / "fresh"), str(tmp_path / "key"))
+    for number in range(2, 1000):
+        (tmp_path / f"key-{number}").mkdir()
+    with pytest.raises(PolicyError, match="a thousand sets"):
+        packages._put(str(tmp_path / "fresh"), str(tmp_path / "key"))
