@@ -112,7 +112,12 @@ class _Connection:
             asyncio.get_running_loop().call_soon(self._take_on)
 
     def _take(self) -> None:
-        data = os.read(self._read, _PIECE)
+        try:
+            data = os.read(self._read, _PIECE)
+        except BlockingIOError:
+            return  # another process has read it
+        except OSError:
+            return self._leave()  # the other end of a socket, or the terminal, is gone
         self._waiting.extend(line for line in self._lines.feed(data or b"\n") if line is None or line.strip())
         self._ended = not data
         self._consider()

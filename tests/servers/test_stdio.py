@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator
@@ -189,3 +190,16 @@ def test_clients_name_the_policies_that_the_command_allows() -> None:
 def test_a_policy_that_is_none_is_told_before_anything_is_served() -> None:
     done = subprocess.run([*COMMAND, "--policy", "nope"], stdin=subprocess.DEVNULL, capture_output=True)
     assert done.returncode == 2 and done.stdout == b"" and b"no policy is called 'nope'" in done.stderr
+
+
+def test_a_client_that_leaves_a_socket_without_reading_ends_it() -> None:
+    """Node.js gives its children sockets for pipes; what the client has not read then makes a read here fail."""
+    ours, its = socket.socketpair()
+    with ours, subprocess.Popen(COMMAND, stdin=its, stdout=its, stderr=subprocess.PIPE) as process:
+        its.close()
+        ours.settimeout(PATIENCE)
+        ours.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "sandbox.session", "params": {}}\n')
+        assert ours.recv(1, socket.MSG_PEEK) == b"{"
+        ours.close()
+        _, complaints = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, complaints) == (0, b"")
