@@ -62,8 +62,12 @@ class HttpWire:
         return asked
 
     def call(self, asked: Asked, method: str, params: dict[str, Any]) -> None:
-        """Make a call in this thread. `asked` has the answer then."""
-        self._call(asked, *self._request(method, params))
+        """Make a call in this thread. `asked` has the answer then, or what is wrong with the parameters."""
+        try:
+            request = self._request(method, params)
+        except (TypeError, ValueError) as error:
+            return asked.fail(error)
+        self._call(asked, *request)
 
     def _request(self, method: str, params: dict[str, Any]) -> tuple[str, bytes]:
         given = dict(params)

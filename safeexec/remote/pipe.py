@@ -133,8 +133,8 @@ class _Calls:
         message = parsed(line)
         params, error = message.get("params"), message.get("error")
         if "method" in message and "id" not in message:
-            asked = self._streams.get(params.get("session")) if isinstance(params, dict) else None
-            if asked is not None:
+            session = params.get("session") if isinstance(params, dict) else None
+            if isinstance(session, str) and (asked := self._streams.get(session)) is not None:
                 asked.tell(str(message["method"]), params, len(line))
             return
         with self._lock:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 MAX_PARTS = 1000
 MAX_HEAD = 8 << 10
+_PARAMETER = re.compile(r';\s*+([^=;\s"]++)=("(?:[^"\\]|\\.)*+"|[^;]*+)')
 
 
 class Part(NamedTuple):
@@ -39,8 +41,7 @@ def _part(piece: bytes) -> Part:
 
 def _parameter(value: str, wanted: str) -> str:
     """A parameter of a header: ``form-data; name="file"; filename="a.csv"``."""
-    for piece in value.split(";")[1:]:
-        name, _, text = piece.strip().partition("=")
+    for name, text in _PARAMETER.findall(value):
         if name.lower() == wanted:
-            return text.strip().removeprefix('"').removesuffix('"').replace('\\"', '"').replace("%22", '"')
+            return str(text).strip().removeprefix('"').removesuffix('"').replace('\\"', '"').replace("%22", '"')
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from safeexec import SandboxClosed, SandboxError, Session, connect
 from safeexec.remote import pool
 from tests.remote.doors import nobody
+from tests.servers.pipes import PATIENCE
 from tests.servers.serving import Server, needs_server, start, stop
 
 
@@ -24,6 +26,17 @@ def test_addresses_are_checked_before_anything_is_sent() -> None:
 def test_where_nobody_answers_that_is_said_at_once() -> None:
     with nobody() as first, nobody() as second, pytest.raises(SandboxClosed, match="does not answer"):
         connect([first, second], "t")
+
+
+@pytest.mark.parametrize("wrong", [float("inf"), object()])
+def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
+    asked = pool.Pool(["http://127.0.0.1:1", "http://127.0.0.1:2"], "t").ask(
+        "sandbox.session", {"queue_seconds": wrong}
+    )
+    assert select.select([asked.fd], [], [], PATIENCE)[0]
+    with pytest.raises((TypeError, ValueError), match="JSON"):
+        asked.answer()
+    asked.close()
 
 
 TOKEN = "a-token-of-some-length"

@@ -113,6 +113,9 @@ def test_events_that_are_none_are_errors_too(content: Any) -> None:
             session = sandbox.session()
             with pytest.raises(SandboxError):
                 session.run("1", on_output=print)
+    told = {"method": "session.output", "params": {"session": []}}  # of no session of ours
+    with connect(command=liar(content, session_run=[told, {"result": RESULT}])) as sandbox:
+        assert sandbox.session().run("1", on_output=print).ok
 
 
 def test_a_server_that_dies_is_told_at_once_and_another_can_be_reached() -> None:
