@@ -105,52 +105,6 @@ _DATA = (
 PLAIN_DUNDERS: Final = frozenset(f"{_METHODS} {_DATA}".split())
 """Double-underscore names that any program may read, call, assign and define."""
 
-GUARDED: Final = frozenset(
-    {
-        "__dict__",  # a class's holds descriptors of refused names, a module's is a copy of nothing good
-        "__mro_entries__",  # says what the classes of others are made of, where it is put into `typing.NamedTuple`
-        "__getattribute__",  # getattr by another name; frozen dataclasses and proxies need them
-        "__getattr__",
-        "__setattr__",
-        "__delattr__",
-        "_flavour",  # and the others of BY_VALUE
-        "parser",
-        "pathmod",
-        "zlib",
-        "np",
-        "mpl",
-        "matplotlib",
-        "plt",
-        "cm",
-        "implementation",
-        "_PIL",
-        "__getstate__",  # that of `object` shows what `__dict__` hides
-        "__subclasses__",  # plugin registries; only classes of the program itself are shown
-        "__wrapped__",  # memoised functions; not the wrapped originals of library code
-        "__defaults__",  # functions of the program itself
-        "__kwdefaults__",
-        "__self__",  # methods of the program's own objects; print.__self__ is the module builtins
-        "__func__",
-        "format",  # resolves attribute names inside a string (CVE-2023-41039)
-        "format_map",
-        "obj",  # AttributeError.obj carries what library code was looking at (CVE-2024-47532)
-        "_evaluate",  # and the others of OWN_ONLY
-        "_convert_",
-        "_convert",
-        "from_callable",
-        "_module",
-        "_ssock",
-        "_csock",
-        "_selector",
-        "get_stack",
-        "print_stack",
-        "enable_load_extension",  # sqlite3: machine code of any file
-        "load_extension",
-        "setconfig",
-    }
-)
-"""Attribute names that are judged by the object at run time."""
-
 OWN_ONLY: Final = frozenset(
     {
         "_evaluate",  # typing.ForwardRef: evaluates its text
@@ -175,6 +129,32 @@ BY_VALUE: Final = frozenset(
 )
 """Guarded names that are refused only where they give what leads away: `pathlib.PurePath` has the real `os.path`, a
 stream of `tarfile` the real `zlib`, a plot of sympy the real `matplotlib`."""
+
+GUARDED: Final = (
+    OWN_ONLY
+    | BY_VALUE
+    | frozenset(
+        {
+            "__dict__",  # a class's holds descriptors of refused names, a module's is a copy of nothing good
+            "__mro_entries__",  # says what the classes of others are made of, where it is put into `typing.NamedTuple`
+            "__getattribute__",  # getattr by another name; frozen dataclasses and proxies need them
+            "__getattr__",
+            "__setattr__",
+            "__delattr__",
+            "__getstate__",  # that of `object` shows what `__dict__` hides
+            "__subclasses__",  # plugin registries; only classes of the program itself are shown
+            "__wrapped__",  # memoised functions; not the wrapped originals of library code
+            "__defaults__",  # functions of the program itself
+            "__kwdefaults__",
+            "__self__",  # methods of the program's own objects; print.__self__ is the module builtins
+            "__func__",
+            "format",  # resolves attribute names inside a string (CVE-2023-41039)
+            "format_map",
+            "obj",  # AttributeError.obj carries what library code was looking at (CVE-2024-47532)
+        }
+    )
+)
+"""Attribute names that are judged by the object at run time."""
 
 JUDGED_STORES: Final = frozenset({"__module__", "__mro_entries__", "__dict__"})
 """Names whose stores are judged by the object, whatever the program calls it: `__module__` tells a class of the program

@@ -315,7 +315,8 @@ def _invert(value: int) -> int:
     return ~int(value)
 
 
-absolute = _unary("abs()", abs, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta"))
+_SIGNED = ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")
+absolute = _unary("abs()", abs, _SIGNED)
 
 GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
     **{kind: _guard(kind) for kind in BINARY},
@@ -325,7 +326,7 @@ GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.NotEq: unequal,
     ast.In: contains,
     ast.NotIn: lacks,
-    ast.USub: _unary("-", operator.neg, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")),
-    ast.UAdd: _unary("+", operator.pos, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")),
+    ast.USub: _unary("-", operator.neg, _SIGNED),
+    ast.UAdd: _unary("+", operator.pos, _SIGNED),
     ast.Invert: _unary("~", _invert, ("int", "bool")),
 }

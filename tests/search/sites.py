@@ -20,8 +20,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from safeexec.child.language.sites import FORMATTERS, FORMATTING, JUDGED, READERS
+from safeexec.child.language.sites import FORMATTERS, READERS
 from safeexec.compiler import names
+from tests.search.judged import FORMATTING, JUDGED
 from tests.search.templates import Templates
 
 LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotlib", "mpl_toolkits", "seaborn", "PIL",

@@ -12,7 +12,7 @@ from tests.search.sites import LIBRARIES, STANDARD, Site, sites, sites_of, unjud
 @pytest.mark.parametrize("package", [*LIBRARIES, "the standard library"])
 def test_no_place_is_without_a_verdict(package: str) -> None:
     found = sites(STANDARD if package not in LIBRARIES else (package,))
-    assert not unjudged(found), "judge these in safeexec/child/language/sites.py"
+    assert not unjudged(found), "judge these in safeexec/child/language/sites.py, or in tests/search/judged.py"
 
 
 def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> None:

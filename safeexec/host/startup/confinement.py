@@ -125,12 +125,12 @@ def plan(
 
 def _namespaces(facts: Probe) -> tuple[tuple[str, ...], list[Mechanism]]:
     wanted, missing = [], []
-    for kind in ("user", "mount", "pid", "net", "ipc", "uts", "cgroup"):
+    for kind, lost in _WITHOUT.items():
         answer = facts.namespace(kind)
         if answer.works:
             wanted.append(kind)
         else:
-            detail = f"not available ({answer.reason}): {_WITHOUT[kind]}"
+            detail = f"not available ({answer.reason}): {lost}"
             missing.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), False, detail))
     if not {"mount", "pid"} <= set(wanted):  # a new root needs a /proc of its own, which needs a pid namespace
         wanted = [kind for kind in wanted if kind not in ("mount", "pid")]
