@@ -393,7 +393,7 @@ class _Work:
             return (yield from self._answer(_plain_answer(found.text), "answer"))
         self._marked |= found.kind == "code" and not found.bare
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
-            return self._unusable(prompts.cut_off())
+            return self._unusable(prompts.CUT_OFF)
         if found.kind == "code" and not (found.bare and len(self._steps) >= self._limits.max_steps):
             before = len(self._steps)
             ended = yield from self._step(found.code or "", None)
@@ -427,12 +427,12 @@ class _Work:
         for call in reply.tool_calls:
             code = self._call_of(call)
             if failed:
-                self._unanswered(call.id, prompts.not_run())
+                self._unanswered(call.id, prompts.NOT_RUN)
             elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
                 self._unanswered(call.id, prompts.unknown_tool(shorten(call.name, 80), self._tool_names()))
                 failed = True
             elif code is None:
-                self._unanswered(call.id, prompts.cut_off() if reply.finish == "length" else prompts.bad_arguments())
+                self._unanswered(call.id, prompts.CUT_OFF if reply.finish == "length" else prompts.BAD_ARGUMENTS)
                 failed = True
             else:
                 done = len(self._steps)
@@ -568,9 +568,9 @@ class _Work:
                 self._notice(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
         left = self._limits.max_steps - len(self._steps)
         if left == 1:
-            self._notice(prompts.last_step())
+            self._notice(prompts.LAST_STEP)
         elif left == 0:
-            self._notice(prompts.out_of_steps())
+            self._notice(prompts.OUT_OF_STEPS)
         return None
 
     def _end(self, stop: Stop, *, answer: Any = None, reason: str | None = None) -> AgentResult:

@@ -73,17 +73,20 @@ def has_sql(card: str) -> bool:
     return "\nSQL: " in card
 
 
+CUT_OFF = (
+    "Nothing was run: the reply was cut off at the token limit before its code was complete. "
+    "Reply again with a shorter step, and split long work into several."
+)
+LAST_STEP = "One step is left. After it, reply with the answer."
+OUT_OF_STEPS = "No step is left. Reply now with the best answer you have, in plain text, without code."
+BAD_ARGUMENTS = 'Nothing was run: the arguments of run_python must be a JSON object like {"code": "print(1)"}.'
+NOT_RUN = "Not run, because the call before it failed."
+
+
 def no_code(found: str, *, native: bool) -> str:
     """The reply holds nothing to run and no answer."""
     form = "a call of run_python" if native else "one <execute_python>…</execute_python> block with Python code"
     return f"Nothing was run: the reply holds {found}. Expected: {form}, or the answer as plain text."
-
-
-def cut_off() -> str:
-    return (
-        "Nothing was run: the reply was cut off at the token limit before its code was complete. "
-        "Reply again with a shorter step, and split long work into several."
-    )
 
 
 def repeated(failures: int, error: str, sources: Sequence[str]) -> str:
@@ -96,15 +99,7 @@ def repeated(failures: int, error: str, sources: Sequence[str]) -> str:
     )
 
 
-def last_step() -> str:
-    return "One step is left. After it, reply with the answer."
-
-
-def out_of_steps() -> str:
-    return "No step is left. Reply now with the best answer you have, in plain text, without code."
-
-
-def unknown_tool(name: str, host: Sequence[str] = ()) -> str:
+def unknown_tool(name: str, host: Sequence[str]) -> str:
     functions = f" ({', '.join(host[:20])})" if host else ""
     return (
         f"There is no tool {name!r}. The only tool is run_python; host functions{functions} are called from its code."
@@ -117,14 +112,6 @@ def denied(reason: str) -> str:
 
 def edited(source: str) -> str:
     return f"The user changed the code before it ran. What ran:\n{without_middle(source, 2000)}"
-
-
-def bad_arguments() -> str:
-    return 'Nothing was run: the arguments of run_python must be a JSON object like {"code": "print(1)"}.'
-
-
-def not_run() -> str:
-    return "Not run, because the call before it failed."
 
 
 def resumed(rebuilt: int, failed: int) -> str:

@@ -66,7 +66,7 @@ def answer_of(run: AgentResult) -> str:
 
 
 def markdown_report(
-    question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str], written: Sequence[str] = ()
+    question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str], written: Sequence[str]
 ) -> str:
     """The report as Markdown; `pictures` are the names of the files that hold its PNGs, in order, `written` describes
     the files that the steps left.
@@ -86,7 +86,7 @@ def markdown_report(
     return "\n\n".join(parts) + "\n"
 
 
-def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult, written: Sequence[str] = ()) -> str:
+def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult, written: Sequence[str]) -> str:
     """The report as one HTML page."""
     title = escape(" ".join(question[:_MAX_TITLE].split()))
     parts = [f"<h1>{title}</h1>", f'<div class="prose">{escape(answer_of(run))}</div>', "<h2>Files</h2>"]

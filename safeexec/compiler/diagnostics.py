@@ -23,7 +23,6 @@ MESSAGES: Final = {
 }
 """Kind of a refusal → its message."""
 
-_SOURCE_TEXT = 200
 _LINE = 400
 """Characters that are shown of a longer line."""
 
@@ -35,8 +34,6 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     column: int
     end_line: int
     end_column: int
-    source_text: str
-    """What was written there, at most 200 characters."""
     caret: str
     """The source line, or what is around the place in a long one, with a line of carets under it."""
     rule: str
@@ -95,7 +92,6 @@ def _explain(finding: Finding, source: str, text: ASTText, rules: Rules) -> Diag
         column=column + 1,
         end_line=end_line,
         end_column=end_column + 1,
-        source_text=source[start:end][:_SOURCE_TEXT],
         caret=_caret(source, start, end),
         rule=rules.rule(finding.kind, finding.name),
         message=finding.message or MESSAGES[finding.kind].format(finding.name),

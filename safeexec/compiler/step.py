@@ -59,7 +59,7 @@ def compile_step(source: str, plan: LanguagePlan, *, filename: str, known_names:
 
 
 def compile_text(
-    source: str, rules: Rules, filename: str, mode: str, known_names: Container[str] = (), flags: int = 0
+    source: str, rules: Rules, filename: str, mode: str, known_names: Container[str], flags: int
 ) -> CodeType:
     """Compile `source` for the guarded `eval`, `exec` and `compile`, whose modes and future flags these are.
 

@@ -76,7 +76,7 @@ def at_bytes(message: str, source: str, line: int, start: int, end: int) -> Expr
     return failure(message, source, line, first, last)
 
 
-def at_syntax_error(error: Exception, source: str, bare: bool = False) -> ExpressionError:
+def at_syntax_error(error: Exception, source: str, bare: bool) -> ExpressionError:
     """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the functions of
     `math` have their bare names.
     """

@@ -69,7 +69,7 @@ def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
 class _Draft:
     """The settings so far, and where each is written."""
 
-    def __init__(self, start: PolicyData | None, unknown: Iterable[str] = ()) -> None:
+    def __init__(self, start: PolicyData | None, unknown: Iterable[str]) -> None:
         start = start or PolicyData()
         self.unknown = {*unknown}
         self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}

@@ -578,7 +578,7 @@ def _read(session: AsyncSession, path: str) -> bytes:
 # Serving
 
 
-async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
+async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]]) -> None:
     """Serve one client over the standard streams, until its end of input; SIGTERM and SIGINT end the process."""
     door = Door(policy, tools)
     leaving: list[asyncio.Task[None]] = []  # a loop holds its tasks weakly

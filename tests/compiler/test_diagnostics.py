@@ -29,7 +29,6 @@ def test_every_violation_is_told_at_once_in_source_order(plan: LanguagePlan) -> 
 def test_the_place_of_an_attribute_is_its_name(plan: LanguagePlan) -> None:
     (found,) = diagnostics("y = (f\n    .__globals__)", plan)
     assert (found.line, found.column, found.end_line, found.end_column) == (2, 6, 2, 17)
-    assert found.source_text == "__globals__"
     assert found.caret == "    .__globals__)\n     ^^^^^^^^^^^"
 
 
@@ -41,7 +40,7 @@ def test_columns_count_characters_and_carets_keep_tabs(plan: LanguagePlan) -> No
 
 def test_carets_stand_under_wide_and_combined_characters(plan: LanguagePlan) -> None:
     (found,) = diagnostics("s = '日本', e\u0301.__code__", plan)
-    assert (found.column, found.source_text) == (14, "__code__")
+    assert found.column == 14
     assert found.caret.splitlines()[1] == " " * 14 + "^" * 8  # two signs of two columns, one of none
     (found,) = diagnostics("import os as 日本", plan)
     assert found.caret.splitlines()[1] == " " * 7 + "^" * 10
@@ -73,4 +72,4 @@ def test_the_text_of_a_rejection(plan: LanguagePlan) -> None:
 
 def test_a_long_expression_is_cut(plan: LanguagePlan) -> None:
     (found,) = diagnostics("'{0.__globals__}" + "x" * 1000 + "'.format(1)", plan)
-    assert len(found.source_text) == 200
+    assert max(map(len, found.caret.splitlines())) < 420

@@ -47,7 +47,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
         return data.decode("utf-8", "replace")
 
 
-def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
+def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool) -> Any:
     """One value of the child, within the policy's bounds. `arrays`: arrays and frames are made anew; otherwise they are
     plain data. Raises `ProtocolError`.
     """
@@ -74,7 +74,7 @@ def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
     return payload.data
 
 
-def decode_file(limits: Limits, fd: int, size: int, *, arrays: bool = False) -> Any:
+def decode_file(limits: Limits, fd: int, size: int, *, arrays: bool) -> Any:
     """The value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
 
     Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the

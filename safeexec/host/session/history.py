@@ -73,7 +73,7 @@ class History(Generic[C]):
         if copy is not None:
             self._copies[copy] = self.next
 
-    def begin_change(self, copy: C | None = None) -> None:
+    def begin_change(self, copy: C | None) -> None:
         """The host changes variables: another version of the same state."""
         current = self.current
         self.next = State(current.step, object(), current.files, current.before, current, current.tool_calls)

@@ -74,7 +74,7 @@ class Runner:
             raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
         return message
 
-    def deliver(self, size: int, *, arrays: bool = False, seconds: float = DELIVER_SECONDS) -> Core[Any]:
+    def deliver(self, size: int, *, arrays: bool, seconds: float = DELIVER_SECONDS) -> Core[Any]:
         """Fetch a value that the child announced, through a memfd that the host made."""
         cap = (self._limits.value_kb << 10) + 4096
         if not 0 < size <= cap:

@@ -100,9 +100,7 @@ def exclusive(
             work = operation(self, *args, **kwargs)
         else:
             work = self.recorder.follow(operation, self, args, kwargs)
-        core = self._in_turn(turn, work)
-        turn.belongs_to(core)
-        return core
+        return turn.belongs_to(self._in_turn(turn, work))
 
     return begin
 
@@ -193,9 +191,7 @@ class SessionCore:
     def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
         """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
         turn = Turn(brief=True)
-        core = self._attend(turn, look)
-        turn.belongs_to(core)
-        return core
+        return turn.belongs_to(self._attend(turn, look))
 
     def _attend(self, turn: Turn, look: Callable[[], Core[None]]) -> Core[None]:
         if self.keeper.why_closed is not None or not self._take(turn):
@@ -239,9 +235,7 @@ class SessionCore:
 
     def _close(self, why: str) -> Core[None]:
         turn = Turn(brief=True)
-        core = self._close_in_turn(turn, why)
-        turn.belongs_to(core)
-        return core
+        return turn.belongs_to(self._close_in_turn(turn, why))
 
     def _close_in_turn(self, turn: Turn, why: str) -> Core[None]:
         """Close it as soon as it is `turn`'s; whoever uses it meanwhile is made to end."""

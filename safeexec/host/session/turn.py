@@ -39,9 +39,10 @@ class Turn(Struct, eq=False):
     _core: Callable[[], Any] = _nobody
     _next: dict[None, Turn] = {}
 
-    def belongs_to(self, core: Core[Any]) -> None:
-        """The generator whose life is that of the turn."""
+    def belongs_to(self, core: Core[R]) -> Core[R]:
+        """`core`, the generator whose life is that of the turn."""
         self._core = ref(core)
+        return core
 
     @property
     def goes_on(self) -> bool:

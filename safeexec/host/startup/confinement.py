@@ -238,7 +238,7 @@ def _parents(path: str) -> Iterator[str]:
         path = parent
 
 
-def library_paths(extra: Iterable[str] = ()) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def library_paths(extra: Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """(real paths that Python and its libraries read, symlinks that lead to them), for this interpreter.
 
     Holds the standard library, the prefix, site-packages (also the user's, where it is on), what ``.pth`` files and

@@ -65,7 +65,7 @@ _TELLING = {
 """What a class defines → why its objects stay."""
 
 
-def opaque_bytes(value: Any, text: str | None = None, reason: str = "") -> bytes:
+def opaque_bytes(value: Any, text: str | None, reason: str = "") -> bytes:
     if type(value) is Opaque:
         return f.OPAQUE + text_bytes(value.type) + text_bytes(value.repr) + text_bytes(value.reason)
     kind = type(value)
