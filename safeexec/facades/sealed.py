@@ -22,7 +22,7 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from types import CellType, GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
+from types import CellType, FunctionType, GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
 from safeexec.identity import dict_of, flags_of, identity, mro_of
@@ -275,6 +275,7 @@ def seal_classes() -> None:
             _type_flags(alias).value &= ~_BASE
         _close_cells()
         _close_modules()
+        _keep_bases()
     while _unsealed:
         _, cls = _unsealed.popitem()
         flags = _type_flags(cls)
@@ -306,6 +307,34 @@ def _close_modules() -> None:
     for kind in (ModuleType, *type.__subclasses__(ModuleType)):
         if _word(id(kind) + _TYPE_COMPARE).value == inherited:
             _word(id(kind) + _TYPE_COMPARE).value = _word(id(_Stores) + _TYPE_COMPARE).value
+
+
+def _keep_bases() -> None:
+    """Let functions that classes name as a base (`typing.NamedTuple`) make what they always made.
+
+    They keep the maker in their dict, where a library's descriptor or `__setstate__` writes what a program tells it. A
+    property of their type is found before what is in the dict.
+    """
+    if "__mro_entries__" in dict_of(FunctionType):
+        return
+    spaces = [vars(sys.modules[name]) for name in ("typing", "typing_extensions") if name in sys.modules]
+    made = [value for space in spaces for value in space.values() if type(value) is FunctionType]
+    kept = {identity(value): vars(value).get("__mro_entries__") for value in made}
+
+    def maker(function: Any) -> Any:
+        own = vars(function).get("__mro_entries__")
+        found = kept.get(identity(function), own)
+        if found is None:
+            raise AttributeError("'function' object has no attribute '__mro_entries__'", name="__mro_entries__")
+        return found
+
+    def keep(function: Any, value: object) -> None:
+        if identity(function) in kept:
+            raise AttributeError("'__mro_entries__' of a function of typing cannot be set", name="__mro_entries__")
+        vars(function)["__mro_entries__"] = value
+
+    with very_dict(FunctionType) as space:
+        space["__mro_entries__"] = property(maker, keep)
 
 
 def _forget_asked() -> None:

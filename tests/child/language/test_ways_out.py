@@ -563,6 +563,15 @@ _BASES = (
     "class R:\n    def __reduce_ex__(self, protocol): return lambda: W, (), {name: evil}\n"
 )
 WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have named tuples, which are made late
+    Way(
+        "a descriptor of a library writes into the dict of the function that named tuples are made by",
+        "made ['tuple']",
+        "import typing\nfrom openpyxl.styles import Font\n"
+        "field, = [c for c in type(vars(Font)['name']).__mro__ if c.__name__ == 'Descriptor']\n"
+        "field(name='__mro_entries__').__set__(typing.NamedTuple, lambda bases: (object,))\n"
+        "class X(typing.NamedTuple):\n    a: int\nprint('made', [c.__name__ for c in X.__bases__])",
+        "data-analysis",
+    ),
     *(
         Way(
             f"what a named tuple is made of: {what}",
