@@ -150,6 +150,44 @@ def test_e2bs_own_sdk(server: Server, tmp_path: Path) -> None:
     }
 
 
+def test_by_hand_what_the_sdk_does(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    one = f"/sandboxes/{box['sandboxID']}"
+    assert (bob.get(one).json()["state"], bob.get(f"{one}/metrics").json()) == ("running", [])
+    assert bob.post(f"{one}/timeout", json={"timeout": 60}).status_code == 204
+    assert bob.post(f"{one}/resume", json={}).status_code == 409
+    with of(server, box) as inside:
+        (put,) = inside.post("/files", files={"file": ("a;b.txt", b"hi")}).json()
+        assert put == {"name": "a;b.txt", "type": "file", "path": "/home/user/a;b.txt"}
+        assert inside.get("/files", params={"path": put["path"]}).content == b"hi"
+        assert inside.get("/files", params={"path": "no"}).status_code == 404
+        environment = "import os; str(os.environ.get('A'))"
+        assert value(inside, environment, env_vars={"A": "1"}) == "'1'"
+        assert value(inside, f"x = 1; {environment}") == "'None'"
+        context = inside.post("/contexts", json={}).json()["id"]
+        assert value(inside, "open('a;b.txt').read()", context_id=context) == "'hi'"
+        assert [row["id"] for row in inside.get("/contexts").json()] == ["default", context]
+        assert inside.delete("/contexts/default").status_code == 400
+        assert inside.delete(f"/contexts/{context}").status_code == 204
+        assert inside.post("/execute", json={"code": "1", "context_id": context}).status_code == 404
+    snapshot = bob.post(f"{one}/snapshots", json={"name": "n"}).json()
+    assert bob.get("/snapshots", params={"sandboxID": box["sandboxID"]}).json() == [snapshot]
+    again = bob.post("/sandboxes", json={"templateID": snapshot["snapshotID"], "metadata": {"k": "v"}}).json()
+    (fork,) = bob.post(f"/sandboxes/{again['sandboxID']}/fork", json={}).json()
+    for made in (again, fork["sandbox"]):
+        with of(server, made) as inside:
+            assert value(inside, "x") == "1"
+    found = bob.get("/v2/sandboxes", params={"metadata": "k=v", "order": "asc", "limit": 1})
+    assert [row["sandboxID"] for row in found.json()] == [again["sandboxID"]]
+    rest = bob.get(
+        "/v2/sandboxes", params={"order": "asc", "metadata": "k=v", "nextToken": found.headers["x-next-token"]}
+    )
+    assert [row["sandboxID"] for row in rest.json()] == [fork["sandbox"]["sandboxID"]]
+    for made in (again, fork["sandbox"]):
+        assert bob.delete(f"/sandboxes/{made['sandboxID']}").status_code == 204
+    assert bob.delete(f"/templates/{snapshot['snapshotID']}").status_code == 204
+    assert bob.delete(f"/templates/{snapshot['snapshotID']}").status_code == 404
+
+
 def test_a_picture_is_base64(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     with serving("--policy", "data-analysis") as server, server.client() as client:
