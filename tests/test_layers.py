@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -279,3 +280,13 @@ def test_the_host_unpickles_nothing(package: str) -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not {"pickle", "cloudpickle", "dill", "marshal", "shelve"} & set(names), path
+
+
+def test_the_top_level_holds_what_belongs_there() -> None:
+    """A test or an example that writes into the directory it is started in leaves files there, and they get tracked."""
+    git = subprocess.run(["git", "ls-files"], cwd=ROOT.parent, capture_output=True, text=True, timeout=30, check=False)
+    if git.returncode != 0:
+        pytest.skip(f"this tree is not below git: {git.stderr.strip()}")
+    top = {path.partition("/")[0] for path in git.stdout.splitlines()}
+    named = {"setup.cfg", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"}
+    assert {name for name in top if not name.startswith(".")} == named | {"safeexec", "policies", "tests", "benchmarks"}

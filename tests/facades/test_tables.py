@@ -77,8 +77,8 @@ def _import(name: str) -> types.ModuleType:
         pytest.skip(f"{name} is not installed")
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError:
-        pytest.skip(f"this version has no {name}")
+    except ImportError as error:  # `lxml.cssselect` raises it where a package that it needs is missing
+        pytest.skip(f"{name} cannot be imported here: {error}")
 
 
 def _has(module: types.ModuleType, name: str) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 from safeexec.linux import cgroups, namespaces
 from safeexec.linux.libc import libc
+from safeexec.linux.probe import probe
 from tests.footprint import pause
 from tests.linux.forked import in_a_fork
 
@@ -173,6 +174,7 @@ def test_a_process_that_is_not_alone_says_so(divided: cgroups.Group) -> None:
     process.communicate()
 
 
+@pytest.mark.skipif(not probe().mount.works, reason=probe().mount.reason)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_a_hierarchy_is_found_wherever_it_is_mounted(group: cgroups.Group) -> None:
     """Whole, as a part (a container's, without a namespace of its own), or nowhere."""

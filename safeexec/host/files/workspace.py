@@ -319,7 +319,7 @@ class Workspace:
 
     def open(self, path: str, flags: int) -> int:
         """A descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for `..`."""
-        return tree.open_beneath(self.path, path, flags)
+        return tree.reached(self.path, partial(tree.open_beneath, path=path, flags=flags))
 
     def names(self) -> list[str]:
         """The names of the regular files, sorted. Raises `WorkspaceError`."""
