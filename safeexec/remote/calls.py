@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from typing import Any, Protocol
 
 from safeexec import errors
@@ -26,14 +25,14 @@ _ERRORS |= {"KeyError": KeyError, "ValueError": ValueError, "TypeError": TypeErr
 
 
 class Asked:
-    """One call. `fd` is readable when something came: `events`, or, once it is `over`, the answer."""
+    """One call. `fd` is readable when something came, which `came` takes; once it is `over` there is the answer."""
 
     def __init__(self) -> None:
         self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.over = False
         self.again: float | None = None
         """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""
-        self._events: deque[tuple[str, Any, int]] = deque()
+        self._events: list[tuple[str, Any]] = []
         self._unread = 0
         self._answer: Any = None
         self._error: Exception | None = None
@@ -41,41 +40,47 @@ class Asked:
 
     def tell(self, name: str, params: Any, size: int) -> None:
         """Something of `size` bytes came on the way."""
-        self._events.append((name, params, size))
-        self._unread += size
-        if self._unread > MAX_UNREAD:
+        with self._lock:
+            self._events.append((name, params))
+            self._unread += size
+            too_much = self._unread > MAX_UNREAD
+            self._wake()
+        if too_much:
             self.fail(ProtocolError(f"more than {MAX_UNREAD} bytes of output came that the listener has not taken"))
-        self._wake()
 
     def finish(self, answer: Any) -> None:
-        if not self.over:
-            self._answer, self.over = answer, True
-            self._wake()
+        self._end(answer, None)
 
     def fail(self, error: Exception) -> None:
-        if not self.over:
-            self._error, self.over = error, True
-            self._wake()
+        self._end(None, error)
 
     def take(self, other: Asked) -> None:
         """End as `other` has ended, which nobody waits for."""
-        self._answer, self._error, self.over = other._answer, other._error, True
-        self._wake()
+        self._end(other._answer, other._error)
+
+    def _end(self, answer: Any, error: Exception | None) -> None:
+        with self._lock:
+            if not self.over:
+                self._answer, self._error, self.over = answer, error, True
+                self._wake()
 
     def _wake(self) -> None:
-        with self._lock:
-            if self.fd >= 0:
-                os.eventfd_write(self.fd, 1)
+        if self.fd >= 0:
+            os.eventfd_write(self.fd, 1)
 
-    def events(self) -> list[tuple[str, Any]]:
-        """What came since the last time."""
-        try:
-            os.eventfd_read(self.fd)
-        except BlockingIOError:
-            pass
-        events = [self._events.popleft() for _ in range(len(self._events))]
-        self._unread -= sum(size for _, _, size in events)
-        return [(name, params) for name, params, _ in events]
+    def came(self) -> tuple[list[tuple[str, Any]], bool]:
+        """The events since the last time, and whether the call is over and no event follows them.
+
+        One lock holds all of it: an end between a look at `over` and the emptying of `fd` would wake nobody.
+        """
+        with self._lock:
+            try:
+                os.eventfd_read(self.fd)
+            except BlockingIOError:
+                pass
+            events, self._events = self._events, []
+            self._unread = 0
+            return events, self.over
 
     def answer(self) -> Any:
         """What the server answered. Raises what it raised."""

@@ -160,8 +160,8 @@ class RemoteSandboxCore:
 
     def _until_over(self, asked: Asked, deadline: float, listeners: Listeners) -> Core[None]:
         while True:
-            over = asked.over
-            for name, params in asked.events():
+            events, over = asked.came()
+            for name, params in events:
                 _tell(listeners, name, params)
             if over:
                 return
@@ -182,7 +182,7 @@ class RemoteSandboxCore:
             if stop is not None:
                 yield from stop()
             yield Wait((asked.fd,), monotonic() + STOP_SECONDS)
-            asked.events()
+            asked.came()
         if undo is not None and asked.over:
             try:
                 answer = _shaped(method, asked.answer())
