@@ -22,7 +22,15 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from types import CellType, FunctionType, GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
+from types import (
+    CellType,
+    FunctionType,
+    GenericAlias,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    ModuleType,
+)
 from typing import Any, Final, NoReturn
 
 from safeexec.identity import dict_of, flags_of, identity, mro_of
@@ -419,6 +427,7 @@ def judge_class_stores(judge: Judge) -> None:
         delete(cls, name)
 
     _type_flags(_Hidden).value |= _METHOD | _VECTORCALL
+    _judge_descriptors(judge)
     with very_dict(type) as space:
         space |= {"__setattr__": __setattr__, "__delattr__": __delattr__}
         space |= {"__setitem__": _Hidden(__setitem__), "__delitem__": _Hidden(__delitem__)}
@@ -429,6 +438,26 @@ def judge_class_stores(judge: Judge) -> None:
         if _word(id(kind) + _TYPE_SETATTRO).value == found:
             _word(id(kind) + _TYPE_SETATTRO).value = _word(id(_Stores) + _TYPE_SETATTRO).value
     _word(id(type) + _TYPE_SETATTRO).value = _word(_word(id(_Stores) + _TYPE_MAPPING).value + _MAPPING_STORE).value
+
+
+def _judge_descriptors(judge: Judge) -> None:
+    """Ask `judge` for a descriptor, too, that is called by name: ``super(Meta, Meta).__bases__.__set__(cls, bases)``.
+    What the interpreter calls for an assignment is another function, and costs what it did.
+    """
+    store, delete = (dict_of(GetSetDescriptorType)[name] for name in ("__set__", "__delete__"))
+
+    def __set__(self: Any, instance: Any, value: Any, /) -> None:
+        if issubclass(type(instance), type):
+            judge(instance, getattr(self, "__name__", None))
+        store(self, instance, value)
+
+    def __delete__(self: Any, instance: Any, /) -> None:
+        if issubclass(type(instance), type):
+            judge(instance, getattr(self, "__name__", None))
+        delete(self, instance)
+
+    with very_dict(GetSetDescriptorType) as space:
+        space |= {"__set__": __set__, "__delete__": __delete__}
 
 
 def _word(address: int) -> Any:

@@ -187,10 +187,17 @@ import abc, dataclasses, enum, functools
 class Plain:
     made = 0
     def __init__(self): Plain.made += 1
+    def mark_it(self): self.mark = True
+    def mark_kind(self):
+        kind = type(self)
+        kind.mark = True
+    @classmethod
+    def mark_own(cls): cls.mark = True
 class Listed(enum.Enum): ONE = 1
 class Abstract(abc.ABC):
     def __lt__(self, other): return True
-def mark(cls): cls.mark = True
+def mark(): Plain.mark = True
+def mark_any(cls): cls.mark = True
 def call(function, *given): return function(*given)
 def make():
     class Made(abc.ABC):
@@ -202,6 +209,7 @@ _OF_PROGRAM = """
 import abc, dataclasses, enum, functools, library, weakref
 from concurrent.futures import ThreadPoolExecutor
 def wrap(c): return functools.partial(functools.update_wrapper, c, store, ("__name__",), ())
+class Bare(type): pass
 def store(c): c.x = 1
 def delete(c): del c.__module__
 def derive(c): c.__bases__ = (int,)
@@ -209,6 +217,9 @@ def change(c): c.__class__ = abc.ABCMeta
 ways = [store, delete, derive, change, lambda c: setattr(c, "x", 1), lambda c: delattr(c, "__module__"),
         lambda c: [*map(setattr, [c], ["x"], [1])], lambda c: type(c).__setattr__(c, "x", 1),
         lambda c: type.__setattr__(c, "x", 1), lambda c: type.__delattr__(c, "__module__"),
+        lambda c: library.mark_any(c), lambda c: library.Plain.mark_it(c), lambda c: library.Plain.mark_kind(c),
+        lambda c: super(Bare, Bare).__module__.__set__(c, "__main__"),
+        lambda c: vars(object)["__class__"].__set__(c, Bare),
         lambda c: object.__setattr__(c, "x", 1), lambda c: wrap(c)(), lambda c: library.call(wrap(c)),
         lambda c: ThreadPoolExecutor().submit(wrap(c)).result()]
 based = type("object", (), {"__module__": "pybind11_builtins"})  # its real one is in no module
@@ -223,7 +234,6 @@ for decorate, c in ((functools.total_ordering, library.Abstract), (dataclasses.d
     raise AssertionError(decorate)
 class Items(type):
     def __setitem__(cls, key, value): store(cls)
-class Bare(type): pass
 class Own(library.Plain, metaclass=Items): pass
 class Other(library.Abstract, metaclass=type("Meta", (abc.ABCMeta,), {})): pass
 class Last(metaclass=Bare): pass
@@ -240,10 +250,12 @@ for c in (Last, Other, library.Plain):
     try: c["key"] = 1
     except TypeError: continue
     raise AssertionError(c)
-library.mark(library.Plain)
+library.mark()
+library.Plain.mark_own()
+library.Plain().mark_kind()
 library.make()
 weakref.finalize(library.Plain, int)
-assert library.Plain.mark and library.Plain.made == 1
+assert library.Plain.mark and library.Plain.made == 2
 """
 _STORING = f"""
 import builtins, ctypes, gc, sys, types

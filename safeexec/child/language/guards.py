@@ -45,6 +45,10 @@ Verdict = Callable[[Any, str, Any], Any]
 """Given an object, a guarded name, and what the object has by it."""
 
 
+_OF_PYBIND11: Final = "pybind11_builtins"
+"""The module that the base class and the metaclass of all classes of pybind11 name, and that is none."""
+
+
 class GuestProgram:
     """What the modules of one program share: their namespaces, their names, and the code that `compile` made for them.
 
@@ -69,6 +73,15 @@ class GuestProgram:
         self.spaces[:] = [known for known in self.spaces if known is not namespace]
         self.names.discard(name)
 
+    def has(self, name: str) -> bool:
+        """Tell whether a class of the module `name` is the program's. It is not if a library has a package of that
+        name, too, which may have been imported later: modules of the program are not in `sys.modules`.
+        """
+        if name not in self.names:
+            return False
+        top = name.partition(".")[0]
+        return top == "__main__" or not (top in sys.modules or top == _OF_PYBIND11)
+
 
 _KNOWN_TEMPLATES: Final = 4096
 """Templates, and characters of one, that are remembered as harmless."""
@@ -90,7 +103,6 @@ unseen: Final[list[tuple[AttributeError, int]]] = []
 _REAL_BUILTINS: Final = vars(builtins)
 
 _dict_of_module: Final = vars(ModuleType)["__dict__"].__get__
-_MODULE_OF_TYPE: Final = type.__dict__["__module__"]
 _OBJ: Final = vars(AttributeError)["obj"]
 """The descriptor, which would read the attribute of any AttributeError."""
 _USER_STRING: Final = (UserString.format, UserString.format_map)
@@ -268,11 +280,9 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
     making. Python's own classes are immutable, where they do not write to themselves.
     """
 
-    known = own.names
-
     def judge(cls: type, name: Any) -> None:
         home: Any = dict_of(cls).get("__module__")
-        if _type(home) is not _str or home in known:  # without a module: what `sympy.Function("f")` makes
+        if _type(home) is not _str or own.has(home):  # without a module: what `sympy.Function("f")` makes
             return
         library = home.partition(".")[0]
         if library in SEALED_LIBRARIES:
@@ -286,7 +296,7 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             storing = _str(frame.f_globals.get("__name__"))
             root = storing.partition(".")[0]
             if root != "safeexec":
-                if is_direct and (root not in SEALED_LIBRARIES or storing == home):
+                if is_direct and (root not in SEALED_LIBRARIES or storing == home) and _means(frame, cls):
                     return
                 if storing == "importlib._bootstrap" or (root == library and not _is_found(cls, home)):
                     return
@@ -297,8 +307,32 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
     return judge
 
 
-_OF_PYBIND11: Final = "pybind11_builtins"
-"""The module that the base class and the metaclass of all classes of pybind11 name, and that is none."""
+def _means(frame: FrameType, cls: type) -> bool:
+    """Tell whether a function of a library changes this class of itself: it spells its name, or is a method of the
+    class or of an object of it. Any other it may have been given: ``Scaler.__init__(DataFrame, copy=…)``.
+    """
+    code = frame.f_code
+    name = name_of(cls)
+    if name in code.co_names or name in code.co_varnames or name in code.co_freevars:
+        return True
+    first: Any = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    if not issubclass(_type(first), type):
+        return any(base is cls for base in mro_of(_type(first)))
+    owner: Any = None
+    found: Any = None
+    space: Any = frame.f_globals
+    for part in code.co_qualname.split("."):
+        owner, found = found, space.get(part)
+        space = dict_of(found) if issubclass(_type(found), type) else {}
+    if not issubclass(_type(owner), type):
+        return False
+    of_class = _type(found) is classmethod or code.co_name in _OF_CLASSES
+    is_above = any(base is cls for base in mro_of(first))
+    return is_above and (of_class or any(base is owner for base in mro_of(_type(first))))
+
+
+_OF_CLASSES: Final = ("__new__", "__init_subclass__", "__class_getitem__")
+"""Methods that are given the class, and that no decorator says so of."""
 
 
 def _is_found(cls: type, home: str) -> bool:
@@ -573,8 +607,6 @@ def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bo
         return False
     if key == "obj":
         return item is not _OBJ
-    if item is _MODULE_OF_TYPE:  # its `__set__` makes any class the program's own
-        return False
     return key in shown or key in names.BY_VALUE or rules.attribute(key) == PLAIN
 
 
@@ -640,7 +672,7 @@ def _is_own_class(cls: type, own: GuestProgram) -> bool:
 
 def _is_name_of(module: Any, own: GuestProgram) -> bool:
     """Tell whether a module of the program has this name."""
-    return _type(module) is _str and module in own.names
+    return _type(module) is _str and own.has(module)
 
 
 def _defines(value: Any, name: str, found: Any, own: GuestProgram) -> bool:
