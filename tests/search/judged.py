@@ -11,7 +11,7 @@ JUDGED: Final[dict[str, str]] = {
         PIL.Image:_import_plugin_for_extension PIL.Image:init abc:update_abstractmethods functools:total_ordering
         gettext:NullTranslations.install
         tarfile:TarInfo._apply_pax_info
-        inspect:_findclass inspect:_finddoc inspect:_signature_get_user_defined_method inspect:isabstract
+        hashlib:* inspect:_findclass inspect:_finddoc inspect:_signature_get_user_defined_method inspect:isabstract
         matplotlib:_check_versions matplotlib._api:*
         matplotlib._api.deprecation:* matplotlib.inset:InsetIndicator.* matplotlib.backends.backend_mixed:*
         matplotlib.backends.backend_pdf:* matplotlib.backends.backend_cairo:* numpy._core.function_base:add_newdoc
@@ -21,6 +21,7 @@ JUDGED: Final[dict[str, str]] = {
         scipy.stats._distn_infrastructure: seaborn.utils:_get_transform_functions
         sklearn.utils._set_output:check_library_installed sklearn.utils.discovery:* sympy.abc: sympy:__sympy_debug
         sympy.external.importtools:* sympy.core.cache:* sympy.polys.polyconfig:configure sympy.codegen.ast:Token.*
+        sympy.concrete.summations:_dummy_*
         sympy.utilities.codegen:* sympy.polys.monomials:MonomialOps._build sympy.polys.ring_series:_rs_series
         bs4._deprecation:* bs4.builder:register_treebuilders_from bs4.element:Tag.copy_self
         html5lib._inputstream: html5lib._utils: soupsieve.css_parser:_SelectorContext.debug xlrd.book:Book.handle_name

@@ -19,15 +19,17 @@ def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> N
     source = tmp_path / "library.py"
     source.write_text(
         "def spelled(x, kind):\n"
-        "    return getattr(x, 'name'), getattr(x, f'visit_{kind}'), getattr(x, 'on_' + kind)\n"
+        "    return getattr(x, 'name'), getattr(x, f'visit_{kind}')\n"
+        "def added(x, kind): return getattr(x, 'on_' + kind)\n"
         "def computed(x, kind):\n"
         "    return getattr(x, kind), getattr(x, f'__{kind}__'), import_module(kind), eval(kind)\n"
     )
     found = set(sites_of("library", source))
     assert {(site.function, site.kind) for site in found} == {
+        ("added", "attribute"),
         ("computed", "attribute"), ("computed", "module"), ("computed", "code"), ("computed", "returned")
     }  # fmt: skip
-    assert len(unjudged(found)) == 4
+    assert len(unjudged(found)) == 5
 
 
 def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path: pathlib.Path) -> None:

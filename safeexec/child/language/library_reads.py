@@ -17,7 +17,6 @@ import ast
 import builtins
 import importlib
 import inspect
-import linecache
 import sys
 import textwrap
 import warnings
@@ -38,7 +37,7 @@ from typing import Any, Final, NoReturn
 
 from safeexec.child.language.guards import exact, leads_away, makes_bases, refusal, wraps
 from safeexec.child.language.on_import import after_import
-from safeexec.child.language.sites import FORMATTERS, READERS, WRITERS
+from safeexec.child.language.sites import FORMATTERS, READERS
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.build import facade
@@ -49,7 +48,7 @@ from safeexec.facades.sealed import write_to_class
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import dict_of, mro_of
 
-_getattr, _setattr, _type = getattr, setattr, type
+_getattr, _setattr, _delattr, _type = getattr, setattr, delattr, type
 
 IMPORTERS: Final = {
     "matplotlib.backend_bases": ("matplotlib.",),
@@ -81,10 +80,11 @@ HELD: Final = (
 def guard_reads(rules: Rules) -> None:
     """Put the guards into the modules of libraries, now or when each is imported."""
     known: set[str] = set()
+    setter, deleter = _library_setters(rules)
     for module in READERS:
         _put(module, "getattr", partial(library_getattr, module, rules, known))
-    for module in WRITERS:
-        _put(module, "setattr", partial(_library_setattr, rules))
+        _put(module, "setattr", lambda: setter)
+        _put(module, "delattr", lambda: deleter)
     for module, prefixes in IMPORTERS.items():
         name = "importlib" if module.startswith(("matplotlib", "pandas")) else "import_module"
         _put(module, name, partial(_importer, name, module, prefixes))
@@ -103,7 +103,6 @@ def guard_reads(rules: Rules) -> None:
     _change("copy", check_states)
     _change("dataclasses", _keep_code)
     _change("enum", _check_members, rules)
-    _put("functools", "setattr", partial(_setattr_of_wrappers, rules))
     _change("functools", _check_cached_property)
     _change("functools", _check_partialmethod)
     _put("inspect", "eval", partial(_named, rules))
@@ -175,19 +174,6 @@ def _for_its_kind(module: ModuleType, method: str, position: int, home: str, kin
 
     of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, module.__name__
     write_to_class(cls, attribute, of_its_kind)
-
-
-def _setattr_of_wrappers(rules: Rules) -> Callable[[Any, Any, Any], None]:
-    """`setattr` of functools, which is given names: ``__module__`` tells a program's class from those of libraries."""
-
-    def setattr(target: Any, name: Any, value: Any) -> None:
-        is_plain = _type(name) is str and (rules.attribute(name) == PLAIN or _is_spelled(name))
-        if is_plain and not (name == "__module__" and issubclass(_type(target), type)):
-            _setattr(target, name, value)
-        else:
-            checked_setattr(target, name, value)
-
-    return setattr
 
 
 def _check_cached_property(functools: ModuleType) -> None:
@@ -352,14 +338,31 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
     return getattr
 
 
-def _library_setattr(rules: Rules) -> Callable[[Any, Any, Any], None]:
-    def setattr(value: Any, name: Any, new: Any) -> None:
-        if _type(name) is str and rules.attribute(name) != PLAIN and _is_spelled(name):
-            _setattr(value, name, new)
-        else:
-            checked_setattr(value, name, new)
+def _library_setters(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], Callable[[Any, Any], None]]:
+    """`setattr` and `delattr` of a library, which may have been told the name, and of what."""
 
-    return setattr
+    def is_told(target: Any, name: Any) -> bool:
+        """Whether the rules have something to say. Of a class they have it where it is stored (`sealed`), but for
+        ``__module__``, which tells a class of the program from those of libraries.
+        """
+        is_class = issubclass(_type(target), type)
+        if _type(name) is not str or (is_class and name == "__module__"):
+            return True
+        verdict = rules.attribute(name)
+        return not (verdict == PLAIN or (is_class and verdict != REFUSED) or _is_spelled(name, 3))
+
+    def setattr(target: Any, name: Any, value: Any) -> None:
+        if is_told(target, name):
+            checked_setattr(target, name, value)
+        else:
+            _setattr(target, name, value)
+
+    def delattr(target: Any, name: Any) -> None:
+        if is_told(target, name):
+            raise refusal(rules, "attribute", exact(name), AttributeError)
+        _delattr(target, name)
+
+    return setattr, delattr
 
 
 def _is_open(value: Any, found: Any) -> bool:
@@ -373,11 +376,11 @@ def _is_open(value: Any, found: Any) -> bool:
     )
 
 
-def _is_spelled(name: Any) -> bool:
+def _is_spelled(name: Any, depth: int = 2) -> bool:
     """Whether the function of a library that asks for this name spells it, or one of the same library that has called
     it: of another function's names the program chooses.
     """
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(depth)
     own = _library_of(frame)
     while frame is not None and _library_of(frame) == own:
         if name in set(_constants(frame.f_code)):
@@ -620,7 +623,8 @@ def _check_formats(home: ModuleType, place: str) -> None:
     found = dict_of(space[classes])[name] if classes else space[name]
     function: Any = inspect.unwrap(_getattr(found, "fget", None) or _getattr(found, "__func__", found))
     code = function.__code__
-    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    spec = function.__globals__["__spec__"]  # `linecache` has for any name what a program's loader told `traceback`
+    lines = spec.loader.get_source(spec.name).splitlines(keepends=True)[code.co_firstlineno - 1 :]
     tree = ast.parse(textwrap.dedent("".join(inspect.getblock(lines))))
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)

@@ -12,10 +12,11 @@ _READERS: Final = """
     PIL.Image PIL.ImageDraw2 PIL.ImageMath PIL.TiffImagePlugin dateutil.parser._parser dateutil.relativedelta
     dateutil.rrule dateutil.tz._tzfile matplotlib._mathtext matplotlib.artist matplotlib.axes._axes
     matplotlib.axes._base matplotlib.axis matplotlib.backend_bases matplotlib.backend_tools matplotlib.cbook
-    matplotlib.colorbar matplotlib.colors matplotlib.dates matplotlib.figure matplotlib.gridspec matplotlib.legend
-    matplotlib.lines matplotlib.markers matplotlib.path matplotlib.patheffects matplotlib.pyplot matplotlib.spines
-    matplotlib.transforms matplotlib.widgets mpl_toolkits.axes_grid1.axes_size mpl_toolkits.axes_grid1.mpl_axes
-    mpl_toolkits.axisartist.grid_finder mpmath.calculus.calculus mpmath.ctx_base mpmath.ctx_fp mpmath.ctx_iv
+    matplotlib.colorbar matplotlib.colors matplotlib.dates matplotlib.figure matplotlib.font_manager matplotlib.gridspec
+    matplotlib.legend matplotlib.lines matplotlib.markers matplotlib.path matplotlib.patheffects matplotlib.pyplot
+    matplotlib.spines matplotlib.transforms matplotlib.widgets mpl_toolkits.axes_grid1.axes_size
+    mpl_toolkits.axes_grid1.mpl_axes mpl_toolkits.axisartist.grid_finder
+    mpmath.calculus.calculus mpmath.ctx_base mpmath.ctx_fp mpmath.ctx_iv
     mpmath.ctx_mp_python mpmath.functions.elliptic mpmath.functions.functions
     mpmath.matrices.eigen numpy numpy._core._add_newdocs_scalars numpy._core._type_aliases numpy._core.fromnumeric
     numpy._core.function_base numpy._core.getlimits numpy._core.records numpy.core numpy.dtypes
@@ -39,7 +40,7 @@ _READERS: Final = """
     scipy.fft._basic_backend scipy.interpolate._rbf scipy.io._fast_matrix_market scipy.io._mmio scipy.linalg.blas
     scipy.ndimage._support_alternative_backends scipy.odr._odrpack scipy.optimize._differentialevolution
     scipy.optimize._highspy._highs_wrapper scipy.optimize._nonlin scipy.optimize._optimize
-    scipy.optimize._root_scalar scipy.signal._support_alternative_backends scipy.sparse._bsr
+    scipy.optimize._root_scalar scipy.signal._support_alternative_backends scipy.sparse._base scipy.sparse._bsr
     scipy.sparse._compressed scipy.sparse._data scipy.sparse._matrix_io scipy.sparse.linalg._dsolve.linsolve
     scipy.special._support_alternative_backends scipy.stats._discrete_distns scipy.stats._distn_infrastructure
     scipy.stats._distribution_infrastructure scipy.stats._fit scipy.stats._hypotests scipy.stats._morestats
@@ -63,8 +64,8 @@ _READERS: Final = """
     sympy.polys.polyoptions sympy.polys.polytools sympy.polys.polyutils sympy.polys.ring_series sympy.polys.rings
     sympy.polys.rootoftools sympy.printing.c sympy.printing.codeprinter sympy.printing.cxx sympy.printing.lambdarepr
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
-    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect argparse configparser
-    enum functools pprint string tarfile typing
+    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect argparse ast configparser
+    enum functools pprint reprlib string tarfile typing
     networkx.readwrite.text networkx.utils.configs openpyxl.cell.read_only openpyxl.chart.plotarea
     openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment
     openpyxl.styles.borders openpyxl.styles.cell_style openpyxl.styles.colors openpyxl.styles.fills
@@ -91,34 +92,9 @@ _READERS: Final = """
     statsmodels.tsa.vector_ar.var_model statsmodels.tsa.x13
 """
 READERS: Final = frozenset(_READERS.split())
-"""Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
-
-WRITERS: Final = (
-    "argparse",
-    "configparser",
-    "sklearn.base",
-    "openpyxl.descriptors.base",
-    "openpyxl.descriptors.serialisable",
-    "openpyxl.packaging.custom",
-    "openpyxl.styles.proxy",
-    "openpyxl.styles.styleable",
-    "openpyxl.utils.bound_dictionary",
-    "statsmodels.base.model",
-    "statsmodels.discrete.discrete_model",
-    "statsmodels.regression.linear_model",
-    "statsmodels.regression.recursive_ls",
-    "statsmodels.tools._decorators",
-    "statsmodels.tsa.exponential_smoothing.ets",
-    "statsmodels.tsa.regime_switching.markov_switching",
-    "statsmodels.tsa.statespace.dynamic_factor_mq",
-    "statsmodels.tsa.statespace.kalman_filter",
-    "statsmodels.tsa.statespace.kalman_smoother",
-    "statsmodels.tsa.statespace.mlemodel",
-    "statsmodels.tsa.statespace.representation",
-    "statsmodels.tsa.statespace.sarimax",
-    "statsmodels.tsa.statespace.structural",
-)
-"""Modules that set attributes of objects which the program gives, by names which it gives: their `setattr` too."""
+"""Modules that read or set attributes by names that they do not spell: their `getattr`, `setattr` and `delattr` are
+guarded (`library_reads`).
+"""
 
 _FORMATTERS: Final = """
     matplotlib.artist:Artist._update_props matplotlib.axes._axes:Axes.pie_label matplotlib.cbook:_auto_format_str

@@ -238,6 +238,43 @@ DATABASES_AND_DOCUMENTS = [
     ),
 ]
 
+_ADDED = (
+    "import ast, json, reprlib\nclass K(str):\n    def __radd__(self, other): return '__getattribute__'\n"
+    "    def __contains__(self, other): return False\n"
+    "class M(type):\n    __name__ = property(lambda cls: K('x'))\nclass F(metaclass=M): pass\n"
+    "f = [json.dumps][0]\nf.generic_visit = 0\n"
+)
+TEXT_BECOMES_A_NAME += [
+    Way(
+        f"what is added to the beginning of a name answers with another name: {how}",
+        told,
+        _ADDED + source,
+        profile,
+    )
+    for how, told, profile, source in (
+        (
+            "ast.NodeVisitor.visit",
+            "attribute '__globals__' is refused",
+            "standard",
+            "class Node(str): __class__ = property(lambda self: F)\n"
+            "print(ast.NodeVisitor.visit(f, Node('__globals__')))",
+        ),
+        (
+            "reprlib.Repr.repr1",
+            "takes 0 positional arguments but 1 was given",  # it gives those of the program's class
+            "standard",
+            "class P(type, metaclass=M): pass\nclass T(type, metaclass=P): pass\n"
+            "print(reprlib.Repr.repr1(type, T, '__subclasses__')(object))",
+        ),
+        (
+            "a format of a sparse matrix",
+            "Format x is unknown",  # as for any name that is not there
+            "data-analysis",
+            "from scipy.sparse import csr_array\nclass S(K):\n    def __radd__(self, other): return '__subclasses__'\n"
+            "print(csr_array.asformat(str, S('x')))",
+        ),
+    )
+]
 TEXT_BECOMES_A_NAME += [
     Way(
         "the text of a signature names what a module has",
@@ -492,9 +529,31 @@ WHOSE_CLASS_IT_IS = [
     ),
     Way(
         "the descriptor that sets a class' module",
-        "KeyError: '__module__'",
+        "cannot set '__module__' attribute of immutable type 'JSONEncoder'",
         "import json\ntype.__dict__['__module__'].__set__(json.JSONEncoder, '__main__')",
         "calculator",
+    ),
+    *(
+        Way(
+            f"a descriptor that the interpreter stores {name} with, {how}",
+            f"cannot set '{name}' attribute of immutable type 'sin'",
+            f"import sympy\nclass M(type): pass\nclass F(type(sympy.sin)): pass\nclass B: pass\n{source}",
+            "data-analysis",
+        )
+        for name, how, source in (
+            ("__module__", "by super()", "super(M, M).__module__.__set__(sympy.sin, '__main__')"),
+            ("__bases__", "from a dict", "vars(type)['__bases__'].__set__(sympy.sin, (B,))"),
+            ("__class__", "of object", "vars(object)['__class__'].__set__(sympy.sin, F)"),
+            ("__doc__", "deleting it", "super(M, M).__doc__.__delete__(sympy.sin)"),
+        )
+    ),
+    Way(
+        "a module of the program has the name that the classes of pybind11 say",
+        "cannot set '__init__' attribute of immutable type 'pybind11_object'",
+        "open('pybind11_builtins.py', 'w').write('x = 1')\nimport pybind11_builtins\nimport matplotlib.pyplot\n"
+        "renderer = matplotlib.pyplot.figure().canvas.get_renderer()._renderer\n"
+        "base = type(renderer).__mro__[1]\nbase.__init__ = print",
+        "data-analysis",
     ),
 ]
 
@@ -901,6 +960,31 @@ CODE_OF_LIBRARIES = [
     ),
 ]
 
+_SOURCE = """
+import asyncio, logging, numpy
+loop = asyncio.new_event_loop()
+loop.set_debug(True)
+folder = repr(loop.call_soon(numpy.vander)).split(' at ')[1].partition('numpy/')[0]
+class K(str):
+    def __hash__(self): return hash(folder + 'tqdm/std.py')
+    def __eq__(self, other): return True
+class Code:
+    co_filename, co_name, co_qualname = K('nofile.py'), 'x', 'x'
+    def co_positions(self): return iter([(1, 1, 0, 1)])
+class Loader:
+    def get_source(self, name): return 'def format_meter(*given): import os; return os\\n' * 3000
+class Frame:
+    f_code, f_lineno, f_locals, f_globals = Code(), 1, {}, {'__name__': 'x', '__loader__': Loader()}
+class Trace:
+    tb_frame, tb_lineno, tb_lasti, tb_next = Frame(), 1, 0, None
+logging.Formatter().formatException((KeyError, KeyError(), Trace()))
+from tqdm import tqdm
+print(tqdm.format_meter(1, 2, 3))
+"""
+CODE_OF_LIBRARIES += [
+    Way("a traceback says what is in the file of a library", "50%", _SOURCE, "data-analysis"),
+]
+
 CLASSES_OF_LIBRARIES = [
     *(
         Way(
@@ -952,6 +1036,42 @@ CLASSES_OF_LIBRARIES = [
         "        changed.append(c)\n"
         "assert len(classes) > 500, len(classes)\nprint('changed', changed)",
         "data-analysis",
+    ),
+    *(
+        Way(
+            f"a class given to a method of another, {how}",
+            told,
+            "import pandas, matplotlib.pyplot\nfrom sklearn.pipeline import Pipeline\n"
+            f"from sklearn.preprocessing import StandardScaler\nf = [pandas.concat][0]\n{source}",
+            "data-analysis",
+        )
+        for how, told, source in (
+            (
+                "which stores what it is given",
+                "attribute of immutable type 'DataFrame'",
+                "StandardScaler.__init__(pandas.DataFrame, copy=print)",
+            ),
+            (
+                "of the same library",
+                "attribute of immutable type 'Pipeline'",
+                "StandardScaler.__init__(Pipeline, copy=print)",
+            ),
+            (
+                "which says whose part it is",
+                "attribute of immutable type 'DataFrame'",
+                "matplotlib.pyplot.figure().add_subplot().add_artist(pandas.DataFrame)",
+            ),
+            (
+                "which stores by a name that it is given",
+                "cannot set '__module__' attribute of immutable type 'DataFrame'",
+                "Pipeline._set_params(pandas.DataFrame, '__module__', **{'__module__': '__main__'})",
+            ),
+            (
+                "and so is a function of a library",
+                "attribute '__kwdefaults__' is refused",
+                "Pipeline._set_params(f, '__kwdefaults__', **{'__kwdefaults__': {}})",
+            ),
+        )
     ),
     Way(
         "a class given to a method of another, which writes past its setters",
