@@ -308,16 +308,23 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
 
 
 def _means(frame: FrameType, cls: type) -> bool:
-    """Tell whether a function of a library changes this class of itself: it spells its name, or is a method of the
-    class or of an object of it. Any other it may have been given: ``Scaler.__init__(DataFrame, copy=…)``.
+    """Tell whether a function of a library changes this class of itself: it is a method of the class, or spells its
+    name, or is a method of an object of it. A class among its arguments it was given: ``Scaler.__init__(DataFrame)``.
     """
     code = frame.f_code
-    name = name_of(cls)
-    if name in code.co_names or name in code.co_varnames or name in code.co_freevars:
-        return True
-    first: Any = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-    if not issubclass(_type(first), type):
-        return any(base is cls for base in mro_of(_type(first)))
+    found = frame.f_locals
+    given = [found.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+    first = given[0] if given else None
+    if all(item is not cls for item in given):
+        name = name_of(cls)
+        spelled = name in code.co_names or name in code.co_varnames or name in code.co_freevars
+        return spelled or any(base is cls for base in mro_of(_type(first)))
+    return first is cls and _is_method(frame, cls)
+
+
+def _is_method(frame: FrameType, cls: type) -> bool:
+    """Tell whether a function that has this class as its first argument is a method of classes, and of this one."""
+    code = frame.f_code
     owner: Any = None
     found: Any = None
     space: Any = frame.f_globals
@@ -327,8 +334,7 @@ def _means(frame: FrameType, cls: type) -> bool:
     if not issubclass(_type(owner), type):
         return False
     of_class = _type(found) is classmethod or code.co_name in _OF_CLASSES
-    is_above = any(base is cls for base in mro_of(first))
-    return is_above and (of_class or any(base is owner for base in mro_of(_type(first))))
+    return any(base is owner for base in mro_of(cls if of_class else _type(cls)))
 
 
 _OF_CLASSES: Final = ("__new__", "__init_subclass__", "__class_getitem__")

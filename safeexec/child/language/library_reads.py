@@ -20,7 +20,7 @@ import inspect
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial, reduce
 from types import (
     CodeType,
@@ -46,7 +46,7 @@ from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
 from safeexec.facades.sealed import write_to_class
 from safeexec.facades.tables import refusals, table
-from safeexec.identity import dict_of, mro_of
+from safeexec.identity import dict_of, identity, mro_of
 
 _getattr, _setattr, _delattr, _type = getattr, setattr, delattr, type
 
@@ -103,6 +103,7 @@ def guard_reads(rules: Rules) -> None:
     _change("copy", check_states)
     _change("dataclasses", _keep_code)
     _change("enum", _check_members, rules)
+    _put("functools", "set", lambda: _Identities)
     _change("functools", _check_cached_property)
     _change("functools", _check_partialmethod)
     _put("inspect", "eval", partial(_named, rules))
@@ -174,6 +175,21 @@ def _for_its_kind(module: ModuleType, method: str, position: int, home: str, kin
 
     of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, module.__name__
     write_to_class(cls, attribute, of_its_kind)
+
+
+class _Identities:
+    """`set` of `functools`. `singledispatch` looks for each class below `object` among those that a class says it is
+    derived from: a metaclass would be asked whether they are equal.
+    """
+
+    __slots__ = ("_items", "_known")
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self._items = tuple(items)
+        self._known = frozenset(map(identity, self._items))
+
+    def __contains__(self, item: Any) -> bool:
+        return identity(item) in self._known
 
 
 def _check_cached_property(functools: ModuleType) -> None:

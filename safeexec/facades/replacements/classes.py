@@ -122,6 +122,8 @@ def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) 
         if foreign:
             raise TypeError(_NO_FIELD)
     _guard_reads(tree, namespace)
+    if not program.is_of_program(globals):  # of whatever module its class says that it is
+        globals = vars(program.own("__main__"))
     exec(compile(tree, "<string>", "exec", dont_inherit=True), globals, namespace)
 
 

@@ -1052,6 +1052,12 @@ CLASSES_OF_LIBRARIES = [
                 "StandardScaler.__init__(pandas.DataFrame, copy=print)",
             ),
             (
+                "which is made of the fields of a dataclass, in no module",
+                "cannot set 'DataFrame' attribute of immutable type 'DataFrame'",
+                "import dataclasses\nclass D:\n    __module__ = 'nowhere'\n    DataFrame: int\n    merge: int\n"
+                "dataclasses.dataclass(D).__init__(pandas.DataFrame, 1, print)",
+            ),
+            (
                 "of the same library",
                 "attribute of immutable type 'Pipeline'",
                 "StandardScaler.__init__(Pipeline, copy=print)",
@@ -1528,6 +1534,15 @@ TYPES_COMPARED = [
         "a metaclass is compared with the class that opens files",
         "got []",
         "import io\n" + _ASKED.replace("ASK", "isinstance(x, io.RawIOBase)"),
+    ),
+]
+TYPES_COMPARED += [
+    Way(
+        "a metaclass says what its class is derived from, and is compared with all classes by singledispatch",
+        "got []",
+        "import functools\nclass L(type): __mro__ = property(lambda cls: (X,))\nclass C(metaclass=L): pass\n"
+        "@functools.singledispatch\ndef f(x): pass\ndef ask():\n    f._clear_cache()\n    try: f.dispatch(C)\n"
+        "    except TypeError: pass\n" + _ASKED.replace("ASK", "ask()"),
     ),
 ]
 _SPY = "stored = []\nclass Spy({}):\n    def __setattr__(self, name, value):\n        stored.append(value)\n"
