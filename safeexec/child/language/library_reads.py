@@ -19,6 +19,7 @@ import importlib
 import inspect
 import sys
 import textwrap
+import typing
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial, reduce
@@ -113,6 +114,7 @@ def guard_reads(rules: Rules) -> None:
     _put("traceback", "__import__", lambda: sys.modules.__getitem__)  # which looks for the name of an ImportError
     _put("typing", "get_type_hints", lambda: get_type_hints)  # what `functools.singledispatch` of a library asks
     _change("typing", _keep_typing)
+    _change("typing_extensions", _keep_extensions)
     _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
 
     # Of other libraries
@@ -268,6 +270,14 @@ def _keep_typing(typing: Any) -> None:
             write_to_class(kind, "__dict__", property(lambda self: MappingProxyType(dict_of_alias(self))))
     for name in form.__slots__:
         write_to_class(form, name, _set_once(vars(form)[name], partial(keep, name=name)))
+
+
+def _keep_extensions(extensions: ModuleType) -> None:
+    """Some aliases of `typing_extensions` have a way to store of their own, which ends in that of `object`."""
+    alias = vars(typing)["_BaseGenericAlias"]
+    for kind in vars(extensions).values():
+        if isinstance(kind, type) and issubclass(kind, alias) and "__setattr__" in dict_of(kind):
+            write_to_class(kind, "__setattr__", dict_of(alias)["__setattr__"])
 
 
 def _set_once(slot: Any, keep: Callable[[Any], NoReturn]) -> property:

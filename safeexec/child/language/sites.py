@@ -77,7 +77,8 @@ _READERS: Final = """
     yaml.tokens bs4.element html5lib.filters.base html5lib.serializer html5lib.treewalkers.etree
     html5lib.treewalkers.etree_lxml lxml.html _plotly_utils.basevalidators plotly.express.trendline_functions
     soupsieve.css_types xlrd.biffh xlrd.formatting
-    statsmodels.base._screening statsmodels.base.data statsmodels.base.elastic_net statsmodels.base.model
+    statsmodels.base._screening statsmodels.base.covtype statsmodels.base.data statsmodels.base.elastic_net
+    statsmodels.base.model
     statsmodels.base.wrapper statsmodels.discrete.discrete_model statsmodels.formula._manager
     statsmodels.gam.generalized_additive_model statsmodels.genmod.generalized_estimating_equations
     statsmodels.graphics.regressionplots statsmodels.iolib.openfile statsmodels.iolib.summary

@@ -696,6 +696,13 @@ OBJECTS_OF_TYPING = [  # modules that are imported late put types and classes be
 ]
 OBJECTS_OF_TYPING += [
     Way(
+        "an object of typing_extensions, whose class has a way to store of its own",
+        "objects of typing are read-only",
+        "import typing_extensions\nfor T in [typing_extensions.Generator]: T.__origin__ = print",
+        "data-analysis",
+        marks=[pytest.mark.modules("typing_extensions")],
+    ),
+    Way(
         "a stream is told the name of an object of sys",
         "'_Output' object attribute '_name' is read-only",
         "import sys\nsys.stdout._name = 'modules'\nprint('x')",
