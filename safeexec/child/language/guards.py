@@ -280,6 +280,27 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
     making. Python's own classes are immutable, where they do not write to themselves.
     """
 
+    methods: dict[tuple[int, int], tuple[bool, CodeType, type]] = {}
+    """Identities of the code of a function and of a class → whether it is a method of the class, and both."""
+
+    def means(frame: FrameType, cls: type) -> bool:
+        """Tell whether a function of a library changes this class of itself: it is a method of the class, or spells its
+        name, or is a method of an object of it. A class among its arguments was given to it:
+        ``Scaler.__init__(DataFrame)``.
+        """
+        code = frame.f_code
+        found = frame.f_locals
+        given = [found.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+        first = given[0] if given else None
+        if all(item is not cls for item in given):
+            name = name_of(cls)
+            spelled = name in code.co_names or name in code.co_varnames or name in code.co_freevars
+            return spelled or any(base is cls for base in mro_of(_type(first)))
+        key = identity(code), identity(cls)
+        if key not in methods:
+            methods[key] = _is_method(frame, cls), code, cls
+        return first is cls and methods[key][0]
+
     def judge(cls: type, name: Any) -> None:
         home: Any = dict_of(cls).get("__module__")
         if _type(home) is not _str or own.has(home):  # without a module: what `sympy.Function("f")` makes
@@ -296,7 +317,7 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             storing = _str(frame.f_globals.get("__name__"))
             root = storing.partition(".")[0]
             if root != "safeexec":
-                if is_direct and (root not in SEALED_LIBRARIES or storing == home) and _means(frame, cls):
+                if is_direct and (root not in SEALED_LIBRARIES or storing == home) and means(frame, cls):
                     return
                 if storing == "importlib._bootstrap" or (root == library and not _is_found(cls, home)):
                     return
@@ -305,21 +326,6 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
         raise TypeError(f"cannot set {name!r} attribute of immutable type {name_of(cls)!r}")
 
     return judge
-
-
-def _means(frame: FrameType, cls: type) -> bool:
-    """Tell whether a function of a library changes this class of itself: it is a method of the class, or spells its
-    name, or is a method of an object of it. A class among its arguments it was given: ``Scaler.__init__(DataFrame)``.
-    """
-    code = frame.f_code
-    found = frame.f_locals
-    given = [found.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
-    first = given[0] if given else None
-    if all(item is not cls for item in given):
-        name = name_of(cls)
-        spelled = name in code.co_names or name in code.co_varnames or name in code.co_freevars
-        return spelled or any(base is cls for base in mro_of(_type(first)))
-    return first is cls and _is_method(frame, cls)
 
 
 def _is_method(frame: FrameType, cls: type) -> bool:
