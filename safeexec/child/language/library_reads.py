@@ -45,7 +45,7 @@ from safeexec.facades.build import facade
 from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
-from safeexec.facades.sealed import write_to_class
+from safeexec.facades.sealed import very_dict, write_to_class
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import dict_of, identity, mro_of
 
@@ -600,7 +600,8 @@ def _setattr_of_accessors() -> Callable[[type, str, Any], None]:
             raise AttributeError(
                 f"the accessor {name!r} is refused: {target.__name__} has this name already", name=name
             )
-        _setattr(target, name, accessor)
+        with very_dict(target) as space:  # who stores is asked no more
+            space[name] = accessor
         registered.add((target, name))
 
     return setattr

@@ -1044,6 +1044,16 @@ CLASSES_OF_LIBRARIES = [
         "assert len(classes) > 500, len(classes)\nprint('changed', changed)",
         "data-analysis",
     ),
+    Way(
+        "an accessor of the program's own is an ordinary one",
+        "made 4",
+        "import pandas\nclass A:\n    def __init__(self, of): self.n = len(of) + 1\n"
+        "for register in ('dataframe', 'series', 'index'):\n"
+        "    getattr(pandas.api.extensions, f'register_{register}_accessor')('mine')(A)\n"
+        "frame = pandas.DataFrame({'a': [1, 2, 3]})\n"
+        "assert frame.mine.n == frame.a.mine.n == frame.index.mine.n\nprint('made', frame.mine.n)",
+        "data-analysis",
+    ),
     *(
         Way(
             f"a class given to a method of another, {how}",
