@@ -18,7 +18,8 @@ print(random.random(), random.Random().random(), random.SystemRandom().random())
 random.seed()
 print(random.random(), uuid.uuid4(), secrets.token_hex(), secrets.choice(range(10**9)))
 """
-SETS = "print({'one', 'two', 'three', 'four', b'five', ('six', 7)})"  # of objects nothing is promised: they lie where they lie
+# Of sets of objects nothing is promised: they lie where they lie.
+SETS = "print({'one', 'two', 'three', 'four', b'five', ('six', 7)})"
 NUMPY = """
 import numpy as np
 print(np.random.rand(2), np.random.default_rng().random(2), np.random.RandomState().rand(2))
