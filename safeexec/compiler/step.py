@@ -111,7 +111,8 @@ _GUARDED: Final = re.compile("|".join(sorted(name for name in GUARDED if name[:2
 
 
 def _is_clean(step: CompiledStep, rules: Rules, source: str) -> bool:
-    return all(code is None or is_clean(code, rules, source) for code in (step.body, step.tail))
+    body, tail = step.body, step.tail
+    return (body is None or is_clean(body, rules, source)) and (tail is None or is_clean(tail, rules, source))
 
 
 def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str, flags: int) -> CompiledStep:
