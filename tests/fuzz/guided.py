@@ -44,7 +44,7 @@ def main() -> None:
 
         seconds = max(1, round(options.minutes * 60))
         place = tempfile.gettempdir() + os.sep
-        atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", f"-artifact_prefix={place}", "-timeout=0"], one)
+        atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", f"-artifact_prefix={place}"], one)
         atheris.Fuzz()
 
 
