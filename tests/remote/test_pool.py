@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import SandboxClosed, SandboxError, Session, connect
-from safeexec.remote import pool
+from safeexec.remote import http, pool
 from tests.remote.doors import nobody
 from tests.servers.pipes import PATIENCE
 from tests.servers.serving import Server, needs_server, serving, start, stop
@@ -97,6 +97,26 @@ def test_a_call_waits_for_room_where_all_are_full(servers: list[Server], monkeyp
         monkeypatch.setattr(pool, "WAIT_SECONDS", 0)
         with pytest.raises(SandboxError, match="sessions are open"):
             sandbox.session()
+
+
+@needs_server
+def test_a_session_waits_where_its_calls_come_too_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that the server has not begun runs once, later. Nobody waits long for nothing, and `close` closes."""
+    tokens = tmp_path / "tokens.yaml"
+    tokens.write_text(f"t:\n  token: {TOKEN}\n  requests_per_minute: 60\n")
+    with (
+        serving("--policy", "calculator", "--token-file", str(tokens)) as server,
+        connect([server.url], TOKEN) as sandbox,
+        sandbox.session(namespace={"x": 0}) as session,
+    ):
+        for _ in range(62):
+            session.run("x += 1").check()
+        assert session.get("x") == 62
+        monkeypatch.setattr(http, "WAIT_SECONDS", 0)
+        with pytest.raises(SandboxError, match="requests per minute are allowed"):
+            while True:
+                session.get("x")
+        monkeypatch.undo()
 
 
 @contextmanager
