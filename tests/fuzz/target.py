@@ -65,13 +65,14 @@ def plain(holds: Holds) -> Callable[[], AbstractContextManager[Holds]]:
 
 def prepared(target: Target, holds: Holds, examples: int, number: int | None = None) -> tuple[Any, list[Any]]:
     """A test of hypothesis that gives `holds` so many inputs, always the same ones for a `number` (and for None); and a
-    list that has the last one.
+    list that has the one under test (None: the strategy itself failed).
     """
     last: list[Any] = [None]
 
     def tried(value: Any) -> None:
         last[0] = value
         holds(value)
+        last[0] = None
 
     wanted = settings(
         max_examples=examples,
