@@ -95,6 +95,7 @@ def run(target: Target, holds: Holds, examples: int, number: int | None = None) 
     try:
         for last[0] in target.corpus():
             holds(last[0])
+        last[0] = None
         test()
     except KeyboardInterrupt:
         raise
