@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -33,7 +33,12 @@ def _nothing_leaks() -> None:
 
 def workers() -> list[psutil.Process]:
     """The processes of the actors."""
-    return [one for one in psutil.Process().children(recursive=True) if "Grader" in " ".join(one.cmdline())]
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            if "Grader" in " ".join(one.cmdline()):
+                found.append(one)
+    return found
 
 
 def test_results_are_those_of_a_sandbox_in_their_order() -> None:
@@ -49,22 +54,30 @@ def test_few_programs_are_read_ahead_and_leaving_ends_the_workers() -> None:
     results = cluster.map((f"{next(read)}" for _ in itertools.count()), workers=2)
     assert [next(results).value for _ in range(5)] == [0, 1, 2, 3, 4]
     assert next(read) < 2 * cluster.AHEAD * cluster.CHUNK
-    at_work = workers()
-    assert len(at_work) == 2
+    assert 1 <= len(workers()) <= 2  # on a busy machine one may still start
     results.close()
-    _, alive = psutil.wait_procs(at_work, timeout=60)
+    _, alive = psutil.wait_procs(workers(), timeout=60)
     assert not alive
 
 
 def test_what_a_lost_worker_had_is_told_and_nothing_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     give = cluster._Crew.give
-    monkeypatch.setattr(cluster._Crew, "give", lambda crew, chosen: given.extend(chosen) or give(crew, chosen))
     programs = [f"import time; time.sleep(0.01); {n}" for n in range(600)]
-    results = cluster.map(programs, workers=3)
-    found = [next(results) for _ in range(100)]
-    os.kill(workers()[0].pid, signal.SIGKILL)
-    found += results
+    programs[300] = "import time; time.sleep(8); 300"
+    killers: list[threading.Timer] = []
+
+    def noted(crew: Any, chosen: list[Any]) -> Any:
+        worker = crew._free[-1]
+        given.extend(chosen)
+        if programs[300] in chosen:  # it is under way until then
+            killers.append(threading.Timer(2.0, ray.kill, [worker]))
+            killers[0].start()
+        return give(crew, chosen)
+
+    monkeypatch.setattr(cluster._Crew, "give", noted)
+    found = list(cluster.map(programs, workers=3))
+    killers[0].join()
     lost = [one for one in found if not one.ok]
     assert 0 < len(lost) <= cluster.CHUNK
     assert {one.error.type for one in lost} == {"WorkerLost"}

@@ -69,7 +69,7 @@ def main(options: argparse.Namespace) -> int:
             )
         )
         return 0 if held else 1
-    print(f"safeexec {__version__}, Linux {platform.release()}, Python {platform.python_version()}")
+    print(f"safeexec {__version__}, {platform.system()} {platform.release()}, Python {platform.python_version()}")
     _print("This machine", machine)
     if session:
         _print(f"A session of {policy.name}", session)

@@ -41,6 +41,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_http_options(http, "a token, or tenants with their tokens and quotas (YAML)")
     http.add_argument("--allow-host", nargs="+", action="extend", metavar="NAME", help="other names of this server")
     http.add_argument(
+        "--replica",
+        default="",
+        metavar="NAME",
+        help="one of several servers: ids of its sessions begin with NAME and a dot",
+    )
+    http.add_argument(
         "--idle-seconds", type=float, default=1800, metavar="S", help="a session that rests longer is closed (1800)"
     )
     http.add_argument(
@@ -52,7 +58,7 @@ def main(options: argparse.Namespace) -> int:
     """0 when it was ended; what the policies or the machine refuse is an error of the command."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    service = Service(options.policy, options.allow_policy, options.record, options.record_mb)
+    service = Service(options.policy, options.allow_policy, options.record, options.record_mb, options.replica)
     if not options.stdio:
         return _over_http(service, options)
     import asyncio

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from time import monotonic, sleep
 from typing import Any, Protocol
 
 from safeexec import errors
@@ -18,6 +19,10 @@ MAX_TEXT = 20_000
 """Characters of a server's message."""
 MAX_UNREAD = 256 << 20
 """Bytes of output that a listener may leave waiting."""
+WAIT_SECONDS = 30.0
+"""How long a call waits for its turn that a server has no room for, or that comes too soon."""
+LOOK_SECONDS = 0.05
+"""How often to look whether the caller still waits."""
 _ERRORS: dict[str, type[Exception]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, SandboxError)
 }
@@ -32,6 +37,8 @@ class Asked:
         self.over = False
         self.again: float | None = None
         """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""
+        self.wanted = True
+        """Whether its caller still waits for it to begin."""
         self._events: list[tuple[str, Any]] = []
         self._unread = 0
         self._answer: Any = None
@@ -53,6 +60,13 @@ class Asked:
 
     def fail(self, error: Exception) -> None:
         self._end(None, error)
+
+    def waits(self, seconds: float, wire: Wire) -> bool:
+        """Sleep before it is made again. Whether its caller and the wire are still there then."""
+        until = monotonic() + seconds
+        while (there := self.wanted and self.fd >= 0 and wire.alive) and monotonic() < until:
+            sleep(LOOK_SECONDS)
+        return there
 
     def take(self, other: Asked) -> None:
         """End as `other` has ended, which nobody waits for."""

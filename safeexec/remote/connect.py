@@ -37,7 +37,8 @@ def connect(
     started here and ended by `close()`. `policy` is one that the server offers; the default is the server's.
 
     With several addresses each session lives at one of the servers, a new one where we have the fewest. A call that no
-    server has begun is made again at another one, or later where all are full.
+    server has begun is made again at another one, or later where all are full. Calls of a session wait where they come
+    faster than the server allows.
 
     Plugins, host tools and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file`
     and `write_file`. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be reached,

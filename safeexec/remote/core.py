@@ -177,6 +177,7 @@ class RemoteSandboxCore:
         undo: Callable[[Any], Core[None]] | None,
         method: str,
     ) -> Core[None]:
+        asked.wanted = False
         deadline = monotonic() + PATIENCE_SECONDS
         while not asked.over and monotonic() < deadline and self.alive:
             if stop is not None:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.calls import Asked, parsed, raised
+from safeexec.remote.calls import WAIT_SECONDS, Asked, parsed, raised
 from safeexec.servers.methods import MAX_MESSAGE, METHODS
 
 CONNECT_SECONDS = 30.0
@@ -25,6 +25,15 @@ ANSWER_SECONDS = 600.0
 TOO_MANY = 429
 IDLE_SECONDS = 3.0
 """How long a connection is kept for the next call: servers close theirs after five."""
+
+
+class _NotNow(Exception):
+    """The server has not begun a call: in how many seconds it may be made again, and what it says."""
+
+    def __init__(self, seconds: float, error: Exception) -> None:
+        super().__init__(error)
+        self.seconds = seconds
+        self.error = error
 
 
 class HttpWire:
@@ -57,7 +66,10 @@ class HttpWire:
         if self._lost is not None:
             raise self._lost
         asked = make()
-        thread = threading.Thread(target=self._call, args=(asked, path, body), name="safeexec-wire", daemon=True)
+        patience = WAIT_SECONDS if "session" in params else 0.0
+        thread = threading.Thread(
+            target=self._call, args=(asked, path, body, patience), name="safeexec-wire", daemon=True
+        )
         thread.start()
         return asked
 
@@ -76,7 +88,17 @@ class HttpWire:
             path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
         return path, json.dumps(given, allow_nan=False).encode()
 
-    def _call(self, asked: Asked, path: str, body: bytes) -> None:
+    def _call(self, asked: Asked, path: str, body: bytes, patience: float = 0.0) -> None:
+        """Make a call until the server has begun it, for so many seconds; not at all again if it says not now."""
+        deadline = monotonic() + patience
+        while (refused := self._made(asked, path, body)) is not None:
+            asked.again = refused.seconds
+            if monotonic() + refused.seconds > deadline or not asked.waits(refused.seconds, self):
+                return asked.fail(self._lost or refused.error)
+            asked.again = None
+
+    def _made(self, asked: Asked, path: str, body: bytes) -> _NotNow | None:
+        """Make a call once. What a server says that has no room for it; else `asked` has its answer."""
         connection = self._connection()
         try:
             if connection.sock is None:
@@ -88,12 +110,16 @@ class HttpWire:
                 with closing(connection.getresponse()) as response:
                     streams = response.headers.get_content_type() == "text/event-stream"
                     (_follow if streams else _take)(response, asked)
+        except _NotNow as refused:
+            self._keep(connection)
+            return refused
         except (SandboxError, ValueError) as error:
             connection.close()
             asked.fail(error)
         except (OSError, HTTPException) as error:
             connection.close()
             asked.fail(self._lost or SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}"))
+        return None
 
     @contextmanager
     def _under_way(self, connection: HTTPConnection) -> Iterator[None]:
@@ -166,14 +192,15 @@ def _take(response: HTTPResponse, asked: Asked) -> None:
     if response.status == 200:
         asked.finish(parsed(body))
         return
-    if response.status == TOO_MANY:
-        after = response.headers.get("Retry-After", "")
-        asked.again = float(after) if after.isascii() and after.isdigit() and len(after) <= 3 else 1.0
     try:
         problem = parsed(body)
     except ProtocolError:
         problem = {"message": f"the server answered {response.status} {response.reason}"[:200]}
-    asked.fail(raised(problem.get("type"), problem.get("message")))
+    error = raised(problem.get("type"), problem.get("message"))
+    if response.status == TOO_MANY:
+        after = response.headers.get("Retry-After", "")
+        raise _NotNow(float(after) if after.isascii() and after.isdigit() and len(after) <= 3 else 1.0, error)
+    asked.fail(error)
 
 
 def _follow(response: HTTPResponse, asked: Asked) -> None:

@@ -9,17 +9,12 @@ import os
 import threading
 from collections.abc import Sequence
 from functools import partial
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 from safeexec.errors import ProtocolError, SandboxClosed
-from safeexec.remote.calls import Asked
+from safeexec.remote.calls import WAIT_SECONDS, Asked
 from safeexec.remote.http import HttpWire
-
-WAIT_SECONDS = 30.0
-"""How long a call waits for room when all servers are full."""
-LOOK_SECONDS = 0.05
-"""How often to look whether the caller still waits."""
 
 
 class Pool:
@@ -77,16 +72,9 @@ class Pool:
                 pauses.append(tried.again)
             # Where none can be reached that is the answer at once; a full one may have room later.
             pause = max(pauses)
-            if not pause or monotonic() + pause > deadline or not self._still_waits(asked, pause):
+            if not pause or monotonic() + pause > deadline or not asked.waits(pause, self):
                 asked.take(tried)
                 return
-
-    def _still_waits(self, asked: Asked, seconds: float) -> bool:
-        """Sleep, unless the caller goes away meanwhile."""
-        until = monotonic() + seconds
-        while monotonic() < until and asked.fd >= 0 and self.alive:
-            sleep(LOOK_SECONDS)
-        return asked.fd >= 0 and self.alive
 
     def named(self, number: int, answer: Any) -> Any:
         """An answer of server `number`, with its new sessions under the names that they have here."""

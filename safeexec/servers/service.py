@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import secrets
 import tempfile
 from collections import defaultdict
@@ -44,6 +45,7 @@ Tell = Callable[[str, dict[str, Any]], object]
 Answer = dict[str, Any]
 RECORD_MB = 10240
 """MiB that all recordings of a server may take."""
+REPLICA = re.compile(r"[A-Za-z0-9_-]{0,63}")
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 SMALL = 4096
@@ -106,6 +108,7 @@ class Service:
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
     When all files there take `record_mb` MiB, no session is opened, and those that are open go on without it.
+    `replica` is the name of one server of several: the id of each session begins with it and a dot.
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
@@ -115,9 +118,14 @@ class Service:
         allowed: Iterable[str | os.PathLike[str] | Policy] | None = None,
         record: str | None = None,
         record_mb: int = RECORD_MB,
+        replica: str = "",
         **sandbox: Any,
     ) -> None:
-        """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory."""
+        """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory,
+        `SandboxError` for a `replica` that no path of a request can hold.
+        """
+        if not REPLICA.fullmatch(replica):
+            raise SandboxError("the name of a replica has letters, digits, - and _, and at most 63 of them")
         if record is not None and not os.path.isdir(record):
             raise RecordingError(f"{record} is no directory to record in")
         default = Policy.load(policy)
@@ -128,6 +136,7 @@ class Service:
         self.sessions: dict[str, ClientSession] = {}
         self.record = record
         self.record_mb = record_mb
+        self.replica = replica
         self._arguments = sandbox
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -195,7 +204,7 @@ class Service:
 
     def hold(self, session: AsyncSession) -> str:
         """Keep a session under a new id."""
-        identity = secrets.token_urlsafe(16)
+        identity = (f"{self.replica}." if self.replica else "") + secrets.token_urlsafe(16)
         self.sessions[identity] = ClientSession(session)
         return identity
 

@@ -22,7 +22,9 @@ from random import Random
 from time import monotonic
 from typing import Any, NamedTuple
 
-from safeexec import AsyncSandbox, CheckpointError, Recording, Sandbox, SandboxError, Session, connect
+import psutil
+
+from safeexec import AsyncSandbox, CheckpointError, Recording, Sandbox, SandboxClosed, SandboxError, Session, connect
 from safeexec.host.waiting import Wait, wait
 from tests.chaos.faults import FAULTS, send, zygote_of
 from tests.chaos.model import Model, State, statements
@@ -37,8 +39,8 @@ PROFILE = "confined-python"
 TOLD = (SandboxError, OSError, MemoryError)
 """How a host that is short of something says so."""
 
-
 ENDINGS = ("while True: pass", "import time\ntime.sleep(60)", "import os\nos._exit(3)", "import os\nos.abort()")
+"""How a step ends that does not come to its end."""
 
 
 class Act(NamedTuple):
@@ -287,10 +289,7 @@ def _error(chaos: Chaos, line: Line, random: Random) -> bool:
 
 def _stopped(chaos: Chaos, line: Line, random: Random) -> bool:
     source, after = statements(random, line.model.now, files=True)
-    ending = random.choice(
-        ["while True: pass", "import time\ntime.sleep(60)", "import os\nos._exit(3)", "import os\nos.abort()"]
-    )
-    result = line.session.run(f"{source}\n{ending}", timeout=0.3)
+    result = line.session.run(f"{source}\n{random.choice(ENDINGS)}", timeout=0.3)
     return _ended(result, line, after, "timeout", "crashed")
 
 
@@ -497,9 +496,21 @@ def _door(chaos: Chaos, random: Random) -> None:
         result = session.run("a + 1", timeout=PATIENCE)
         if result.value != number + 1:
             raise Wrong(f"{number} + 1 is {result.value} over a pipe")
-    if random.random() < 0.3:
-        remote, chaos.remote = chaos.remote, None
-        remote.close()
+        if random.random() < 0.3:
+            server = chaos.remote._core._wire._process
+            family = psutil.Process(server.pid).children(recursive=True)
+            server.kill()
+            try:
+                answer = session.run("a + 1", timeout=PATIENCE)
+            except SandboxClosed:
+                pass
+            else:
+                raise Wrong(f"a server that was killed answers {answer}")
+            _, left = psutil.wait_procs(family, PATIENCE)
+            if left:
+                raise Wrong(f"a server was killed, and {left} went on")
+            remote, chaos.remote = chaos.remote, None
+            remote.close()
 
 
 ACTS: dict[str, Callable[[Chaos, Line, Random], bool]] = {

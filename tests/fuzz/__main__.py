@@ -6,12 +6,11 @@ import argparse
 import faulthandler
 import random
 import sys
-import traceback
 import warnings
 from time import monotonic
 
 from tests.fuzz.table import TARGETS
-from tests.fuzz.target import CORPUS, run_for
+from tests.fuzz.target import run_for, told
 
 
 def main() -> int:
@@ -38,9 +37,7 @@ def main() -> int:
         print(f"{name}: {tried} inputs in {monotonic() - started:.0f} s, seed {seed}", flush=True)
         if finding is not None:
             found += 1
-            print(f"FOUND by {name}; its line for {CORPUS.name}/{name}.txt:\n{finding.input!r}", flush=True)
-            traceback.print_exception(finding.error, limit=-6, chain=False)
-            sys.stderr.flush()
+            told(target, finding)
     return 1 if found else 0
 
 

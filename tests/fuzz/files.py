@@ -142,6 +142,9 @@ def _descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 def _recordings() -> Any:
     seeds = [path.read_bytes() for path in sorted(RECORDINGS.glob("*.jsonl"))]
     lines = [line for seed in seeds for line in seed.split(b"\n") if line and len(line) < 20_000]
@@ -172,7 +175,7 @@ def _damaged(random: Random, line: bytes) -> bytes:
     """Still JSON, with another value somewhere."""
     try:
         fields = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except NO_JSON:
         return line
     if isinstance(fields, dict) and fields:
         values = [None, 0, -1, 1, 7, 2**63, 2**200, 1.5, "", "x", "\u202e", [], {}, [1], {"a": 1}, True, "a" * 300]
@@ -190,7 +193,7 @@ def _numbered(lines: list[bytes]) -> list[bytes]:
     for number, line in enumerate(lines):
         try:
             fields = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NO_JSON:
             made.append(line)
             continue
         made.append(msgspec.json.encode(fields | {"n": number}) if isinstance(fields, dict) else line)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
@@ -61,13 +63,16 @@ def plain(holds: Holds) -> Callable[[], AbstractContextManager[Holds]]:
     return opened
 
 
-def run(target: Target, holds: Holds, examples: int, number: int | None = None) -> Finding | None:
-    """Give `holds` the corpus, then so many inputs, always the same ones for a `number` (and for None)."""
+def prepared(target: Target, holds: Holds, examples: int, number: int | None = None) -> tuple[Any, list[Any]]:
+    """A test of hypothesis that gives `holds` so many inputs, always the same ones for a `number` (and for None); and a
+    list that has the one under test (None: the strategy itself failed).
+    """
     last: list[Any] = [None]
 
     def tried(value: Any) -> None:
         last[0] = value
         holds(value)
+        last[0] = None
 
     wanted = settings(
         max_examples=examples,
@@ -81,20 +86,32 @@ def run(target: Target, holds: Holds, examples: int, number: int | None = None) 
         phases=[Phase.generate, Phase.shrink],
     )
     test = wanted(given(target.inputs())(tried))
-    if number is not None:
-        test = seed(number)(test)
+    return (test if number is None else seed(number)(test)), last
+
+
+def run(target: Target, holds: Holds, examples: int, number: int | None = None) -> Finding | None:
+    """Give `holds` the corpus, then so many inputs, as `prepared` has them."""
+    test, last = prepared(target, holds, examples, number)
     try:
-        for value in target.corpus():
-            tried(value)
+        for last[0] in target.corpus():
+            holds(last[0])
+        last[0] = None
         test()
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return _shortest(Finding(last[0], error), holds)
+        return shortest(Finding(last[0], error), holds)
     return None
 
 
-def _shortest(found: Finding, holds: Holds) -> Finding:
+def told(target: Target, finding: Finding) -> None:
+    """Print it, for people and for the corpus."""
+    print(f"FOUND by {target.name}; its line for {CORPUS.name}/{target.name}.txt:\n{finding.input!r}", flush=True)
+    traceback.print_exception(finding.error, limit=-6, chain=False)
+    sys.stderr.flush()
+
+
+def shortest(found: Finding, holds: Holds) -> Finding:
     """The finding with as much taken away as can be: half of what is left, a quarter, … one thing."""
     if not isinstance(found.input, str | bytes | list):
         return found

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import AsyncSession, RecordingError, Result, replay
+from safeexec import AsyncSession, RecordingError, Result, SandboxError, replay
 from safeexec.marked import unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.servers.service import CallProblem, Service, Tell, encoded, problem_of
@@ -285,6 +285,20 @@ def test_two_clients_do_not_find_each_others_sessions() -> None:
             assert (await call(other, "session.run", {**at, "source": "1"}))["ok"]
 
     served(uses, "calculator")
+
+
+def test_ids_of_sessions_name_their_server() -> None:
+    async def uses(service: Service) -> None:
+        at = await call(service, "sandbox.session", {})
+        branches = (await call(service, "session.branch", at))["sessions"]
+        for identity in [at["session"], *branches]:
+            assert identity.startswith("safeexec-0.")
+            assert (await call(service, "session.run", {"session": identity, "source": "1"}))["ok"]
+
+    served(uses, "calculator", replica="safeexec-0")
+    for wrong in ("a.b", "a/b", "é", "a" * 64):
+        with pytest.raises(SandboxError, match="name of a replica"):
+            Service("calculator", replica=wrong)
 
 
 def test_a_session_is_for_one_call_at_a_time_and_others_run_beside_it() -> None:

@@ -21,6 +21,10 @@ class Launched:
 
     def __init__(self, environment: dict[str, str]) -> None:
         """Exec the interpreter with `environment` and nothing else, and one socket. Raises `ProtectionError`."""
+        if sys.platform != "linux":
+            raise ProtectionError(
+                f"this is {sys.platform}: only Linux can hold guest code, in a virtual machine or a container"
+            )
         if not sys.executable:
             raise ProtectionError("sys.executable is empty: this host does not know the Python that it runs on")
         self.socket, theirs = socket.socketpair()

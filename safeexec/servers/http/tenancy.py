@@ -87,7 +87,9 @@ class Tenant:
         self.grant = grant
         names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
         first, *others = [_offered(offers, name) for name in names]
-        self.service = Service(first, others, record=offers.record, record_mb=offers.record_mb, spare=SPARE)
+        self.service = Service(
+            first, others, record=offers.record, record_mb=offers.record_mb, replica=offers.replica, spare=SPARE
+        )
         self.metrics = metrics
         self.answers = Answers()
         self.places: set[SessionPlace] = set()

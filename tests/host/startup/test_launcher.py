@@ -43,6 +43,12 @@ def test_a_python_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.Monk
     assert os.listdir("/proc/self/fd") == before
 
 
+def test_on_another_system_nothing_is_started_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(ProtectionError, match="this is darwin: only Linux"):
+        Sandbox("calculator").open()
+
+
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[ZygoteHandle]:
     """A zygote that reads nothing."""
