@@ -288,5 +288,5 @@ def test_the_top_level_holds_what_belongs_there() -> None:
     if git.returncode != 0:
         pytest.skip(f"this tree is not below git: {git.stderr.strip()}")
     top = {path.partition("/")[0] for path in git.stdout.splitlines()}
-    named = {"setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md"}
+    named = {"setup.cfg", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"}
     assert {name for name in top if not name.startswith(".")} == named | {"safeexec", "policies", "tests", "benchmarks"}
