@@ -372,7 +372,7 @@ class SandboxCore:
             yield Wait((), monotonic() + BRIEF_SECONDS)
         try:
             if state is not None and os.path.exists(state):
-                session = yield from self._restored(state, "signed", None, None, {"label": label, **tightened})
+                session = yield from self.restore(state, "signed", None, label=label, **tightened)
             else:
                 session = yield from self.new_session(label=label, **tightened)
             self._by_label[label] = session
@@ -492,17 +492,16 @@ class SandboxCore:
         return policy
 
     def restore(
-        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
+        self,
+        path: str | os.PathLike[str],
+        trust: str,
+        timeout: float | None,
+        record: Any = None,
+        **tightened: Any,
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can
-        be recorded.
+        """A session that goes on from a saved state; keywords as for `new_session`. Raises `StateFileError`, and
+        `RecordingError` where nothing can be recorded.
         """
-        return self._restored(path, trust, timeout, record, {})
-
-    def _restored(
-        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any, tightened: dict[str, Any]
-    ) -> Core[SessionCore]:
-        """`tightened`: as for `new_session`."""
         from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()
