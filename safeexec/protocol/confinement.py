@@ -1,7 +1,7 @@
-"""Layer 2 as data: what the host tells the zygote and each child to enforce through the kernel.
+"""The kernel layer as data: what the host tells the zygote and each child to enforce through the kernel.
 
-The host decides both from the policy and from what the machine can do (`host.startup.confinement.plan`). Nothing here
-is a wish: a step of a plan that fails ends the process that should have taken it.
+The host decides both from the policy and from what the machine can do (`host.startup.confinement.plan`). Every step of
+a plan is mandatory: a process that fails to take one ends.
 """
 
 from __future__ import annotations

@@ -16,14 +16,23 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.framing import MAX_FRAME, FrameReader, frame
 
 STARTING: Final = "starting"
+"""The process is new, or was told to wake: it will say `Ready`."""
 IDLE: Final = "idle"
+"""It waits for a request."""
 RUNNING: Final = "running"
+"""It runs a step."""
 CALLING: Final = "calling"
+"""Its step waits for a host tool."""
 ANSWERING: Final = "answering"
+"""It was asked something that is no step."""
 PARKING: Final = "parking"
+"""A copy that is still to be made, or to say `Parked`."""
 PARKED: Final = "parked"
+"""A copy that waits: it can be thawed."""
 THAWED: Final = "thawed"
+"""A process that a copy has forked: it waits for `Wake`."""
 ENDED: Final = "ended"
+"""A command that has ended."""
 
 HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Execute): RUNNING,
