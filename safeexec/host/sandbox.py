@@ -89,7 +89,7 @@ class SandboxCore:
         audit: AuditTarget | None = None,
     ) -> None:
         self.closed = True
-        """Also when nothing has been opened yet: there is nothing to close."""
+        """True, too, as long as nothing has been opened."""
         if max_sessions is not None and max_sessions < 1:
             raise ValueError(f"max_sessions={max_sessions}: at least one")
         self.policy = policy
@@ -406,7 +406,9 @@ class SandboxCore:
         tightened: dict[str, Any],
         face: Callable[[SessionCore], object],
     ) -> Core[TemplateInfo]:
-        """Prepare a state for sessions to begin in. `face`: what a function that prepares it gets of the session."""
+        """Prepare a state for sessions to begin in. `face` makes, of a session, what a function that prepares it is
+        called with.
+        """
         self.check_usable()
         if files:
             self._check_workspace()
