@@ -48,7 +48,7 @@ class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
     landlock: int = 0
     """Landlock ABI to use, 0: none."""
     fork_gate: bool = False
-    """Whether every fork waits for the host's word (`linux.notify`)."""
+    """Whether every fork waits for the host's permission (`linux.notify`)."""
     missing: tuple[Mechanism, ...] = ()
     """What the host knows this machine cannot do, for the report."""
 

@@ -83,7 +83,7 @@ class Lineage:
         return {member.runner_pid() for member in list(self.sessions)}
 
     def room_for(self, most: int) -> Callable[[], bool]:
-        """Whether so many processes of guest code are not alive yet, as a function."""
+        """A function that tells whether fewer than `most` processes of guest code are alive."""
 
         weak = weakref.ref(self)  # the thread that asks keeps no sandbox alive
 

@@ -169,7 +169,7 @@ def where(runner: Channel, stderr: OutputFile, gate: ForkGate) -> Core[Place]:
 
 
 def _undelivered(pid: int | None) -> bool:
-    """Whether the question has not reached the process, although it blocks nothing: it was not scheduled since."""
+    """Whether the signal is pending, though the process does not block it: the process has not been scheduled since."""
     try:
         with open(f"/proc/{pid}/status") as file:
             fields = dict(line.split(":", 1) for line in file)
