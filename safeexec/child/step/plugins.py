@@ -75,7 +75,9 @@ class LoadedPlugin:
     def __init__(self, guest: Guest) -> None:
         self._guest = guest
         self._getattr = getattr if guest.language.plan.mode == "python" else checked_getattr
-        """Whoever wrote the plugin writes the paths of its exports, and what a host's call finds it is given again."""
+        """Checked as in guest code: the author of a plugin writes the paths of its exports, and a call may give the
+        plugin what is found there.
+        """
         self._exports: list[str] = []
         self._items: Iterator[Any] | None = None
         self._by_fields = False

@@ -60,7 +60,6 @@ class GuestFrame(NamedTuple):
     filename: str
     line: int
     lasti: int
-    source_line: str
 
     def position(self) -> Position:
         """The expression that was running."""
@@ -154,7 +153,7 @@ def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFr
         code = frame.f_code
         if (filename := code.co_filename) in sources:
             line = traceback.tb_lineno or code.co_firstlineno
-            frames.append(GuestFrame(frame, code, filename, line, traceback.tb_lasti, ""))
+            frames.append(GuestFrame(frame, code, filename, line, traceback.tb_lasti))
         traceback = traceback.tb_next
     return frames
 
