@@ -380,7 +380,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self.refuse("construct", "decorator", node.decorator_list[0])
 
     def visit_arg(self, node: ast.arg) -> Any:
-        """A parameter is a name that is bound: every kind of parameter comes by here."""
+        """A parameter is a name that is bound: parameters of every kind are judged here."""
         self.check_name(node, node.arg)
         return self.node_contents_visit(node)
 

@@ -123,7 +123,7 @@ class SandboxCore:
         self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
         self._max_sessions = max_sessions
         self._queued: Counter[str | None] = Counter()
-        """Who waits for a session, by label."""
+        """How many callers wait for a session, by label."""
         self._by_label: dict[str, SessionCore] = {}
         """The sessions that were asked for by their label alone."""
         self._beginning: set[str] = set()
@@ -673,7 +673,7 @@ class SandboxCore:
             for part in made:
                 part.close()
             self._replenishing.release()
-        self._end_spares()  # if it was closed meanwhile nobody else comes by the list again
+        self._end_spares()  # if it was closed meanwhile, nobody else will end them
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """An empty directory for a new session."""

@@ -1,5 +1,5 @@
-"""Who may say what, when: one table for the conversation between host and child, and the object that holds a place in
-it.
+"""Which message may be sent by whom, and when: one table for the conversation between host and child, and the object
+that holds a place in it.
 
 No sockets here. `Conversation` turns messages into frames and bytes into messages; a message that the table does not
 allow is a `ProtocolError`, whoever sent it. The host drives one `Conversation` per child and per parked checkpoint.

@@ -152,7 +152,7 @@ class Channel:
         self._reading = False
 
     def _identify(self) -> bytes:
-        """Read the first bytes together with the kernel's word on who sent them."""
+        """Read the first bytes, and with them who sent them, as the kernel says."""
         data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
         if data:
             try:

@@ -262,7 +262,7 @@ class SessionCore:
         if (workspace := self.line.workspace) is not None:
             yield from self.line.on_files(workspace.clear)
         self._end_at_once()
-        # What it holds of files goes now, and not when the garbage collector comes by.
+        # It holds files: they are closed now, and not when the garbage collector runs.
         self.keeper.doing = None
 
     def _end_at_once(self) -> None:

@@ -24,7 +24,7 @@ CALM_RATE = 200
 
 
 class Sleeper(Protocol):
-    """Who is looked at, as far as its turn depends on it."""
+    """What the rotation asks of a session or a command."""
 
     resting: bool
     """Whether the next look may be a while away. Whoever begins to use it, and finds that, has it woken."""
@@ -119,7 +119,7 @@ class Rotation(Generic[S]):
         lineage.due = now + REST_SECONDS
 
     def retire(self, lineages: dict[int, list[S]]) -> None:
-        """After the looks of a turn: who has been calm for long is left out of most looks to come."""
+        """After the looks of a turn: a subject that has been calm for long is left out of most looks to come."""
         calm: dict[int, S] = {}
         for leader, subjects in lineages.items():
             if not self._lineages[leader].quiet:
