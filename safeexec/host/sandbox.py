@@ -183,8 +183,8 @@ class SandboxCore:
 
     def _check_protection(self) -> None:
         """Raises `ProtectionError` unless everything that the policy requires is active."""
-        rows = self.protection if any("cgroup" in entry for entry in self.policy.require) else None
-        rows = rows or self.mechanisms
+        # Whether there are control groups is looked up only where it matters.
+        rows = self.protection if any("cgroup" in entry for entry in self.policy.require) else self.mechanisms
         active = {mechanism.name for mechanism in rows if mechanism.active}
         missing = self.policy.missing_protection(active)
         if not missing:
@@ -326,11 +326,7 @@ class SandboxCore:
         origin = self._all_templates().find(template) if template is not None else None
         policy = self._tightened(tightened, origin)
         if self._turnstile is not None:
-            self._queued[label] += 1
-            try:
-                yield from self._enter(self._turnstile, self._queue_seconds if queue_seconds is None else queue_seconds)
-            finally:
-                self._queued[label] -= 1
+            yield from self._enter(self._turnstile, label, queue_seconds)
         try:
             begin = self.begin_session if origin is None else origin.begin
             session = yield from begin(policy, label)
@@ -451,8 +447,16 @@ class SandboxCore:
                 f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
             )
 
-    def _enter(self, turnstile: Turnstile, seconds: float) -> Core[None]:
-        if not (yield from turnstile.enter(monotonic() + seconds)):
+    def _enter(self, turnstile: Turnstile, label: str | None, seconds: float | None) -> Core[None]:
+        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`, by default the sandbox's own."""
+        if seconds is None:
+            seconds = self._queue_seconds
+        self._queued[label] += 1
+        try:
+            entered = yield from turnstile.enter(monotonic() + seconds)
+        finally:
+            self._queued[label] -= 1
+        if not entered:
             idle = self.stats().idle
             advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
             raise SandboxBusy(
