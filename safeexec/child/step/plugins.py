@@ -146,6 +146,7 @@ class LoadedPlugin:
         ][:_PUBLIC]
 
     def _describe(self, path: str) -> dict[str, Any]:
+        """The fields of an `Export`."""
         try:
             value = self._find(path)
         except (AttributeError, KeyError):
@@ -161,25 +162,7 @@ class LoadedPlugin:
         described["line"] = getattr(code, "co_firstlineno", None)
         described["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
         described["doc"] = (inspect.getdoc(value) or "")[:2000]
-        if callable(value):
-            try:
-                signature = _signature_of_enum(value) or inspect.signature(value)
-            except (TypeError, ValueError):
-                return described
-            empty = inspect.Parameter.empty
-            described["parameters"] = [
-                (
-                    parameter.name,
-                    _KINDS[parameter.kind],
-                    "" if parameter.annotation is empty else _annotation(parameter.annotation),
-                    "" if parameter.default is empty else repr(parameter.default)[:200],
-                )
-                for parameter in list(signature.parameters.values())[:_PUBLIC]
-            ]
-            described["returns"] = (
-                "" if signature.return_annotation is empty else _annotation(signature.return_annotation)
-            )
-        return described
+        return described | _described_signature(value) if callable(value) else described
 
     def _find(self, path: str) -> Any:
         first, *rest = path.split(".")
@@ -309,6 +292,28 @@ class LoadedPlugin:
                 yield self._await(items.__anext__())
             except StopAsyncIteration:
                 return
+
+
+def _described_signature(value: Any) -> dict[str, Any]:
+    """The fields of an `Export` that say how it is called; none where that is not known."""
+    from inspect import Parameter, signature
+
+    try:
+        found = _signature_of_enum(value) or signature(value)
+    except (TypeError, ValueError):
+        return {}
+    empty = Parameter.empty
+    parameters = [
+        (
+            parameter.name,
+            _KINDS[parameter.kind],
+            "" if parameter.annotation is empty else _annotation(parameter.annotation),
+            "" if parameter.default is empty else repr(parameter.default)[:200],
+        )
+        for parameter in list(found.parameters.values())[:_PUBLIC]
+    ]
+    returns = "" if found.return_annotation is empty else _annotation(found.return_annotation)
+    return {"parameters": parameters, "returns": returns}
 
 
 def _annotation(annotation: Any) -> str:
