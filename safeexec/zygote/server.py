@@ -70,32 +70,26 @@ class Zygote:
         self.seed = seed
         self.image = image
         self.packages = packages
-        self.preloaded = preloaded
+        self._late = self._late_work(preloaded)
+        """What is left to prepare in pauses."""
+        self._late_begun = False
+        self._warmed = False
         self._forked = 0
+
+    def _late_work(self, preloaded: Sequence[str]) -> list[Callable[[], object]]:
+        """What no first result waits for: late imports, and the facades of what was preloaded."""
+        prepare = self.server.guest.language.prepare
+        return [
+            *(partial(preload.import_modules, (name,)) for name in preload.LATE),
+            partial(prepare, [name for name in preloaded if name not in REWRITTEN]),
+            *(partial(prepare, (name,)) for name in preloaded if name in REWRITTEN),
+        ]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
-        late: list[Callable[[], object]] = [partial(preload.import_modules, (name,)) for name in preload.LATE]
-        prepare = self.server.guest.language.prepare
-        late.append(partial(prepare, [name for name in self.preloaded if name not in REWRITTEN]))
-        late += [partial(prepare, (name,)) for name in self.preloaded if name in REWRITTEN]
-        begun = warmed = False
         while True:
             self._fill_image()
-            without_pause = self._forked >= BUSY
-            while late:
-                if not self.link.quiet(IDLE_SECONDS if begun else FIRST_IDLE_SECONDS):
-                    if not without_pause:
-                        break
-                    without_pause = False
-                begun = True
-                late.pop(0)()
-                self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
-                preload.freeze_heap()
-            if not warmed and not late and (self.image is None or self.image.complete):
-                warmed = True
-                preload.warm(self.server)
-                self.lockdown.measure()
+            self._use_pause()
             request = self.link.receive()
             fds = [fd for _ in range(SPAWN_FDS) if (fd := self.link.take_fd()) is not None]
             try:
@@ -111,6 +105,23 @@ class Zygote:
             for fd in fds:
                 os.close(fd)
             self._forked += 1
+
+    def _use_pause(self) -> None:
+        """Do what is left to prepare, as long as no request comes."""
+        without_pause = self._forked >= BUSY
+        while self._late:
+            if not self.link.quiet(IDLE_SECONDS if self._late_begun else FIRST_IDLE_SECONDS):
+                if not without_pause:
+                    break
+                without_pause = False
+            self._late_begun = True
+            self._late.pop(0)()
+            self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
+            preload.freeze_heap()
+        if not self._warmed and not self._late and (self.image is None or self.image.complete):
+            self._warmed = True
+            preload.warm(self.server)
+            self.lockdown.measure()
 
     def _fill_image(self) -> None:
         """Fill what children without files import from: at the first pause, or when one of them asks for it."""
