@@ -29,7 +29,7 @@ from safeexec.errors import (
 )
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
-from safeexec.host.forks import watch
+from safeexec.host.forks import forget_in_forks
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import give_up
@@ -162,7 +162,7 @@ class SandboxCore:
             probe.give_up()
             yield from self.close()
             raise
-        watch(self)
+        forget_in_forks(self)
         if self.observer is not None:
             self.observer.watch(self)
         self.replenish()

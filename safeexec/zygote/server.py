@@ -217,7 +217,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
     kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
     lockdown = Lockdown.prepare(configure.child, kept)
-    refusals.watch(configure.child)
+    refusals.listen(configure.child)
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)
