@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _MAX_SHEBANG = 256
 _PT_INTERP = 3
 START_SECONDS = 30.0
+"""How long the process of a command may take until it is locked down."""
 ARGUMENT_BYTES = 128 << 10
 """Of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
 ARGV_BYTES = 1 << 20

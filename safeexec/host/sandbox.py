@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from safeexec.linux.cgroups import Group
 
 KEPT_POLICIES = 32
+"""Tightened policies that a sandbox keeps: sessions ask for the same few."""
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4

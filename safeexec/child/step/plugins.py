@@ -27,6 +27,7 @@ WARM_UP = ""
 """The path of a call that calls nothing: in think time it touches what the next call will (`Server.warm_up`)."""
 _ENDED = object()
 _PUBLIC = 100
+"""Exports that are found without being named, and parameters of each that are described."""
 _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 

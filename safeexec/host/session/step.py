@@ -34,6 +34,7 @@ AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
 STREAM_SECONDS = 0.003
 """How far behind the guest those may be who listen to its output."""
 STREAM_BYTES = 1 << 20
+"""Bytes of one stream that its listeners get at a time."""
 LEAST_DELIVER_SECONDS = 0.1
 """How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
 DESCRIPTION = 200

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from safeexec.host.waiting import Core
-from safeexec.host.watch.groups import give_up
+from safeexec.host.watch import groups
 from safeexec.linux import processes
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Lineage:
             os.close(self._leader_fd)
             self._leader_fd = -1
             for group in self.groups:
-                give_up(group)
+                groups.give_up(group)
 
 
 class LineageMember(Protocol):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.05
 """How often a running step is looked at."""
 WHERE_SECONDS = 0.02
+"""How long a process may take to tell where its guest code is."""
 UNSCHEDULED_SECONDS = 0.1
 """How much longer when the machine is so busy that the signal has not even been delivered."""
 WHERE_SIGNAL = signal.SIGUSR1
