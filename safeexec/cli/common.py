@@ -75,7 +75,7 @@ def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
 
 def read_source(name: str) -> str:
     """The text of a source file, or of standard input for ``-``. Raises OSError, also for text that is not UTF-8."""
-    # The user's own word: a pipe is welcome (`<(…)`), a program without end is not.
+    # The user named it: a pipe is allowed (`<(…)`), a program without end is not.
     with open(sys.stdin.fileno(), "rb", closefd=False) if name == "-" else open(name, "rb") as file:
         data = file.read(MAX_SOURCE + 1)
     if len(data) > MAX_SOURCE:

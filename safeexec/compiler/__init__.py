@@ -1,1 +1,1 @@
-"""Layer 1 at compile time: source text in, code objects or explained refusals out. Pure: no processes, no files."""
+"""The language layer at compile time: source text in, code objects or explained refusals out. Pure."""

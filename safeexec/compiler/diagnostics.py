@@ -28,7 +28,7 @@ _LINE = 400
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
-    """One refusal of the policy. Lines and columns count from 1; the end column is the first one behind."""
+    """One refusal of the policy. Lines and columns count from 1; the end column is the one after the last character."""
 
     line: int
     column: int

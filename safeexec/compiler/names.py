@@ -7,7 +7,7 @@ guarded   it is harmless on some objects only: the compiler puts a run-time guar
 refused   it leads to frames, code, globals or the interpreter's own objects: a diagnostic at compile time
 
 Names without a double underscore are plain unless they are listed, names with one are refused unless they are listed:
-lists of forbidden names have always been one object type behind (CVE-2023-37271; `ag_frame`: RestrictedPython 8.5).
+a list of forbidden names has always missed some type of object (CVE-2023-37271; `ag_frame`: RestrictedPython 8.5).
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ GUARDED: Final = (
 """Attribute names that are judged by the object at run time."""
 
 JUDGED_STORES: Final = frozenset({"__module__", "__mro_entries__", "__dict__"})
-"""Names whose stores are judged by the object, whatever the program calls it: `__module__` tells a class of the program
-from those of libraries, the others may say what the classes of others are made of.
+"""Attributes whose assignment a guard judges by the object, whatever expression gives that object: `__module__` tells
+classes of the program from those of libraries, the others may say what the classes of others are made of.
 """
 
 UNASSIGNABLE: Final = frozenset({"__defaults__", "__kwdefaults__", "__self__", "__func__", "__subclasses__"})
@@ -200,12 +200,12 @@ RESERVED: Final = GUARD_NAMES | {
 """Identifiers that no program reads or binds: the interpreter's own, and the guards."""
 
 CLASS_CELL: Final = "__class__" if sys.version_info >= (3, 12) else ""
-"""A name that no program reads by itself (``x.__class__`` it may): what a metaclass gives to the class as
-``__classdictcell__``, and that may be the cell of this name, has the very dict of the class afterwards.
+"""A name that no program reads alone (``x.__class__`` is allowed). A metaclass can give a class the cell of this name
+as its ``__classdictcell__``; CPython then puts the real dict of the class into that cell.
 """
 
 TEMPORARY: Final = "<class {}>"
-"""The names of what stands for the classes of a match statement; no source can spell them."""
+"""A name that stands for a class of a match statement; no source can spell it."""
 
 
 def is_internal(name: str) -> bool:
@@ -230,8 +230,8 @@ ENVIRONMENTS: Final = frozenset(
         "version_info",
     }
 )
-"""What a condition asks of the interpreter or the system, besides ``os.name``: an import below it is refused when it
-runs, as it may not.
+"""Names by which a condition asks about the interpreter or the system, besides ``os.name``. An import below such a
+condition is refused when it runs, and not before: it may never run.
 """
 
 IMPORT_FALLBACKS: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})

@@ -99,8 +99,8 @@ class Rules:
         return PLAIN
 
     def is_plain(self, name: str) -> bool:
-        """Tell whether `name` is harmless in every role: attribute, identifier, keyword, imported name. (At
-        `names.CLASS_CELL` the screen looks by itself.)
+        """Tell whether `name` is harmless in every role: attribute, identifier, keyword, imported name. (The screen
+        checks `names.CLASS_CELL` itself.)
         """
         if name in self.plain:
             return True

@@ -79,8 +79,8 @@ def _has_name(code: CodeType, name: str) -> bool:
 
 
 def _may_read_cell(source: str) -> bool:
-    """Tell whether `CLASS_CELL` may stand in the text otherwise than as an attribute. Code that calls `super` reads it,
-    too, and looks the same. (Letters beyond ASCII may be other spellings of these.)
+    """Tell whether the text may have `CLASS_CELL` otherwise than as an attribute. The code object does not tell: a call
+    of `super` reads the cell, too, and looks the same. (Letters beyond ASCII may spell the name in other ways.)
     """
     text = names.CLASS_CELL
     return bool(text) and not (source.isascii() and source.count(text) == source.count(f".{text}"))

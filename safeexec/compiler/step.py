@@ -61,9 +61,8 @@ def compile_step(source: str, plan: LanguagePlan, *, filename: str, known_names:
 def compile_text(
     source: str, rules: Rules, filename: str, mode: str, known_names: Container[str], flags: int
 ) -> CodeType:
-    """Compile `source` for the guarded `eval`, `exec` and `compile`, whose modes and future flags these are.
-
-    Raises as `compile_step`.
+    """Compile `source` for the guarded `eval`, `exec` and `compile`; `mode` and `flags` (of future statements) are
+    theirs. Raises as `compile_step`.
     """
     _check_text(source)
     flags &= PyCF_MASK

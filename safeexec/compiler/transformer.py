@@ -86,7 +86,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         for node in self._classes if internal else ():
             _declare_guards(node, internal)
 
-    # How RestrictedPython walks and speaks
+    # What the base class calls as it visits a tree
 
     def visit(self, tree: ast.AST) -> ast.AST:
         """Nodes wait in a list where the base class recurses, so that no nesting exhausts the stack."""
@@ -100,7 +100,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             kind = type(node)
             if kind in constructs:
                 self.refuse("construct", constructs[kind], node)
-            ANSWERS[kind](self, node)
+            DECIDERS[kind](self, node)
         return tree
 
     def node_contents_visit(self, node: Any) -> Any:
@@ -369,7 +369,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.visit_FunctionDef(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
-        """Classes are CPython's own, with any metaclass: `__metaclass__` would have no one to ask."""
+        """Classes are CPython's own, with any metaclass: the guard `__metaclass__` is not needed."""
         self.check_name(node, node.name)
         self._check_decorators(node)
         self._classes.append(node)
@@ -380,7 +380,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self.refuse("construct", "decorator", node.decorator_list[0])
 
     def visit_arg(self, node: ast.arg) -> Any:
-        """A parameter is a name that is bound: every kind of parameter comes by here."""
+        """A parameter is a name that is bound: parameters of every kind are judged here."""
         self.check_name(node, node.arg)
         return self.node_contents_visit(node)
 
@@ -431,7 +431,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return super().visit_Try(node)
 
     def visit_If(self, node: ast.If) -> Any:
-        """An import for another interpreter or system, or for type hints, is refused when it runs: here it may not."""
+        """An import for another interpreter or system, or for type hints, is refused when it runs: it may never run."""
         if _asks_for_environment(node.test):
             self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
         return super().visit_If(node)
@@ -537,19 +537,19 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.visit_TypeVar(node)
 
 
-class _Answers(dict[type, Callable[[StepTransformer, Any], Any]]):
+class _Deciders(dict[type, Callable[[StepTransformer, Any], Any]]):
     """Node kind → the method that decides about it, found at its first use."""
 
     def __missing__(self, kind: type) -> Callable[[StepTransformer, Any], Any]:
-        answer: Any = getattr(StepTransformer, f"visit_{kind.__name__}", StepTransformer.generic_visit)
-        if _only_visits_contents(answer):
-            answer = StepTransformer.node_contents_visit
-        self[kind] = answer
-        return answer  # type: ignore[no-any-return]
+        decider: Any = getattr(StepTransformer, f"visit_{kind.__name__}", StepTransformer.generic_visit)
+        if _only_visits_contents(decider):
+            decider = StepTransformer.node_contents_visit
+        self[kind] = decider
+        return decider  # type: ignore[no-any-return]
 
 
 def _only_visits_contents(method: Any) -> bool:
-    """Tell whether this is all that a method does: then the contents are visited without calling it (a call less)."""
+    """Tell whether a method visits the contents and does no more: then they are visited without calling it."""
     code, plain = method.__code__, RestrictingNodeTransformer.visit_Pass.__code__
     return (code.co_code, code.co_names) == (plain.co_code, plain.co_names)
 
@@ -568,7 +568,7 @@ _FIELD: Final = re.compile(r"(\w+)[*?]? (\w+)[,)]")
 _TEXT: Final = frozenset({"identifier", "string", "constant", "int"})
 """What a field of the grammar may hold that is no node."""
 
-ANSWERS: Final = _Answers()
+DECIDERS: Final = _Deciders()
 NODES_IN: Final = _NodesIn()
 
 
@@ -583,7 +583,7 @@ def _guard_group(node: Any) -> None:
 
 
 def _replace(tree: ast.AST, replaced: dict[ast.AST, ast.AST]) -> None:
-    """Put what stands for a node where it is in the tree, and in what stands for others."""
+    """Put each replacement in the place of its node: in the tree, and in other replacements."""
     pending: list[Any] = [tree]
     while pending:
         node = pending.pop()
@@ -599,7 +599,7 @@ def _replace(tree: ast.AST, replaced: dict[ast.AST, ast.AST]) -> None:
 
 
 def _is_one_text(node: ast.Call) -> bool:
-    """Tell whether the call has one argument and that is a text which is written there."""
+    """Tell whether the call has one argument, a literal text."""
     return (
         len(node.args) == 1
         and not node.keywords
@@ -613,7 +613,9 @@ def _constant(value: str, node: ast.AST) -> ast.expr:
 
 
 def _asks_for_environment(test: ast.expr) -> bool:
-    """Whether one side of a condition is such a name, or what it holds or answers: ``sys.version_info[0] < 3``."""
+    """Whether one side of a condition is a name of `names.ENVIRONMENTS`, or an attribute, an item or a result of one:
+    ``sys.version_info[0] < 3``.
+    """
     sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
     while sides:
         match sides.pop():

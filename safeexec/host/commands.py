@@ -22,6 +22,7 @@ from msgspec import Struct
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
+from safeexec.host.session.requests import timeout_of
 from safeexec.host.waiting import Core
 from safeexec.host.watch import lineage, unnamed
 from safeexec.host.watch.account import Account, Known, Period
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _MAX_SHEBANG = 256
 _PT_INTERP = 3
 START_SECONDS = 30.0
+"""How long the process of a command may take until it is locked down."""
 ARGUMENT_BYTES = 128 << 10
 """Of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
 ARGV_BYTES = 1 << 20
@@ -145,7 +147,9 @@ def environment(home: str, memory_mb: int) -> dict[str, str]:
 
 
 def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
-    """The program's path and the deadline in seconds. Raises `PolicyError` for what the policy does not allow."""
+    """The program's path and its limit in seconds. Raises `PolicyError` for what the policy does not allow, and
+    TypeError or ValueError for what is no command line or no time.
+    """
     policy = sandbox.policy
     if (
         isinstance(argv, (str, bytes))
@@ -167,12 +171,7 @@ def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[st
             f"the policy {policy.name!r} does not allow the command {argv[0]!r} (danger_allow_commands: {allowed}, "
             f"{policy.origin('danger_allow_commands') or 'not set'})"
         )
-    limits = policy.limits
-    seconds = limits.wall_seconds if timeout is None else timeout
-    if not 0 < seconds <= limits.max_wall_seconds:
-        raise PolicyError(
-            f"timeout={timeout!r} is out of bounds: at most {limits.max_wall_seconds:g} s (limits.max_wall_seconds)"
-        )
+    seconds = timeout_of(policy, timeout)
     program = locate(argv[0])
     if program is None:
         raise PolicyError(f"there is no program {argv[0]!r} on this machine")

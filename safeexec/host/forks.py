@@ -22,7 +22,7 @@ class Forgets(Protocol):
 _open: weakref.WeakSet[Forgets] = weakref.WeakSet()
 
 
-def watch(thing: Forgets) -> None:
+def forget_in_forks(thing: Forgets) -> None:
     """Have `thing` forget itself in processes that are forked from now on."""
     _open.add(thing)
 

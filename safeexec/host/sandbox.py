@@ -29,7 +29,7 @@ from safeexec.errors import (
 )
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
-from safeexec.host.forks import watch
+from safeexec.host.forks import forget_in_forks
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import give_up
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from safeexec.linux.cgroups import Group
 
 KEPT_POLICIES = 32
+"""Tightened policies that a sandbox keeps: sessions ask for the same few."""
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
@@ -89,7 +90,7 @@ class SandboxCore:
         audit: AuditTarget | None = None,
     ) -> None:
         self.closed = True
-        """Also when nothing has been opened yet: there is nothing to close."""
+        """True, too, as long as nothing has been opened."""
         if max_sessions is not None and max_sessions < 1:
             raise ValueError(f"max_sessions={max_sessions}: at least one")
         self.policy = policy
@@ -123,7 +124,7 @@ class SandboxCore:
         self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
         self._max_sessions = max_sessions
         self._queued: Counter[str | None] = Counter()
-        """Who waits for a session, by label."""
+        """How many callers wait for a session, by label."""
         self._by_label: dict[str, SessionCore] = {}
         """The sessions that were asked for by their label alone."""
         self._beginning: set[str] = set()
@@ -162,7 +163,7 @@ class SandboxCore:
             probe.give_up()
             yield from self.close()
             raise
-        watch(self)
+        forget_in_forks(self)
         if self.observer is not None:
             self.observer.watch(self)
         self.replenish()
@@ -183,8 +184,8 @@ class SandboxCore:
 
     def _check_protection(self) -> None:
         """Raises `ProtectionError` unless everything that the policy requires is active."""
-        rows = self.protection if any("cgroup" in entry for entry in self.policy.require) else None
-        rows = rows or self.mechanisms
+        # Whether there are control groups is looked up only where it matters.
+        rows = self.protection if any("cgroup" in entry for entry in self.policy.require) else self.mechanisms
         active = {mechanism.name for mechanism in rows if mechanism.active}
         missing = self.policy.missing_protection(active)
         if not missing:
@@ -326,11 +327,7 @@ class SandboxCore:
         origin = self._all_templates().find(template) if template is not None else None
         policy = self._tightened(tightened, origin)
         if self._turnstile is not None:
-            self._queued[label] += 1
-            try:
-                yield from self._enter(self._turnstile, self._queue_seconds if queue_seconds is None else queue_seconds)
-            finally:
-                self._queued[label] -= 1
+            yield from self._enter(self._turnstile, label, queue_seconds)
         try:
             begin = self.begin_session if origin is None else origin.begin
             session = yield from begin(policy, label)
@@ -372,7 +369,7 @@ class SandboxCore:
             yield Wait((), monotonic() + BRIEF_SECONDS)
         try:
             if state is not None and os.path.exists(state):
-                session = yield from self._restored(state, "signed", None, None, {"label": label, **tightened})
+                session = yield from self.restore(state, "signed", None, label=label, **tightened)
             else:
                 session = yield from self.new_session(label=label, **tightened)
             self._by_label[label] = session
@@ -406,7 +403,9 @@ class SandboxCore:
         tightened: dict[str, Any],
         face: Callable[[SessionCore], object],
     ) -> Core[TemplateInfo]:
-        """Prepare a state for sessions to begin in. `face`: what a function that prepares it gets of the session."""
+        """Prepare a state for sessions to begin in. `face` makes, of a session, what a function that prepares it is
+        called with.
+        """
         self.check_usable()
         if files:
             self._check_workspace()
@@ -449,8 +448,16 @@ class SandboxCore:
                 f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
             )
 
-    def _enter(self, turnstile: Turnstile, seconds: float) -> Core[None]:
-        if not (yield from turnstile.enter(monotonic() + seconds)):
+    def _enter(self, turnstile: Turnstile, label: str | None, seconds: float | None) -> Core[None]:
+        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`, by default the sandbox's own."""
+        if seconds is None:
+            seconds = self._queue_seconds
+        self._queued[label] += 1
+        try:
+            entered = yield from turnstile.enter(monotonic() + seconds)
+        finally:
+            self._queued[label] -= 1
+        if not entered:
             idle = self.stats().idle
             advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
             raise SandboxBusy(
@@ -492,17 +499,16 @@ class SandboxCore:
         return policy
 
     def restore(
-        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
+        self,
+        path: str | os.PathLike[str],
+        trust: str,
+        timeout: float | None,
+        record: Any = None,
+        **tightened: Any,
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can
-        be recorded.
+        """A session that goes on from a saved state; keywords as for `new_session`. Raises `StateFileError`, and
+        `RecordingError` where nothing can be recorded.
         """
-        return self._restored(path, trust, timeout, record, {})
-
-    def _restored(
-        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any, tightened: dict[str, Any]
-    ) -> Core[SessionCore]:
-        """`tightened`: as for `new_session`."""
         from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()
@@ -672,7 +678,7 @@ class SandboxCore:
             for part in made:
                 part.close()
             self._replenishing.release()
-        self._end_spares()  # if it was closed meanwhile nobody else comes by the list again
+        self._end_spares()  # if it was closed meanwhile, nobody else will end them
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """An empty directory for a new session."""

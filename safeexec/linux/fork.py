@@ -27,7 +27,7 @@ def fork() -> int:
 
     For processes of one thread only: the C library takes its own locks across the fork, nobody takes Python's.
     """
-    # fork(2) starts over when a signal is pending, and where forks wait for the host's word it would have to ask twice.
+    # fork(2) starts over when a signal is pending: where forks wait for permission of the host it would ask twice.
     # (`signal.pthread_sigmask` makes enum members of the signals that were blocked: 90 pages more for the copy.)
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL)
     pid: int = _fork()

@@ -299,7 +299,7 @@ def take_descriptors(
 
 
 def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:
-    """(pid, pidfd) of who sent a message, by the kernel's word. The pidfd is the caller's to close.
+    """(pid, pidfd) of who sent a message, as the kernel says. The pidfd is the caller's to close.
 
     Descriptors that the sender attached are closed: nothing is accepted from a child. Raises ProcessLookupError if the
     sender is out of sight or gone.

@@ -109,7 +109,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     # What enforces it
 
     def language_plan(self, tools: Collection[str] = ()) -> LanguagePlan:
-        """Layer 1 as data, for the compiler, the builtins and the facades of a child."""
+        """The language layer as data, for the compiler, the builtins and the facades of a child."""
         return plans.language_plan(self, tools)
 
     def limits_plan(self) -> LimitsPlan:

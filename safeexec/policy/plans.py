@@ -16,7 +16,7 @@ KB = 1 << 10
 
 
 def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
-    """Layer 1 as data. `tools`: names of the host tools this sandbox has."""
+    """The language layer as data. `tools`: names of the host tools this sandbox has."""
     return LanguagePlan(
         mode=policy.language.mode,
         profile=policy.name,

@@ -1,7 +1,7 @@
-"""Layer 2 as data: what the host tells the zygote and each child to enforce through the kernel.
+"""The kernel layer as data: what the host tells the zygote and each child to enforce through the kernel.
 
-The host decides both from the policy and from what the machine can do (`host.startup.confinement.plan`). Nothing here
-is a wish: a step of a plan that fails ends the process that should have taken it.
+The host decides both from the policy and from what the machine can do (`host.startup.confinement.plan`). Every step of
+a plan is mandatory: a process that fails to take one ends.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
     landlock: int = 0
     """Landlock ABI to use, 0: none."""
     fork_gate: bool = False
-    """Whether every fork waits for the host's word (`linux.notify`)."""
+    """Whether every fork waits for the host's permission (`linux.notify`)."""
     missing: tuple[Mechanism, ...] = ()
     """What the host knows this machine cannot do, for the report."""
 

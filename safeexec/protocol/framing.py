@@ -1,8 +1,8 @@
 """Bytes ↔ frames: a four-byte little-endian length, the seal, then that many bytes of one msgpack message.
 
-The length is checked against a cap before anything is allocated for it. The seal is empty but for what a child says:
-there it is random bytes that the host has sent to its process. Guest code that gets C code of a library to write to the
-control socket (``image.save`` to what has a `fileno` of 3) does not know them.
+The length is checked against a cap before anything is allocated for it. Only the messages of a child have a seal:
+random bytes that the host has sent to its process. Guest code can make C code of a library write to the control socket
+(``image.save`` to an object whose `fileno` is 3), but it does not know the seal.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class DisplayData(msgspec.Struct, array_like=True):
     data: Annotated[dict[str, bytes], msgspec.Meta(max_length=64)]
     truncated: bool = False
     display_id: Annotated[str, msgspec.Meta(max_length=200)] | None = None
-    """By what the guest updates it."""
+    """The name by which the guest updates it."""
     update: bool = False
     """Whether it takes the place of those that were shown with the same id."""
 
@@ -342,8 +342,11 @@ class Wake(msgspec.Struct, tag="wake", array_like=True):
     """To a runner that was thawed: go on. For a branch stdout and stderr travel with the message."""
 
     branch: bool = False
+    """Whether another session made the copy: this one has its own stdout and stderr."""
     workspace: str | None = None
+    """The directory of the session's files."""
     lost: list[str] = []
+    """Names that an undone step had bound: a NameError about one of them says so."""
     layered: bool = False
     """Whether a ruleset of Landlock is the last descriptor, to be entered before anything else."""
     idle: bool = False
@@ -395,7 +398,8 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     continues.
     """
     step: int = 0
-    """The number that came with the request. What was sent before it was asked for, or for another step, is no answer.
+    """The number that came with the request. The host refuses any other: that answer was sent for another step, or
+    before the request.
     """
     held: bool = False
     """Whether the value, which is opaque, is kept under the number of this call."""
@@ -424,8 +428,8 @@ class Progress(msgspec.Struct, tag="progress", array_like=True):
 
 
 class Shown(msgspec.Struct, tag="shown", array_like=True):
-    """The guest displayed something; the answer of the step will hold it too. One without data: the displays of
-    the step so far are taken away, also from its answer; with `update` only when something else is shown.
+    """The guest displayed something; the answer of the step will hold it, too. Without data it clears: the displays of
+    the step so far are taken away, also from its answer; with `update`, only when something else is shown.
     """
 
     display: DisplayData

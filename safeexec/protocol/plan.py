@@ -28,7 +28,7 @@ class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Layer 1 as data: what the compiler, the builtins and the facades enforce in a child.
+    """The language layer as data: what the compiler, the builtins and the facades enforce in a child.
 
     `mode` ``python`` compiles any source with the real builtins and the real import (kernel confinement only).
     """

@@ -5,10 +5,11 @@ into the first through a shared mapping: no system call per line, and the host h
 also when the process is killed right after. What anything else writes to descriptor 1 (C code, a forked process, Python
 past the end of the first area) goes through the descriptor, whose position, shared with the host, is in the second.
 
-The order of the two is given by marks in the first area: before a line, when there is something new in the second. A
-mark says how much of the second area comes before what follows it. The host puts both together; what a guest makes of
-the marks is the order of its own output. There are marks in the first `MARKED_BYTES` only, so that a guest that prints
-nothing else costs the host no more than that: a child that would need a later one uses the descriptor from there on.
+Marks in the first area give the order of the two: a mark comes before a line when there is something new in the second
+area, and says how much of that area comes before the line. The host puts both together. A guest that forges marks
+changes only the order of its own output. There are marks in the first `MARKED_BYTES` only, so that a guest that prints
+nothing but marks costs the host no more than that: a child that would need a later one uses the descriptor from there
+on.
 """
 
 from __future__ import annotations

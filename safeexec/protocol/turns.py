@@ -1,5 +1,5 @@
-"""Who may say what, when: one table for the conversation between host and child, and the object that holds a place in
-it.
+"""Which message may be sent by whom, and when: one table for the conversation between host and child, and the object
+that holds a place in it.
 
 No sockets here. `Conversation` turns messages into frames and bytes into messages; a message that the table does not
 allow is a `ProtocolError`, whoever sent it. The host drives one `Conversation` per child and per parked checkpoint.
@@ -16,14 +16,23 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.framing import MAX_FRAME, FrameReader, frame
 
 STARTING: Final = "starting"
+"""The process is new, or was told to wake: it will say `Ready`."""
 IDLE: Final = "idle"
+"""It waits for a request."""
 RUNNING: Final = "running"
+"""It runs a step."""
 CALLING: Final = "calling"
+"""Its step waits for a host tool."""
 ANSWERING: Final = "answering"
+"""It was asked something that is no step."""
 PARKING: Final = "parking"
+"""A copy that is still to be made, or to say `Parked`."""
 PARKED: Final = "parked"
+"""A copy that waits: it can be thawed."""
 THAWED: Final = "thawed"
+"""A process that a copy has forked: it waits for `Wake`."""
 ENDED: Final = "ended"
+"""A command that has ended."""
 
 HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Execute): RUNNING,

@@ -27,8 +27,8 @@ def is_picture(mime: str, data: object) -> bool:
 class NewFiles:
     """Files in `directory`, which is made when the first one is written.
 
-    A relative directory is below the current one, and no link on the way is followed; one that is absolute, or that
-    leaves the current one, is the caller's word.
+    A relative directory is below the current one, and no link on the way is followed. One that is absolute, or that
+    leaves the current one, is taken as the caller wrote it.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:

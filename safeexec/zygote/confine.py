@@ -80,9 +80,9 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
 
 
 def _share_cores() -> None:
-    """A host with a real-time priority hands it on; a loop of a guest would keep the host itself off its core for good.
+    """Give up a real-time priority that came from the host: a guest in a loop would keep the host off its core.
 
-    The reaper keeps it: it must get its turn to end a guest.
+    The reaper keeps it, as it must be able to run to end a guest.
     """
     if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

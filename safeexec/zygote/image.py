@@ -21,7 +21,7 @@ from safeexec.facades.tables.groups import REWRITTEN
 
 __all__ = ["Image"]
 
-LATE = (
+ON_DEMAND = (
     # of this package, and what it is made with
     "safeexec.child",
     "safeexec.compiler",
@@ -53,7 +53,7 @@ LATE = (
     "tracemalloc",
 )
 """Modules, and packages with all that is in them."""
-AGAIN = ("argparse", "copy", "logging")
+COPIED = ("argparse", "copy", "logging")
 """Of which guest code gets a second copy (`facades.replacements`)."""
 MOST_BYTES = 64 << 20
 """Of address space while the image is filled; it takes 3 MB."""
@@ -67,7 +67,7 @@ Found = tuple[str, bytes, str, bool]
 
 
 class Image:
-    """The zygote's side: made at once, filled part by part, sealed then."""
+    """The zygote's side of the image: made at the start, filled part by part, and sealed when it is complete."""
 
     def __init__(self) -> None:
         self._fd = os.memfd_create("library", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -78,7 +78,7 @@ class Image:
             os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY | os.O_CLOEXEC),
             os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK),
         )
-        self._loaded = {*sys.modules} - {*AGAIN}
+        self._loaded = {*sys.modules} - {*COPIED}
         self._zones = _zone_directories()
         self._left = [MODULES, ENCODINGS, ZONES, SOURCES]
         self._end = HEAD.size * len(self._left)
@@ -97,10 +97,10 @@ class Image:
 
         part = self._left.pop(0)
         sources: dict[int, Callable[[], Iterator[Found]]] = {
-            MODULES: lambda: _code((*LATE, *AGAIN), self._loaded),
+            MODULES: lambda: _code((*ON_DEMAND, *COPIED), self._loaded),
             ENCODINGS: lambda: _code(("encodings",), self._loaded),
             ZONES: lambda: _zone_data(self._zones),
-            SOURCES: lambda: _sources(),
+            SOURCES: _sources,
         }
         table: Table = {}
         known: dict[bytes, int] = {}

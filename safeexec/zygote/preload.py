@@ -163,8 +163,9 @@ def build_server(configure: m.Configure, control: int) -> Server:
 
 
 WARM_UPS = 36
-"""After so many CPython has specialised the code of a step. What it has not, each child would write to for itself: 40
-pages of 4 KiB less (3.11)."""
+"""How many steps it takes until CPython has specialised the code of a step. Else each child would do that for itself,
+and copy 40 pages of 4 KiB more (3.11).
+"""
 
 
 def warm(server: Server) -> None:

@@ -31,7 +31,6 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote import preload
 from safeexec.zygote.confine import enter
 from safeexec.zygote.image import Image
-from safeexec.zygote.preload import COMMON, LATE, freeze_heap, import_modules, warm
 
 if TYPE_CHECKING:
     from safeexec.child.process.serve import Server
@@ -45,8 +44,9 @@ one.
 FIRST_IDLE_SECONDS = 0.2
 """The same just after its start: the steps that a sandbox was opened for come now, and may have one core only."""
 BUSY = 8
-"""After so many children one late import goes before each, quiet or not: where there is never a pause, the programs
-that fail would each make all of them."""
+"""After so many children, one late import is made before each further one, even without a pause. Where there never is a
+pause, each child whose program fails would have to make all of them itself.
+"""
 
 
 class Zygote:
@@ -70,32 +70,26 @@ class Zygote:
         self.seed = seed
         self.image = image
         self.packages = packages
-        self.preloaded = preloaded
+        self._late = self._late_work(preloaded)
+        """What is left to prepare in pauses."""
+        self._late_begun = False
+        self._warmed = False
         self._forked = 0
+
+    def _late_work(self, preloaded: Sequence[str]) -> list[Callable[[], object]]:
+        """What no first result waits for: late imports, and the facades of what was preloaded."""
+        prepare = self.server.guest.language.prepare
+        return [
+            *(partial(preload.import_modules, (name,)) for name in preload.LATE),
+            partial(prepare, [name for name in preloaded if name not in REWRITTEN]),
+            *(partial(prepare, (name,)) for name in preloaded if name in REWRITTEN),
+        ]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
-        late: list[Callable[[], object]] = [partial(import_modules, (name,)) for name in LATE]
-        prepare = self.server.guest.language.prepare
-        late.append(partial(prepare, [name for name in self.preloaded if name not in REWRITTEN]))
-        late += [partial(prepare, (name,)) for name in self.preloaded if name in REWRITTEN]
-        begun = warmed = False
         while True:
             self._fill_image()
-            without_pause = self._forked >= BUSY
-            while late:
-                if not self.link.quiet(IDLE_SECONDS if begun else FIRST_IDLE_SECONDS):
-                    if not without_pause:
-                        break
-                    without_pause = False
-                begun = True
-                late.pop(0)()
-                self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
-                freeze_heap()
-            if not warmed and not late and (self.image is None or self.image.complete):
-                warmed = True
-                warm(self.server)
-                self.lockdown.measure()
+            self._use_pause()
             request = self.link.receive()
             fds = [fd for _ in range(SPAWN_FDS) if (fd := self.link.take_fd()) is not None]
             try:
@@ -111,6 +105,23 @@ class Zygote:
             for fd in fds:
                 os.close(fd)
             self._forked += 1
+
+    def _use_pause(self) -> None:
+        """Do what is left to prepare, as long as no request comes."""
+        without_pause = self._forked >= BUSY
+        while self._late:
+            if not self.link.quiet(IDLE_SECONDS if self._late_begun else FIRST_IDLE_SECONDS):
+                if not without_pause:
+                    break
+                without_pause = False
+            self._late_begun = True
+            self._late.pop(0)()
+            self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
+            preload.freeze_heap()
+        if not self._warmed and not self._late and (self.image is None or self.image.complete):
+            self._warmed = True
+            preload.warm(self.server)
+            self.lockdown.measure()
 
     def _fill_image(self) -> None:
         """Fill what children without files import from: at the first pause, or when one of them asks for it."""
@@ -157,7 +168,7 @@ def run(fd: int) -> NoReturn:
     """Become a zygote: read the configuration from `fd`, confine, preload, say so, serve."""
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
-    import_modules(COMMON)
+    preload.import_modules(preload.COMMON)
     find_classes()  # looking touches all pages: after the fork of `enter` each of them would be copied
     make_catchable()
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
@@ -177,7 +188,7 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, 
     sent: dict[Literal["gate", "proc", "image", "bell"], int] = {}
     if configure.confinement.fork_gate:
         sent["gate"] = notify.install_listener(notify.fork_gate())
-        detail = "no fork without the host's word: checkpoints, branches, and what limits.processes allows"
+        detail = "no fork without the host's permission: checkpoints, branches, and what limits.processes allows"
         mechanisms = [*mechanisms, Mechanism("fork-gate", True, detail)]
     if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
         sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
@@ -206,7 +217,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
     kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
     lockdown = Lockdown.prepare(configure.child, kept)
-    refusals.watch(configure.child)
+    refusals.listen(configure.child)
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)

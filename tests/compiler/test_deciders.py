@@ -7,7 +7,7 @@ import inspect
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from safeexec.compiler.transformer import ANSWERS, StepTransformer
+from safeexec.compiler.transformer import DECIDERS, StepTransformer
 from tests.compiler.deciders import BEGIN, END, HOOKS, OURS, PAGE, table
 
 
@@ -23,7 +23,7 @@ def test_each_method_of_ours_says_in_a_line_why_it_differs() -> None:
 def test_what_the_base_class_decides_is_decided_by_its_own_method() -> None:
     """For `x if y else z`, `while` and the rest ours has no method; one that the base class gains is asked."""
     assert "visit_While" not in OURS and "visit_NamedExpr" not in OURS
-    assert ANSWERS[ast.NamedExpr] is RestrictingNodeTransformer.visit_NamedExpr
-    assert ANSWERS[ast.For] is RestrictingNodeTransformer.visit_For
-    assert ANSWERS[ast.While] is StepTransformer.node_contents_visit  # all that its method calls
+    assert DECIDERS[ast.NamedExpr] is RestrictingNodeTransformer.visit_NamedExpr
+    assert DECIDERS[ast.For] is RestrictingNodeTransformer.visit_For
+    assert DECIDERS[ast.While] is StepTransformer.node_contents_visit  # all that its method calls
     assert "node_contents_visit" in inspect.getsource(RestrictingNodeTransformer.visit_While)

@@ -13,7 +13,7 @@ from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 from safeexec.compiler import names
 from safeexec.compiler.rules import REFUSED, Rules
-from safeexec.compiler.transformer import ANSWERS, NODES_IN, StepTransformer
+from safeexec.compiler.transformer import DECIDERS, NODES_IN, StepTransformer
 from safeexec.protocol.plan import LanguagePlan
 
 HARMLESS = {"send", "throw", "close", "asend", "athrow", "aclose", "clear", "replace", "tb_lineno", "tb_next"}
@@ -65,7 +65,7 @@ def test_dunder_attributes_of_ordinary_objects_that_lead_out_are_never_plain(val
 
 def test_every_node_kind_of_this_python_is_judged() -> None:
     """A kind without a method is refused; that must be a decision and not an oversight."""
-    undecided = {kind.__name__ for kind in _kinds() if ANSWERS[kind] is StepTransformer.generic_visit}
+    undecided = {kind.__name__ for kind in _kinds() if DECIDERS[kind] is StepTransformer.generic_visit}
     assert undecided <= {"FunctionType", "TypeIgnore"}, sys.version  # of type comments, which are not parsed
 
 

@@ -79,7 +79,7 @@ class Checkpoints:
                 # A copy that cannot park or wake must not go on as a second runner.
                 os._exit(71)
         os.close(write)
-        # What it touches until it has parked, it copies while nothing else does.
+        # Wait for it: until it has parked it copies the pages that it touches, and nothing else runs meanwhile.
         ready, _, _ = select.select([read], [], [], HANDSHAKE_SECONDS)
         is_parked = bool(ready) and os.read(read, 1) == PARKED
         os.close(read)

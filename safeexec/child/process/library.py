@@ -118,7 +118,7 @@ class Library:
 
 
 class _LibraryLoader:
-    """Of one module: whoever watches its import may put something in its place."""
+    """The loader of one module. One for each, as `child.language.on_import` sets `exec_module` of a single one."""
 
     def __init__(self, library: Library) -> None:
         self._library = library

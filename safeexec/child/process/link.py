@@ -46,7 +46,7 @@ class Link:
         self.socket.sendall(self.packed(message))
 
     def receive(self) -> Any:
-        """The next message. The end of the socket ends this process: the host is gone, or wants it gone."""
+        """The next message. The end of the socket ends this process: the host has ended, or wants it to end."""
         while not self._queue:
             try:
                 data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)

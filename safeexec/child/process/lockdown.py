@@ -153,6 +153,7 @@ class Lockdown:
         return ruleset.descriptor
 
     def _is_individual(self) -> bool:
+        """Whether each child needs a ruleset of its own."""
         return self.plan.files == "write" or (self.plan.proc == "/proc/self" and self.plan.files != "none")
 
     def _own_ruleset(self, workspace: str | None) -> int:

@@ -66,7 +66,7 @@ class OpenFiles:
         Returns a note for each that could not be.
         """
         notes = self._enter(workspace)
-        # One that was empty, and is, is as it was: that by which an event loop wakes itself.
+        # One that was empty and still is has lost nothing: the one by which an event loop wakes itself is such a one.
         holding = _holding(self._shared)
         if gone := sum(held or fd in holding for fd, held in self._shared.items()):
             what = "an open pipe or socket" if gone == 1 else f"{gone} open pipes or sockets"

@@ -34,8 +34,8 @@ _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_byte
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
 _AFTER_CHECKPOINT = _STEPS | {m.Describe, m.Save, m.SelfTest}
-"""Requests before which the state gets the checkpoint that is due: those that may never be answered (`__repr__`,
-`__reduce__`), and the self-test, whose fork the host refuses; it would take the leave that the checkpoint has.
+"""Requests before which the state gets the checkpoint that is due: those that may never be answered, as they run guest
+code (`__repr__`, `__reduce__`), and the self-test: it tries a fork, which would use up the checkpoint's permission.
 """
 
 
@@ -57,7 +57,7 @@ class Server:
         self._step = 0
         self._busy = False
         self._pid = os.getpid()
-        """This process. What guest code forks goes on in here, too: as a copy that answers nothing."""
+        """This process. A process that guest code forks gets back to here, too, and must answer nothing."""
         self._thread = _thread.get_ident()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
@@ -213,16 +213,16 @@ class Server:
         self.guest.lost.update(request.lost)
         names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
         self.link.send(m.Ready(notes, names[: m.FEW]))
-        # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now. Of branches
-        # there may be many, which begin at once or never.
+        # The process for a call of a fresh plugin is asked for before it is needed: it touches now what the call will.
+        # A branch does not: there may be many, and each of them begins at once or never.
         if self.plugin.waits_for_calls or (not request.branch and self.link.quiet(QUIET_SECONDS)):
             self.warm_up()
 
     # Requests
 
     def _progress(self, description: str, done: float, total: float | None) -> None:
-        """A progress bar of the guest moved. Told while a step runs, and by the thread that runs it: the socket is
-        its.
+        """A progress bar of the guest moved. Sent only while a step runs, and by the thread that runs it, to which the
+        socket belongs.
         """
         if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
             self.link.send(m.Progress(description[:200], done, total))
@@ -259,7 +259,7 @@ class Server:
             self.guest.displays.tell = None
 
     def _shown(self, display: m.DisplayData) -> None:
-        """The guest displayed something: told by the thread whose the socket is."""
+        """The guest displayed something. Sent only by the thread that runs the step."""
         if _thread.get_ident() == self._thread and not self.tools.waiting:
             self.link.send(m.Shown(display, self.guest.streams.position()))
 
@@ -352,7 +352,7 @@ class Server:
         return m.Tested(try_everything(self.guest.limits.memory_bytes, request.processes))
 
     def _durable(self, request: m.Save | m.Load) -> m.Saved | m.Done:
-        """The file is the next descriptor: the checkpoint's control socket was taken as it is for every change."""
+        """The next descriptor is the file: `_answer` has taken the control socket before."""
         fd = self.link.take_fd()
         from safeexec.child.process import state  # with cloudpickle 15 ms
 

@@ -1,7 +1,7 @@
 """Threads of guest code, counted: one more than `limits.threads` is refused as the kernel refuses one.
 
 The kernel's own count (RLIMIT_NPROC) holds a broken-out guest, and has room for the session's checkpoints as well.
-Whatever starts a thread in Python, `threading`, pools, `asyncio.to_thread`, comes by one of the functions of `_thread`
+Whatever starts a thread in Python (`threading`, pools, `asyncio.to_thread`) calls one of the functions of `_thread`
 that are replaced here.
 """
 

@@ -34,14 +34,23 @@ from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, ChangesRepor
 from safeexec.text import short_repr, type_name
 
 _ALL_NAMES = 64
+"""Names of a namespace up to which all of them are watched."""
 _ITEMS = 64
+"""Items of a container up to which all of them are looked at."""
 _SPREAD = 16
+"""Of a larger list: so many items at its start, so many at its end, and so many between."""
 _BYTES = 256 << 10
+"""Bytes of an array up to which all of them are in its checksum."""
 _ELEMENTS = 4096
+"""Of a larger array: about how many elements are, spread over the whole."""
 _LEVELS = 3
+"""How deep a fingerprint looks."""
 _DESCRIBED = 200
+"""Variables that a report describes. It names more of them."""
 _VARIABLES = 1000
+"""Variables that are described when the host asks."""
 _TEXT = 80
+"""Characters of the text of a variable then."""
 
 
 _NUMBERS = (int, float, bool, complex)

@@ -57,7 +57,6 @@ class Displays:
         """The figures that this step has shown."""
         self.tell: Callable[[DisplayData], None] | None = None
         """Hears of each display as it comes, but not of the step's value."""
-        figures.set_on_show(self.show_figures)
 
     def display(
         self,
@@ -130,7 +129,7 @@ class Displays:
 
     def prepare(self) -> None:
         """Take over `plt.show()`, now or when the guest loads matplotlib. Once per process: a fork inherits it."""
-        after_import("matplotlib.backend_bases", figures.take_over_show)
+        after_import("matplotlib.backend_bases", lambda: figures.take_over_show(self.show_figures))
         after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", builtin(self._show_chart, "show")))
         after_import("altair", self._take_over_altair)
 

@@ -5,7 +5,7 @@ Nothing here trusts the exception: see `tracebacks` for how its facts are read. 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec import hints
 from safeexec.child.step import tracebacks
@@ -33,6 +33,17 @@ PLUGIN = "<plugin "
 
 Running = tuple[str, str, int, dict[str, Any]]
 """Of a function: its name, its file, the line that it is in, and its variables."""
+
+
+class _Facts(NamedTuple):
+    """What an error is explained by, besides the exception itself; see `report`."""
+
+    lines: tracebacks.SourceLines
+    sources: Mapping[str, str]
+    namespace: dict[str, Any]
+    plan: LanguagePlan
+    lost_names: Container[str]
+    workspace_files: Callable[[], list[str]] | None
 
 
 def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
@@ -71,6 +82,7 @@ def report(
     frames in the traceback are dropped.
     """
     lines = tracebacks.SourceLines(sources)
+    facts = _Facts(lines, sources, namespace, plan, lost_names, workspace_files)
     frames = tracebacks.guest_frames(exc, sources)
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
@@ -78,9 +90,7 @@ def report(
     hint = (
         _refusal(exc, "hint")
         or _text_or_empty(lambda: _shadowed(exc, shadowed))
-        or _text_or_empty(
-            lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
-        )
+        or _text_or_empty(lambda: _hint(exc, message, frames, facts))
     )
     kind, rule = class_name(type(exc)), _refusal(exc, "rule")
     if (refusal := explain(exc)) is not None:
@@ -139,17 +149,9 @@ def _place(
     return tracebacks.syntax_position(exc, sources) or ("", None)
 
 
-def _hint(
-    exc: BaseException,
-    message: str,
-    frames: list[tracebacks.GuestFrame],
-    lines: tracebacks.SourceLines,
-    sources: Mapping[str, str],
-    namespace: dict[str, Any],
-    plan: LanguagePlan,
-    lost_names: Container[str],
-    workspace_files: Callable[[], list[str]] | None,
-) -> str:
+def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame], facts: _Facts) -> str:
+    """What to do instead, or nothing. `frames` are those of the guest."""
+    lines, sources = facts.lines, facts.sources
     where = tracebacks.syntax_position(exc, sources)
     if where is not None and (not frames or where[0] != frames[-1].filename):
         return hints.syntax.syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
@@ -157,10 +159,7 @@ def _hint(
         return hints.limits.limit_hint("memory") or ""
     inner = tracebacks.only_member(exc)
     if inner is not None:
-        own = tracebacks.guest_frames(inner, sources)
-        return _hint(
-            inner, tracebacks.message_of(inner), own, lines, sources, namespace, plan, lost_names, workspace_files
-        )
+        return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)
     failure = hints.runtime.Failure(
         exc=exc,
         message=message,
@@ -169,10 +168,10 @@ def _hint(
         rest_of_line=lines.rest(frames[-1]) if frames else "",
         libraries=tracebacks.library_frames(exc, sources) if frames else [],
         sources=sources,
-        namespace=namespace,
-        plan=plan,
-        lost_names=lost_names,
-        workspace_files=workspace_files or list,
+        namespace=facts.namespace,
+        plan=facts.plan,
+        lost_names=facts.lost_names,
+        workspace_files=facts.workspace_files or list,
     )
     try:
         return hints.runtime.runtime_hint(failure) or ""

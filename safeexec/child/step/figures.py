@@ -62,24 +62,9 @@ def draw(figure: Any, *, svg: bool = False) -> dict[str, Any]:
     return data
 
 
-def take_over_show() -> None:
-    """Make `plt.show()` and `figure.show()` call `on_show` on every backend.
+def take_over_show(show: Callable[[], object]) -> None:
+    """Make `plt.show()` and `figure.show()` call `show` on every backend.
 
     Both end in `show` of the figure's manager: `plt.show()` by `_Backend.show` (Agg, PDF, SVG; matplotlib 3.11).
     """
-    sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda manager: on_show()
-
-
-def on_show() -> None:
-    """What `plt.show()` does; `set_on_show` replaces it."""
-    if _on_show is not None:
-        _on_show()
-
-
-def set_on_show(show: Callable[[], object]) -> None:
-    """Say what `plt.show()` does in this process."""
-    global _on_show
-    _on_show = show
-
-
-_on_show: Callable[[], object] | None = None
+    sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda manager: show()

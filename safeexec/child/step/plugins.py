@@ -27,6 +27,7 @@ WARM_UP = ""
 """The path of a call that calls nothing: in think time it touches what the next call will (`Server.warm_up`)."""
 _ENDED = object()
 _PUBLIC = 100
+"""Exports that are found without being named, and parameters of each that are described."""
 _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 
@@ -75,7 +76,9 @@ class LoadedPlugin:
     def __init__(self, guest: Guest) -> None:
         self._guest = guest
         self._getattr = getattr if guest.language.plan.mode == "python" else checked_getattr
-        """Whoever wrote the plugin writes the paths of its exports, and what a host's call finds it is given again."""
+        """Checked as in guest code: the author of a plugin writes the paths of its exports, and a call may give the
+        plugin what is found there.
+        """
         self._exports: list[str] = []
         self._items: Iterator[Any] | None = None
         self._by_fields = False
@@ -144,6 +147,7 @@ class LoadedPlugin:
         ][:_PUBLIC]
 
     def _describe(self, path: str) -> dict[str, Any]:
+        """The fields of an `Export`."""
         try:
             value = self._find(path)
         except (AttributeError, KeyError):
@@ -159,25 +163,7 @@ class LoadedPlugin:
         described["line"] = getattr(code, "co_firstlineno", None)
         described["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
         described["doc"] = (inspect.getdoc(value) or "")[:2000]
-        if callable(value):
-            try:
-                signature = _signature_of_enum(value) or inspect.signature(value)
-            except (TypeError, ValueError):
-                return described
-            empty = inspect.Parameter.empty
-            described["parameters"] = [
-                (
-                    parameter.name,
-                    _KINDS[parameter.kind],
-                    "" if parameter.annotation is empty else _annotation(parameter.annotation),
-                    "" if parameter.default is empty else repr(parameter.default)[:200],
-                )
-                for parameter in list(signature.parameters.values())[:_PUBLIC]
-            ]
-            described["returns"] = (
-                "" if signature.return_annotation is empty else _annotation(signature.return_annotation)
-            )
-        return described
+        return described | _described_signature(value) if callable(value) else described
 
     def _find(self, path: str) -> Any:
         first, *rest = path.split(".")
@@ -307,6 +293,28 @@ class LoadedPlugin:
                 yield self._await(items.__anext__())
             except StopAsyncIteration:
                 return
+
+
+def _described_signature(value: Any) -> dict[str, Any]:
+    """The fields of an `Export` that say how it is called; none where that is not known."""
+    from inspect import Parameter, signature
+
+    try:
+        found = _signature_of_enum(value) or signature(value)
+    except (TypeError, ValueError):
+        return {}
+    empty = Parameter.empty
+    parameters = [
+        (
+            parameter.name,
+            _KINDS[parameter.kind],
+            "" if parameter.annotation is empty else _annotation(parameter.annotation),
+            "" if parameter.default is empty else repr(parameter.default)[:200],
+        )
+        for parameter in list(found.parameters.values())[:_PUBLIC]
+    ]
+    returns = "" if found.return_annotation is empty else _annotation(found.return_annotation)
+    return {"parameters": parameters, "returns": returns}
 
 
 def _annotation(annotation: Any) -> str:

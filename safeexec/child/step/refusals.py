@@ -24,7 +24,7 @@ from safeexec.syscalls.table import group_of, rules_for
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
-__all__ = ["take", "watch"]
+__all__ = ["listen", "take"]
 
 MOST = 100
 """Refusals that are kept of one step."""
@@ -84,7 +84,7 @@ def _of_name(refused: AttributeError, line: int) -> Refusal:
     )
 
 
-def watch(plan: ChildConfinement) -> None:
+def listen(plan: ChildConfinement) -> None:
     """Listen from now on, in this process and in those forked from it. It cannot be undone."""
     rules = rules_for(plan)
     refused = {event: call for event, call in _CALLS.items() if call not in rules or call == "socket"}

@@ -59,10 +59,8 @@ class ToolCaller:
             if not self._open:
                 raise RuntimeError(f"{tool}() can be called only while a step runs")
             self._calls += 1
-            link = self.link
-            assert link is not None  # a child has its socket before it runs a step
-            link.send(m.ToolRequest(self._calls, tool, payload.data))
-            reply = link.receive()
+            self.link.send(m.ToolRequest(self._calls, tool, payload.data))
+            reply = self.link.receive()
         if reply.error_type:
             raise _exception(reply.error_type, reply.error)
         return decode(reply.value, arrays=True)

@@ -22,14 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 STR_SECONDS = 0.25
+"""How long `__str__` of an exception may run."""
 MAX_MESSAGE = 8_000
 MAX_LINE = 400
 MAX_TRACEBACK = 24_000
+"""Characters of a message, of a line of source, and of a whole traceback."""
 MAX_CHAIN = 8
+"""Exceptions that are chained to one another, and groups in each other, that are shown."""
 MAX_GROUP = 15
+"""Exceptions of one group, and notes of one exception."""
 MAX_FRAMES = 40
 MAX_EXCEPTIONS = 60
+"""Frames of one exception, and exceptions of a whole traceback."""
 _FOLD_AFTER = 3
+"""How often the same line is shown in a row, as by CPython."""
 
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _cause_of = BaseException.__dict__["__cause__"].__get__
@@ -60,7 +66,6 @@ class GuestFrame(NamedTuple):
     filename: str
     line: int
     lasti: int
-    source_line: str
 
     def position(self) -> Position:
         """The expression that was running."""
@@ -154,7 +159,7 @@ def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFr
         code = frame.f_code
         if (filename := code.co_filename) in sources:
             line = traceback.tb_lineno or code.co_firstlineno
-            frames.append(GuestFrame(frame, code, filename, line, traceback.tb_lasti, ""))
+            frames.append(GuestFrame(frame, code, filename, line, traceback.tb_lasti))
         traceback = traceback.tb_next
     return frames
 

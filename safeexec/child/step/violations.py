@@ -62,7 +62,22 @@ _NOT_LOADED = (
 )
 
 _rules: dict[str, str] = {}
-_state: dict[str, str | None] = {"workspace": None, "files": "none", "threads": None, "mappings": None, "tried": None}
+
+
+class _Known:
+    """What is known of this process, by which its errors are told from refusals."""
+
+    workspace: str | None = None
+    """The session's own directory."""
+    tried: str | None = None
+    """The path that a library in C is about to be refused."""
+    threads = False
+    """Whether guest code may start threads."""
+    mappings = False
+    """Whether files may be mapped executable."""
+
+
+_known = _Known()
 
 # Python's names for calls that a reader would not know by the kernel's
 _SPOKEN = {
@@ -81,19 +96,18 @@ def configure(plan: ChildConfinement) -> None:
     """Take over which part of the policy stands behind each group of calls."""
     _rules.clear()
     _rules.update(plan.rules)
-    _state["files"] = plan.files
-    _state["threads"] = "some" if plan.threads else None
-    _state["mappings"] = "files" if plan.executable_mappings else None
+    _known.threads = plan.threads > 0
+    _known.mappings = plan.executable_mappings
 
 
 def remember_workspace(path: str | None) -> None:
     """Paths beneath `path` are the session's own: a refusal there is an ordinary error."""
-    _state["workspace"] = path
+    _known.workspace = path
 
 
 def remember_refused(path: str | None) -> None:
     """The path that a library in C is about to be refused, where its exception will not say which."""
-    _state["tried"] = path
+    _known.tried = path
 
 
 def make_catchable() -> None:
@@ -160,9 +174,9 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
         path = _path_of(error)
         subject = f"{_SPOKEN.get(call, call)}()" + (f" of {path!r}" if path else "")
         return call, f"{subject} is refused by {rule_of(group)}", _HINTS[group]
-    if _state["threads"] is None and _is(error, RuntimeError) and _NO_THREAD in _text(error):
+    if not _known.threads and _is(error, RuntimeError) and _NO_THREAD in _text(error):
         return "clone", f"a new thread is refused by {rule_of('threads')}", _HINTS["threads"]
-    if _state["mappings"] is None and _mapping_failed(error):
+    if not _known.mappings and _mapping_failed(error):
         library = _text(error).partition(":")[0]
         message = f"mapping {library!r} executable is refused by {rule_of('executable-mappings')}"
         return "mmap", message, _NOT_LOADED
@@ -176,7 +190,7 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a library could not be loaded although the policy lets it: what it maps counts as memory."""
-    return _state["mappings"] is not None and _mapping_failed(error)
+    return _known.mappings and _mapping_failed(error)
 
 
 def _mapping_failed(error: BaseException) -> bool:
@@ -187,13 +201,13 @@ def _explain_path(path: str | None) -> tuple[str, str, str] | None:
     """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
     if path is None or in_workspace(path):
         return None
-    hint = "Use relative paths: only the session's own directory is open." if _state["workspace"] else _HINTS["files"]
+    hint = "Use relative paths: only the session's own directory is open." if _known.workspace else _HINTS["files"]
     return "openat", f"open() of {path!r} is refused by {rule_of('files')}", hint
 
 
 def in_workspace(path: str) -> bool:
     """Whether `path` lies in the session's own directory."""
-    workspace = _state["workspace"]
+    workspace = _known.workspace
     if workspace is None:
         return False
     try:
@@ -206,7 +220,7 @@ def in_workspace(path: str) -> bool:
 def _path_in(text: str) -> str | None:
     """The path that a library's own words are about, if the kernel refuses it."""
     found = _PATH_IN_TEXT.search(text)
-    path = found[1] if found else _state["tried"]
+    path = found[1] if found else _known.tried
     if path is None:
         return None
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     OpenSession = Callable[[], AbstractContextManager[Runs]]
 
 STOP_SECONDS = 0.05
-"""How often programs are stopped that nobody waits for any more: a session that just opens cannot be stopped yet."""
+"""How often to try to stop programs that nobody waits for: a session that is just opening cannot be stopped yet."""
 
 
 def workers_for(workers: int | None) -> int:
@@ -63,8 +63,8 @@ def each_of(programs: Iterable[str | Program]) -> Iterable[str | Program]:
 
 class Workers:
     """Threads that run programs, each in a session of its own; default: one per core. At most twice as many programs as
-    there are threads are under way or wait. Whoever stops to listen, by an exception, Ctrl-C or `close`, stops those
-    that run.
+    there are threads are under way or wait. When the caller leaves the iteration, by an exception, Ctrl-C or `close`,
+    those that run are stopped.
     """
 
     def __init__(self, open_session: OpenSession, workers: int | None, timeout: float | None) -> None:

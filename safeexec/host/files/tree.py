@@ -17,9 +17,9 @@ from safeexec.errors import WorkspaceError
 Answer = TypeVar("Answer")
 
 PREFIX = "safeexec-workspaces-"
-"""How the directory of a sandbox is called, in the directory for temporary files."""
+"""Begins the name of a sandbox's directory, in the directory for temporary files."""
 WORKSPACE = "w"
-"""What a session's own directory is called in its region."""
+"""The name of a session's own directory in its region."""
 MAX_PATH = 2000
 """Bytes of a path inside a workspace. What lies beyond PATH_MAX (4096) could be neither counted nor copied."""
 MAX_DEPTH = 100
@@ -29,7 +29,7 @@ ENTERED = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove(above: int, name: str, info: os.stat_result) -> None:
-    """Remove what is called so in a directory."""
+    """Remove the entry of this name from a directory."""
     if stat.S_ISDIR(info.st_mode):
         remove_below(above, name)
     else:
@@ -57,8 +57,7 @@ def walk(
 ) -> Iterator[tuple[str, os.stat_result]]:
     """Every path below an open directory, relative to it, directories before what they hold. No link is followed.
 
-    Nothing is shown of what is called as one in `skip`, at the top. `regains`: directories without rights are given
-    some.
+    Entries at the top whose name is in `skip` are left out. `regains`: directories without rights are given some.
     """
     inner = []
     for name, info in entries_of(top):

@@ -177,7 +177,7 @@ class _Lineage:
         """Room in the file system when the session began."""
 
     def own(self, fd: int, name: str) -> None:
-        """Give what is called so in a directory to the children's user."""
+        """Give the entry of this name in a directory to the children's user."""
         if self.owner is not None:
             os.chown(name, *self.owner, dir_fd=fd, follow_symlinks=False)
 
@@ -426,7 +426,7 @@ class Workspace:
         try:
             return open_named(path, max_bytes=self._lineage.max_bytes)
         except OSError as error:
-            if error.filename is not None:  # the system's own word: there is no such file
+            if error.filename is not None:  # the system says it: there is no such file
                 raise
             raise WorkspaceError(
                 f"{one_line(os.fsdecode(path))} cannot be copied into the workspace: {error.strerror} "

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 State = Literal["keep", "fresh"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 OBJECTIONS = 20
-"""What an error lists of the ways in which a plugin is not what was asked for."""
+"""How many of a plugin's differences from the wanted interface an error lists."""
 TURN_SECONDS = 3600.0
 
 

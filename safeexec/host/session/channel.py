@@ -85,7 +85,9 @@ class Channel:
         return self._talk.state in AT_WORK
 
     def heard(self) -> bool:
-        """Whether all that has arrived is known in `at_work`, which is to be asked afterwards. From any thread."""
+        """Whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From any
+        thread.
+        """
         poller = select.poll()
         try:
             poller.register(self.socket, READ)
@@ -150,7 +152,7 @@ class Channel:
         self._reading = False
 
     def _identify(self) -> bytes:
-        """Read the first bytes together with the kernel's word on who sent them."""
+        """Read the first bytes, and with them who sent them, as the kernel says."""
         data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
         if data:
             try:
@@ -179,7 +181,7 @@ class Channel:
         return None if self.pid is None else processes.cpu_seconds(self.pid)
 
     def wake(self) -> None:
-        """Have whoever waits for a message find none to come: the process is about to be ended. From any thread."""
+        """Let whoever waits for a message wait no longer: the process is about to be ended. From any thread."""
         with contextlib.suppress(OSError):  # closed already
             self.socket.shutdown(socket.SHUT_RD)
 
@@ -233,7 +235,7 @@ class Channel:
             os.close(pidfd)
 
     def __del__(self) -> None:
-        """Whoever had it was interrupted, or out of memory, before it was closed or kept: a socket that nobody has
-        closes itself, and a pidfd does not. A finaliser that comes later finds no pidfd.
+        """Whoever had it may have been interrupted, or out of memory, before it was closed or stored. The socket then
+        closes itself, the pidfd does not. After `close` there is none.
         """
         self._close_pidfd()

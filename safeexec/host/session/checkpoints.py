@@ -30,7 +30,7 @@ hostile one never does.
 NAME_LENGTH = 200
 _PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 MAX_GENERATIONS = 8
-"""Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
+"""How many living copies may descend one from the other; beyond that, fork itself slows down (60 ms at depth 120)."""
 
 
 class CheckpointInfo(Struct, frozen=True):
@@ -61,14 +61,15 @@ class Checkpoint(Struct, eq=False):
     step: int
     lineage: Lineage
     out: OutputFile | None = None
-    """Where the process prints that it is a copy of: another session than that one gives it files of its own."""
+    """Where the process printed that made the copy. Another session that goes on from it uses files of its own."""
     name: str | None = None
     parent: Checkpoint | None = None
-    """The copy that the process was thawed from which this is a copy of."""
+    """The copy from which that process had been thawed, if it had."""
     created: float = field(default_factory=monotonic)
     users: int = 1
     channel: Channel | None = None
     peeked: int | None = None
+    """The pid that `peek` has found."""
     ended: bool = False
     """Whether nobody can park on the control socket any more, as far as `parked` has found out."""
 
@@ -114,6 +115,7 @@ class Checkpoint(Struct, eq=False):
             return False
 
     def _met(self) -> Channel:
+        """The channel to the copy. If the copy has parked, its pid is known there."""
         if self.channel is None:
             self.channel = Channel(self.control, PARKING)
         if self.channel.pid is None:
@@ -174,8 +176,8 @@ class Checkpoint(Struct, eq=False):
 
 
 def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
-    """The first word of a process that was thawed and told to wake, or made to wait for its session. None where none
-    comes by the deadline: the channel is closed then, as it is when whoever waits is interrupted.
+    """Wait for the `Ready` of a process that comes up: one that was told to wake, or a spare. None if it does not come
+    by the deadline. The process is given up then, and when the caller is interrupted.
     """
     try:
         ready = yield from channel.receive(deadline)
@@ -227,8 +229,8 @@ def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
     now, rows = monotonic(), []
     held = [(copy, copy.pid()) for copy in history.copies()]
     held = [(copy, pid) for copy, pid in held if copy.alive]
-    # Of a state that the host has changed an older version may live until the newer one is known to.
-    # What a template's session begins with has a name in each of them, which each may drop.
+    # Of a state that the host has changed, the copy of the older version lives until that of the newer one has parked.
+    # The copy that the sessions of a template begin with has a name in each of them, which each may drop.
     names = {copy: name for name, (_, copy) in history.named.items()}
     newest = {copy.step: copy for copy, pid in held if copy not in names and pid is not None}
     for copy, pid in held:

@@ -57,7 +57,7 @@ class History(Generic[C]):
         """The state that the running step, or change, leads to."""
         self.named: dict[str, tuple[State, C]] = {}
         self.base: C | None = None
-        """The copy that the process was thawed from. It loses its name without being given up."""
+        """The copy that the process was thawed from. It is kept when its name is dropped."""
         self._begun: State | None = self.root
         """The state that the process began in, as long as it has no name that was given to it later."""
         self._copies: dict[C, State] = {}
@@ -124,10 +124,11 @@ class History(Generic[C]):
         return self._forget([copy for copy, of in self._copies.items() if of is state])
 
     def change_files(self, files: Any) -> None:
-        """The host changed files: the same memory with others. Copies of it serve both; a name keeps what it named.
+        """The host changed files: the same memory with other files. Copies of it serve both; a name keeps what it
+        named.
 
-        Where a kill leads when copies are made of named states alone, to the state that the process began in, it leads
-        to these files from now on.
+        Without automatic copies a kill leads back to the state that the process began in: that state gets these files,
+        too.
         """
         begun = self._begun
         at_begun = self.current is begun
@@ -208,7 +209,7 @@ class History(Generic[C]):
 
     def copies(self) -> list[C]:
         """Every copy that is held, the oldest first; those with a name whose process has ended among them."""
-        # In calls of C code: another thread may ask, that sweeps a branch of the session.
+        # Each step is one call of C code: a thread that sweeps a branch of the session may ask at the same time.
         return list(dict.fromkeys((*self._copies, *[copy for _, copy in list(self.named.values())])))
 
     def copies_of(self, state: State) -> list[C]:
@@ -251,13 +252,15 @@ class History(Generic[C]):
         return self.root if state is None else state
 
     def arrive(self, state: State, base: C | None = None) -> list[C]:
-        """The session is in `state` again, thawed from `base`, or a new child. Returns the copies that were left."""
+        """The session is in `state` again, thawed from `base`, or a new child. Returns the copies that nothing leads to
+        any more.
+        """
         self.current, self.next, self.base, self._begun = state, None, base, state
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:
         """The history of another session that begins in the state as it is now, with `copy` of it. It has no copies of
-        what was before; and nothing was, where the state is a template's, which has its name there.
+        earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
         """
         now, branch = self.current, History[C](self.root)
         before = now.before if template is None else None
@@ -277,8 +280,8 @@ class History(Generic[C]):
         """Forget the copies that nothing leads to, and the states between the others.
 
         What leads somewhere: the names; the state as it is now and the one before the last step; and, until one of
-        these is known to have parked, the older ones down to the newest that is. A name may be dropped: a copy that
-        has one is nothing to rely on, but for the one that the process was thawed from.
+        these is known to have parked, the older ones down to the newest that is. A copy with a name does not count for
+        that, as its name may be dropped; the one that the process was thawed from does.
         """
         current = self.current
         kept = [current.memory] if current.before is None else [current.memory, current.before.memory]

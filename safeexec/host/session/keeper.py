@@ -125,8 +125,8 @@ class Keeper:
     # After an interruption
 
     def finish_interrupted(self) -> Core[None]:
-        """Put in order what the last caller left in the middle of something: it was interrupted (Ctrl-C, a handler that
-        raised), and that again while it put things in order itself.
+        """Put in order what the last caller left unfinished: it was interrupted (Ctrl-C, a signal handler that raised),
+        and once more while it put things in order itself.
         """
         runner = self.line.runner
         if runner is not None and self.state is ASKING:
@@ -180,8 +180,8 @@ class Keeper:
         yield from self.line.stop()
 
     def restore(self, *, asked: bool = False) -> Core[list[str]]:
-        """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: by the caller,
-        for nothing went wrong.
+        """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: a caller wants
+        that, nothing went wrong.
         """
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
@@ -198,7 +198,7 @@ class Keeper:
         self.go(IDLE)
 
     def meet_files(self) -> None:
-        """What the next step changes is found by comparing with the files that have been brought back."""
+        """The next step's changes of files are found by comparison with those that are there now."""
         if self.line.workspace is not None and self.line.history.current.files is not None:
             self.marks = self.line.workspace.marks
 

@@ -16,6 +16,7 @@ SOURCE_CHARACTERS = 4 << 20
 LOST_SOURCE = 50_000
 """Characters of one source that are searched for the names that it binds."""
 NAMES_LOST = 200
+"""Names that are found there."""
 _BINDS = re.compile(
     # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
     # a lazy `[^\n]*?(\w+)` took 24 s, with the host's lock held, for a name of 50,000 letters.

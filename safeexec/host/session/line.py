@@ -81,7 +81,7 @@ class Line:
         self._coming: tuple[Checkpoint, Channel] | None = None
         """The process that is being thawed, and from which copy."""
         self._unmet = False
-        """Whether there are copies that the host has not met. Matters only while there is no runner."""
+        """Whether there may be copies whose process the host does not know yet. Asked only while there is no runner."""
 
     # The first process, and those without a past
 
@@ -206,7 +206,7 @@ class Line:
         self.release(history.commit(files, tool_calls))
 
     def undo(self) -> None:
-        """What was begun is not to be. First of all: a stray may hold the other end of the control socket open."""
+        """What was begun is given up. To be done first of all: a stray may hold the other end of its control socket."""
         self.release(self.history.undo())
 
     def release(self, copies: Iterable[Checkpoint]) -> None:
@@ -343,8 +343,9 @@ class Line:
         return [*problems, *ready.notes]
 
     def thaw_in_time(self) -> Core[None]:
-        """The step will soon be stopped: ask for the process to go on in, if the copy of it is known to be there. Not
-        where one process more would be one fewer for the guest. If there are files it waits for them before it wakes.
+        """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not
+        where guest code may start processes: this one would take the place of one of them. Where there are files, it is
+        woken only after they have been brought back.
         """
         _, copy = next(self.history.ways_back(), (None, None))
         if self.policy.limits.processes or copy is None or copy.channel is None:
@@ -355,9 +356,10 @@ class Line:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
     def _thawing(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
-        """A process that is thawed from `copy`, and has not said so: the one that was asked for ahead, or another.
+        """A process that is thawed from `copy`, and has not said `Ready`: the one that was asked for ahead, or a new
+        one. None if the copy is gone.
 
-        None comes of a sandbox whose zygote died. Where it had no pid namespace, the copies outlive it and its reaper.
+        Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
         """
         self.check_alive()
         if self._coming is not None:
@@ -444,8 +446,8 @@ class Line:
         return call() if not coming and self.workspace.is_empty() else (yield Work(call))
 
     def commit_with_files(self, tool_calls: int) -> Core[None]:
-        """What was begun is part of the session now, with the files as they are; of a workspace that is over its limit
-        with those of the state as it was: the next step ends with that. So it is if this is interrupted.
+        """What was begun is part of the session now, with the files as they are. If this is interrupted, or the
+        workspace is over its limit, with those of the state before: then the next step ends for that limit.
         """
         files = self.history.current.files
         try:
@@ -459,8 +461,8 @@ class Line:
     # Ending
 
     def stop(self) -> Core[None]:
-        """End the running process and its strays. Interrupted, it is to be done again: the runner stays until it is
-        done.
+        """End the running process and its strays. The runner stays until that is done: after an interruption, this is
+        to be called again.
         """
         if (runner := self.runner) is not None:
             yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
@@ -471,8 +473,8 @@ class Line:
             runner.channel.close()
 
     def _gone(self) -> Core[None]:
-        """Wait for the end of the runner that was stopped, where what it holds until then could be missed: the locks of
-        files, a place among the processes.
+        """Wait for the end of the runner that was stopped, where something that it holds until then may be needed: the
+        locks of files, a place among the processes.
         """
         if self.workspace is not None or self.policy.limits.processes:
             yield from wait_for(self._take_ending())

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,17 +62,17 @@ def record(
         options = RecordOptions(path=options)
     recording = RecordedLineage(Tape(options))
     started = datetime.now(UTC).isoformat()
-    files = {} if state is not None or prepared is not None else _files(session)
+    files = {} if state is not None or prepared is not None else _workspace_files(session)
     shapes = session.sandbox.toolbox.signatures
 
     def heading(n: int, at: float) -> form.Heading:
         held = forms.contents(files) if prepared is None else prepared.heading.files
-        goes_on = None if state is None else forms.content(state)
-        return _heading(session, shapes(), held, goes_on, sorted(options.redact), started)
+        saved = None if state is None else forms.content(state)
+        return _heading(session, shapes(), held, saved, sorted(options.redact), started)
 
     recording.tape.add(heading)
     if prepared is not None:
-        recording.goes_on(prepared, session)
+        recording.begin_with(prepared, session)
     recording.join(session)
     session.toolbox = recording.tools(session.toolbox)
     return recording
@@ -93,7 +94,8 @@ def preparation(session: SessionCore, recording: RecordedLineage, name: str) -> 
         tape.close()
 
 
-def _files(session: SessionCore) -> dict[str, bytes]:
+def _workspace_files(session: SessionCore) -> dict[str, bytes]:
+    """The files of a session by name; none where its policy gives it no workspace."""
     try:
         return {name: session.read_file(name) for name in session.list_files()}
     except WorkspaceError:
@@ -158,7 +160,7 @@ class RecordedLineage:
         """Whether its sessions are closed, and it has ended."""
         return not self._open
 
-    def goes_on(self, prepared: TemplateRecord, session: SessionCore) -> None:
+    def begin_with(self, prepared: TemplateRecord, session: SessionCore) -> None:
         """Begin with how the template of a session was prepared. Its number is the session's, too."""
         calls, sessions = 0, 1
         for one in prepared.records:
@@ -347,7 +349,7 @@ class Recorder:
     def _change(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         (request,) = args
         if isinstance(request, m.Remove):
-            with self._line(session, lambda **fields: form.Deleted(name=request.name, **fields)):
+            with self._line(session, partial(form.Deleted, name=request.name)):
                 return (yield from operation(session, *args, **kwargs))
 
         def bound(**fields: Any) -> form.Set:
@@ -359,8 +361,11 @@ class Recorder:
 
     def _file(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         name, data = args[0], bytes(args[1])
-        made = lambda **fields: form.Written(name=name, content=forms.content(data), **fields)  # noqa: E731
-        with self._line(session, made, len(data)):
+
+        def written(**fields: Any) -> form.Written:
+            return form.Written(name=name, content=forms.content(data), **fields)
+
+        with self._line(session, written, len(data)):
             return (yield from operation(session, *args, **kwargs))
 
     def _files(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
@@ -379,16 +384,13 @@ class Recorder:
 
     def _command(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         argv, directory, timeout = args
-        given = list(argv)
-        made = lambda **fields: form.Command(argv=given, cwd=directory, timeout=timeout, **fields)  # noqa: E731
-        with self._line(session, made) as known:
+        with self._line(session, partial(form.Command, argv=list(argv), cwd=directory, timeout=timeout)) as known:
             result = yield from operation(session, *args, **kwargs)
             known |= {"status": result.returncode, "stdout": result.stdout, "stderr": result.stderr}
         return result
 
     def _by_name(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        kind = NAMED[operation.__name__]
-        with self._line(session, lambda **fields: kind(name=args[0], **fields)):
+        with self._line(session, partial(NAMED[operation.__name__], name=args[0])):
             return (yield from operation(session, *args, **kwargs))
 
     def _branch(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
@@ -481,7 +483,7 @@ class RecordedTools:
         """As `Toolbox.answer`."""
         recording = self.recording
         if session.calls_of_step > session.policy.tools.max_calls:
-            # A guest may make them by the hundred thousand; the first one that is refused was told.
+            # A guest may make a hundred thousand of them. The first one that was refused is in the recording.
             return (yield from self._tools.answer(call, session, deadline))
         number = next(recording.calls)
         where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def timeout_of(policy: Policy, timeout: float | None) -> float:
-    """The limit of a step in seconds: what was asked for, or else the policy's own. Raises TypeError, `PolicyError`."""
+    """The limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises TypeError,
+    `PolicyError`.
+    """
     limits = policy.limits
     if timeout is None:
         return limits.wall_seconds

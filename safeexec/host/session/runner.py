@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Limits
 
 READY_SECONDS = 10.0
-"""How long a new child may take to come up while no other of its sandbox does, or a zygote that has been stopped to
-give none: 4 ms with pandas.
+"""How long to wait for a new child of a sandbox, from when the last one came up: it takes 4 ms with pandas. A zygote
+that somebody has stopped makes none.
 """
 ANSWER_SECONDS = 10.0
 LEAST_SECONDS = 5.0
@@ -33,7 +33,7 @@ DELIVER_SECONDS = 5.0
 
 
 class Runner:
-    """The running process of a session. What a watcher asks of it: `pid`, `cpu_seconds`, `memory_base`."""
+    """The running process of a session. What a watcher asks of it: `pid`, `memory_base`."""
 
     __slots__ = ("_limits", "channel", "lineage", "memory_base", "origin")
 
@@ -48,7 +48,7 @@ class Runner:
         if memory_base is None:
             memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
         self.memory_base = memory_base
-        """What a thawed process begins with is the session's own, but for what the first child was born with."""
+        """Bytes that no limit counts. Whatever else a thawed process begins with is the session's own."""
         self._limits = limits
 
     @property
@@ -97,12 +97,6 @@ class Runner:
         while not self.channel.at_rest and (yield from self.channel.receive(deadline)) is not None:
             pass
         return self.channel.at_rest
-
-    # What a watcher asks
-
-    def cpu_seconds(self) -> float | None:
-        """CPU time that it has used by the kernel's count, or None when it is gone."""
-        return self.channel.cpu_seconds()
 
     # Ending
 

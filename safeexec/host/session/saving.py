@@ -90,8 +90,9 @@ class Saving:
     def _watched(
         self, runner: Runner, request: m.Save | m.Load, kind: type[A], fds: tuple[int, ...]
     ) -> Core[A | Verdict]:
-        """Send what runs guest code and is no step, and wait for its answer; the limits of a step hold, and `cancel`.
-        A `Verdict` when one ends it: the process is left as it is then. Raises `Gone` or `ProtocolError`.
+        """Send a request that runs guest code and is no step, and wait for its answer. The limits of a step hold, and
+        `cancel` ends it. Returns a `Verdict` if it must end; the process is left as it is then. Raises `Gone` or
+        `ProtocolError`.
         """
         line, channel = self._line, runner.channel
         line.out.begin()

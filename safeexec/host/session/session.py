@@ -2,7 +2,7 @@
 
 A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of, a `Line` has its
 processes and by its `History` the way back, a `Keeper` has a process ready and brings the state back, a `Step` is the
-request that runs, and `requests` judges what is asked. This module is the order of things.
+request that runs, and `requests` judges what is asked. This module calls them in their order.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _numbers = count(1)
 def exclusive(
     operation: Callable[Concatenate[SessionCore, P], Core[R]],
 ) -> Callable[Concatenate[SessionCore, P], Core[R]]:
-    """An operation that has the session to itself, from its first move to its end, whatever that is."""
+    """An operation that has the session to itself, from its start to its end, however it ends."""
 
     @wraps(operation)
     def begin(self: SessionCore, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
@@ -262,7 +262,7 @@ class SessionCore:
         if (workspace := self.line.workspace) is not None:
             yield from self.line.on_files(workspace.clear)
         self._end_at_once()
-        # What it holds of files goes now, and not when the garbage collector comes by.
+        # It holds files: they are closed now, and not when the garbage collector runs.
         self.keeper.doing = None
 
     def _end_at_once(self) -> None:
@@ -558,9 +558,9 @@ class SessionCore:
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
-        verdict = step.close() or self.keeper.overused  # of the time before it, by a look that ended it late
+        verdict = step.close() or self.keeper.overused  # a look found it before the step, and ended the process late
         if verdict is None:
-            verdict = step.watch.exceeded()  # what it told of before its deadline has not come
+            verdict = step.watch.exceeded()  # a value that was announced before the deadline has not come by then
         if verdict is None and not self.sandbox.alive:
             yield from self.keeper.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
@@ -609,7 +609,7 @@ class SessionCore:
 
     @property
     def asks(self) -> int:
-        """How many processes of its own making its runner may have, beside the copies that are told of."""
+        """How many processes its runner may have been asked to make, beside the copies that were promised."""
         return 1 if self.keeper.state is ASKING else 0
 
     def _hand_in(self, verdict: Verdict) -> bool:

@@ -28,8 +28,8 @@ class Spare:
         self.workspace = workspace
 
     def ready(self) -> Core[m.Ready | None]:
-        """Its first word, which has usually come long ago; None if it did not make it, or has died while it waited: no
-        program is to fail of what was done to a process before it began.
+        """Its `Ready`, which has usually come long ago. None if it never came up, or has died while it waited: no
+        program is to fail because of that.
         """
         ready = yield from woken(self.channel, monotonic() + READY_SECONDS)
         if ready is not None and self.channel.is_over():

@@ -29,7 +29,7 @@ class StandardInput:
     __slots__ = ("_feeder", "_memory", "fd")
 
     def __init__(self, given: Given) -> None:
-        """Raises TypeError for anything but these four, and ValueError for text with lone surrogates."""
+        """Raises TypeError for what is not `Given`, and ValueError for text with lone surrogates."""
         self._feeder: _Feeder | None = None
         self._memory = -1
         if isinstance(given, str):
@@ -146,7 +146,7 @@ def checked_arguments(argv: Sequence[str]) -> list[str]:
 
 
 def encoded(text: str, what: str) -> bytes:
-    """As UTF-8. Raises ValueError for a lone surrogate, as stands for a byte that was no text."""
+    """`text` as UTF-8. Raises ValueError for a lone surrogate: Python puts one in place of a byte that was no text."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:

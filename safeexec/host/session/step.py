@@ -34,6 +34,7 @@ AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
 STREAM_SECONDS = 0.003
 """How far behind the guest those may be who listen to its output."""
 STREAM_BYTES = 1 << 20
+"""Bytes of one stream that its listeners get at a time."""
 LEAST_DELIVER_SECONDS = 0.1
 """How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
 DESCRIPTION = 200
@@ -43,8 +44,8 @@ SHOWN_BYTES = 64 << 20
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
 AHEAD_SECONDS = supervisor.TICK_SECONDS
-"""How long before a step's deadline the process is asked for that goes on from the state before it: at the last look
-until then. With pandas it takes 2.5 ms.
+"""How long before a step's deadline the host asks for the process that will go on from the state before it: at its last
+look before the deadline. With pandas such a process takes 2.5 ms.
 """
 UNENDED: Final = Verdict("ok", "")
 """Stands where the verdict would on a step that nobody has ended."""
@@ -72,7 +73,7 @@ class Step(Struct, eq=False):
     wall: float = 0.0
     cpu: float = 0.0
     in_tool: bool = False
-    """Whether a host tool runs, so that nobody sees what is done to the step."""
+    """Whether a host tool runs: until it returns, the step's caller does not see a verdict."""
     listening: bool = False
     """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
     _shown_bytes: int = 0
@@ -101,7 +102,7 @@ class Step(Struct, eq=False):
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         if isinstance(done, Verdict) or not (done.value or done.pending):
             return done
-        # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
+        # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
         # What a function returned keeps its type; a step's value is what JSON could be made of.
         arrays = isinstance(request, m.Invoke | m.Proceed)
         if done.pending:
@@ -244,7 +245,7 @@ class Step(Struct, eq=False):
                     self._tell(hear, text)
 
     def where(self) -> Core[Place]:
-        """Where its code is; before it is killed, and not before the state before it is safe."""
+        """Where its code is: asked before it is killed, and after the state before it has got its copy."""
         yield from self.secure(FREEZE_SECONDS)
         place = yield from supervisor.where(self._runner.channel, self._line.err, self._line.sandbox.gate)
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     Prepare = str | Callable[[Any], Any] | None
 
-    class Nursery(Protocol):
-        """A sandbox, as far as its templates need one."""
+    class BeginsSessions(Protocol):
+        """What templates need of their sandbox."""
 
         def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]: ...
 
@@ -75,9 +75,9 @@ class TemplateCore:
     """One template of a sandbox, without its I/O. Many may ask for sessions at once: it is prepared once."""
 
     def __init__(
-        self, sandbox: Nursery, name: str, definition: Preparation, face: Callable[[SessionCore], object]
+        self, sandbox: BeginsSessions, name: str, definition: Preparation, face: Callable[[SessionCore], object]
     ) -> None:
-        """`face`: what a function that prepares it gets of the session."""
+        """`face` makes, of a session, what the function that prepares it is called with."""
         self._sandbox = sandbox
         self.name = name
         self.definition = definition
@@ -153,6 +153,7 @@ class TemplateCore:
             self._turnstile.leave()
 
     def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
+        """A branch whose process was asked for, and the copy that it comes from."""
         copy = yield from self._living()
         session = self.session
         assert session is not None
@@ -217,7 +218,7 @@ _preparing: ContextVar[tuple[TemplateCore, ...]] = ContextVar("safeexec_template
 class Templates:
     """The templates of one sandbox, by name."""
 
-    def __init__(self, sandbox: Nursery) -> None:
+    def __init__(self, sandbox: BeginsSessions) -> None:
         self._sandbox = sandbox
         self._by_name: dict[str, TemplateCore] = {}
 

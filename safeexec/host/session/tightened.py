@@ -1,4 +1,4 @@
-"""How much tighter a session may be held than its sandbox, or than the template that it begins in."""
+"""Whether the policy of a session only tightens that of its sandbox or template, and what its child lowers for that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_tighter(given: Policy, wanted: Policy) -> None:
-    """A session may be held tighter than its sandbox, never looser: the zygote is confined already."""
+    """Raises `PolicyError` where `wanted` is looser than the policy of the sandbox: the zygote is confined already."""
     for name in Limits.__struct_fields__:
         if getattr(wanted.limits, name) > getattr(given.limits, name):
             raise PolicyError(
@@ -27,7 +27,7 @@ def check_tighter(given: Policy, wanted: Policy) -> None:
 
 
 def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
-    """By how much the kernel holds a session tighter than its sandbox: (RLIMIT_*, how much less).
+    """The limits of the kernel that are lower for a session than for its sandbox: (RLIMIT_*, by how much).
 
     The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
     """
@@ -48,12 +48,14 @@ def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
 
 
 def check_held_by_host(template: TemplateCore, wanted: Policy) -> None:
-    """What a process is held to is set before it runs guest code: a fork of a template cannot lower it."""
+    """Raises `PolicyError` for a limit that the host does not enforce itself: it was set in the template's process
+    before that ran guest code, and a fork of it cannot lower it.
+    """
     given = template.policy.limits
     if not lowered(given, wanted.limits) and not value_limits(given, wanted.limits):
         return
     names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
-    name = next(name for name in names if getattr(wanted.limits, name) < getattr(template.policy.limits, name))
+    name = next(name for name in names if getattr(wanted.limits, name) < getattr(given, name))
     raise PolicyError(
         f"limits.{name} holds for all sessions of the template {template.name!r} from its first process on: "
         f"lower it there, with sandbox.template({template.name!r}, ..., {name}={getattr(wanted.limits, name)})"

@@ -36,8 +36,10 @@ class Turn(Struct, eq=False):
     brief: bool = False
     """Whether it is the host's own and soon over, so that others wait for it."""
     thread: int = 0
+    """The thread that began it."""
     _core: Callable[[], Any] = _nobody
     _next: dict[None, Turn] = {}
+    """The turn that follows, once there is one. A dict for its `setdefault`, which is atomic."""
 
     def belongs_to(self, core: Core[R]) -> Core[R]:
         """`core`, the generator whose life is that of the turn."""

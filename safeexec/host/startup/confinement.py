@@ -1,7 +1,7 @@
 """Decides what the kernel shall enforce: from the policy, and from what this machine has shown that it can do.
 
-The answer is two structs of plain data. What cannot be had is named in them, with the reason and with what still holds;
-whether that is enough is the policy's word (`require`).
+The answer is two structs of plain data. They name what this machine cannot do, with the reason and with what still
+holds. Whether that is enough, the policy decides (`require`).
 """
 
 from __future__ import annotations

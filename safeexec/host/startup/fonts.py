@@ -1,7 +1,7 @@
 """matplotlib's font cache, built once per machine: without one every session would look through all fonts for seconds.
 
-The cache is made by a process of the host's own Python and lies where only the user writes; zygotes read it. Who may
-not write where caches are kept has one for the time of the process.
+The cache is made by a process of the host's own Python and lies where only the user writes; zygotes read it. A user who
+may not write where caches are kept has one as long as the process lives.
 """
 
 from __future__ import annotations

@@ -225,7 +225,7 @@ def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
         used = {name: here[name].version for name in _needed(new.values(), requirements) if name in {*here} - {*new}}
         with open(os.path.join(made, "set.json"), "wb") as file:
             file.write(msgspec.json.encode(_Set(modules, used)))
-        # Guests may run as a user of their own, who comes by a mount and never passes the cache itself.
+        # Guests may run as another user. That one reaches the set by a mount, and never through the cache's directory.
         os.chmod(lib, 0o755)
         return _known(requirements, here) or _put(made, os.path.join(cache, _key(requirements)))
     except OSError as error:
@@ -344,7 +344,7 @@ def _pip(fresh: str, arguments: tuple[str, ...], requirements: list[Requirement]
 
 
 def _said(log: str) -> str:
-    """pip's last words."""
+    """The end of what pip printed."""
     with open(log, "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))
         lines = printable(file.read(4000).decode("utf-8", "replace")).splitlines()

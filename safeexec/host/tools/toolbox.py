@@ -104,7 +104,7 @@ class Toolbox:
             outcome = "refused" if isinstance(error, RefusedCall) else "error"
             reply = tool.failure(call.call, error)
             message = reply.error
-        # Of the calls beyond the limit the first one is told: a guest may make them by the hundred thousand.
+        # Of the calls beyond the limit only the first is recorded: a guest may make a hundred thousand of them.
         if session.calls_of_step <= self._rules.max_calls + 1:
             milliseconds = (monotonic() - started) * 1e3
             session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, milliseconds))

@@ -1,6 +1,6 @@
 """What one session may use, and what it has used: since its step began, or since it has been at rest.
 
-Pure: figures and times are handed in. The first verdict on a step stands, and is its caller's to carry out.
+Pure: figures and times are handed in. The first verdict on a step stands; the step's caller carries it out.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Account:
         self._exact_at = float("-inf")
         self._period: object = None
         self.ran = False
-        """Whether any of its processes has, since the look before."""
+        """Whether any of its processes has run since the look before."""
 
     def begin(self, period: Period) -> None:
         """The figures are of `period` now. What others than the runner used since the last look counts in it."""
@@ -160,8 +160,8 @@ class Account:
         return None
 
     def _held(self, now: float, exact: Exact) -> int:
-        """Bytes, without what parked copies share with the runner. Never less than the limit counts, where the exact
-        figure may not be asked for.
+        """Bytes, without what parked copies share with the runner. Where the host may not ask for the exact figure: at
+        least what the limit counts.
         """
         own = max(0, self._own_held - self.base) + self._growth
         # A fork holds its parent's pages, too. One that was born just now may be gone, or known, by the next look.

@@ -39,7 +39,7 @@ LONGEST_SECONDS = 1.0
 DEEP_SHARE = 100
 """Files and descriptors take 0.1 to 0.6 ms per session, and have 1 % of a core: one session after the other."""
 LOOK_MICROSECONDS = 14
-"""What a look at one session takes that runs."""
+"""What a look at one running session takes."""
 SOCKET_BYTES, PIPE_BYTES = 240 << 10, 32 << 10
 """What one end holds at most, with the kernel's own sizes, which guests may not change: 28 MB at 120 descriptors."""
 LINGER_LOOKS = 8
@@ -87,7 +87,7 @@ class Accountant:
         self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
         """Sessions that have run since their files were looked at, the longest waiting first."""
         self.resting = True
-        """Whether nobody is in use, and the next look a quarter of a second away."""
+        """Whether no session is in use, and the next look is a quarter of a second away."""
         self._took = 0.0
         """CPU time of the last look."""
         self._wake = _thread.allocate_lock()
@@ -159,7 +159,7 @@ class Accountant:
         return account.over(now, self._exact)
 
     def _guarded(self, subject: Subject, judge: Callable[[], Verdict | None]) -> None:
-        """End a subject for the verdict on it, and for one that cannot be had."""
+        """Judge a subject, and end it if there is a verdict on it, or if judging it fails."""
         try:
             verdict = judge()
         except OSError:
@@ -202,7 +202,7 @@ class Accountant:
 
 
 def divide(members: list[Process], subjects: list[Subject]) -> list[tuple[Subject, list[Process]]]:
-    """Whose each process of a lineage is. What nobody can be told to have forked is counted with each."""
+    """Share out the processes of a lineage. One that may be any subject's is counted with each of them."""
     if len(subjects) == 1:
         return [(subjects[0], members)]
     by_pid = {process.pid: process for process in members}

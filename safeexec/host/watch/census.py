@@ -54,7 +54,7 @@ class Machine(Protocol):
         ...
 
     def shares(self, pid: int) -> int | None:
-        """The same, each page divided by the number of its holders. None where the host may not ask. Dear."""
+        """The same, each page divided by the number of its holders. None where the host may not ask. Slow."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""No process of a sandbox forks without the host's word: every fork waits in the kernel until it is answered here.
+"""No process of a sandbox forks without the host's permission: every fork waits in the kernel for the answer from here.
 
 The host announces the forks that it has asked for: a checkpoint after an answer, a thaw, a child of the zygote. A fork
 that was not announced waits, which costs nothing, until the look at its session finds it: that is a verdict. It is
@@ -25,8 +25,8 @@ from safeexec.host.waiting import Core, Wait
 from safeexec.linux import notify, processes
 
 AGAIN = 2
-"""How often a fork may start over after the host has stopped its process: one that waits to be let go on then, and once
-more for the signal that came while it waited.
+"""How often a fork may ask again after the host has stopped its process: once, as the stop interrupted it, and once
+more for a signal that came while it waited.
 """
 END_SECONDS = 1.0
 """How long to wait for the thread; it ends within 0.1 ms."""
@@ -67,7 +67,7 @@ class ForkGate:
             _thread.start_new_thread(self._serve, ())
 
     def announce(self, process: int | None, *, alone: bool = False) -> None:
-        """One more fork of this process is the host's wish; `alone`: what was announced before is void."""
+        """The host wants this process to fork once more; `alone`: what was announced before is void."""
         if process is None or self._listener < 0:
             return
         with self._lock:
@@ -143,7 +143,7 @@ class ForkGate:
 
     def waiting(self, lineage: int) -> list[Fork]:
         """The forks of a kernel session that nobody announced. Those whose process has gone are dropped. None while the
-        host stops the session: forks that it announced are asked for once more, and it has yet to say so.
+        host stops the session: forks that it had announced ask again, and `interrupted` has not been called yet.
         """
         if not self._waiting or lineage in self._stopped:
             return []

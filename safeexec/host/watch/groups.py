@@ -31,8 +31,8 @@ _left: list[cgroups.Group] = []
 """Groups whose last process had not quite gone when they were given up."""
 
 
-class _Place:
-    """Where groups are made: looked for once per process, again in a process forked from it."""
+class _Parent:
+    """The group below which others are made: looked for once per process, again in a process forked from it."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -49,44 +49,45 @@ def _found(look: Callable[[], str]) -> tuple[str, str]:
         return "", str(error)
 
 
-_places: list[_Place] = []
+_parents: list[_Parent] = []
+"""That of this process, once it has been looked for."""
 
 
-def _place() -> _Place:
-    if not _places or _places[0].pid != os.getpid():
-        _places[:] = [_Place()]
+def _parent() -> _Parent:
+    if not _parents or _parents[0].pid != os.getpid():
+        _parents[:] = [_Parent()]
         _left.clear()
-    return _places[0]
+    return _parents[0]
 
 
 def mechanisms() -> list[Mechanism]:
     """What groups do here, or why there are none, one row for each tier."""
-    place = _place()
-    carries_on = "the host's look counts the memory of a session, and limits bound each of its processes"
+    parent = _parent()
+    instead = "the host's look counts the memory of a session, and limits bound each of its processes"
     sampled = "of a process that ends, CPU time counts as the last look has seen it"
     return [
-        Mechanism(NAME, True, f"memory and processes of a session are bounded together, below {place.path}")
-        if place.path
-        else Mechanism(NAME, False, f"not available ({place.reason}): {carries_on}"),
-        Mechanism(CORE, True, f"CPU time of ended processes counts where guests may start any, below {place.core}")
-        if place.core
-        else Mechanism(CORE, False, f"not available ({place.core_reason}): {sampled}"),
+        Mechanism(NAME, True, f"memory and processes of a session are bounded together, below {parent.path}")
+        if parent.path
+        else Mechanism(NAME, False, f"not available ({parent.reason}): {instead}"),
+        Mechanism(CORE, True, f"CPU time of ended processes counts where guests may start any, below {parent.core}")
+        if parent.core
+        else Mechanism(CORE, False, f"not available ({parent.core_reason}): {sampled}"),
     ]
 
 
 def new_group(policy: Policy) -> cgroups.Group | None:
     """A group for one session of `policy`, or None where there are none, or none is needed."""
-    place = _place()
+    parent = _parent()
     # To move a process into a group takes 0.13 ms. Who may not fork has no processes that end between two looks.
     forks = policy.limits.processes > 0 or bool(policy.danger_allow_commands)
-    if not (place.path or (place.core and (forks or any(CORE in entry.split(" or ") for entry in policy.require)))):
+    if not (parent.path or (parent.core and (forks or any(CORE in entry.split(" or ") for entry in policy.require)))):
         return None
     _remove_left()
     limits = policy.limits
     memory = limits.memory_mb + limits.checkpoint_memory_mb + limits.workspace_mb + SLACK_MB
     try:
-        group = cgroups.Group(f"{place.core}/safeexec-{os.getpid()}-{next(_numbers)}")
-        if place.path:
+        group = cgroups.Group(f"{parent.core}/safeexec-{os.getpid()}-{next(_numbers)}")
+        if parent.path:
             group.limit(memory_bytes=memory << 20, processes=processes(policy))
     except OSError:
         return None
@@ -120,5 +121,5 @@ def _is_removed(group: cgroups.Group) -> bool:
 
 def finish() -> None:
     """Remove what was left when a sandbox is closed: all its processes have ended."""
-    if _places and _places[0].pid == os.getpid():
+    if _parents and _parents[0].pid == os.getpid():
         _remove_left()

@@ -1,5 +1,7 @@
-"""Whether a step waited for the zygote: children without files import their late parts from an image that it fills when
-somebody asks (`zygote.image`). On a busy machine that takes longer than a short limit of time, and is not the guest's.
+"""Whether a step had to wait for the zygote, which does not count as its time.
+
+Children without files import their late parts from an image that the zygote fills when somebody asks (`zygote.image`).
+On a busy machine that takes longer than a short limit of time.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ class LateLibrary:
         """When the image that was asked for was complete."""
 
     def clock_begins(self, started: float) -> float:
-        """When the clock of a step that began at `started` begins: then, or when what may have kept it waiting was
-        there; now, as long as it is not. Monotonic seconds.
+        """When the clock begins for a step that began at `started`: then, or when the image was complete that it may
+        have waited for; as long as that is not complete, now. Monotonic seconds.
         """
         if self._filled is None and self._image >= 0 and self._has_been_asked():
             now = monotonic()

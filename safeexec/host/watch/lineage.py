@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from safeexec.host.waiting import Core
-from safeexec.host.watch.groups import give_up
+from safeexec.host.watch import groups
 from safeexec.linux import processes
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Lineage:
         return {member.runner_pid() for member in list(self.sessions)}
 
     def room_for(self, most: int) -> Callable[[], bool]:
-        """Whether so many processes of guest code are not alive yet, as a function."""
+        """A function that tells whether fewer than `most` processes of guest code are alive."""
 
         weak = weakref.ref(self)  # the thread that asks keeps no sandbox alive
 
@@ -104,7 +104,7 @@ class Lineage:
             os.close(self._leader_fd)
             self._leader_fd = -1
             for group in self.groups:
-                give_up(group)
+                groups.give_up(group)
 
 
 class LineageMember(Protocol):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from safeexec.host.session.session import SessionCore
 
     class Sessions(Protocol):
-        """A sandbox, as far as its sessions rest."""
+        """What this thread needs of its sandbox."""
 
         def open_sessions(self) -> list[SessionCore]: ...
         def labelled(self, session: SessionCore) -> bool: ...
@@ -63,7 +63,9 @@ class IdleSessions:
             self._ended.release()
 
     def _go_round(self) -> bool:
-        """Look at each session once. Whether there is a sandbox still: between two rounds nothing here holds it."""
+        """Look at each session once. Returns whether the sandbox is still there: between two rounds nothing here holds
+        it.
+        """
         if (sandbox := self._sandbox()) is None:
             return False
         sandbox.replenish()

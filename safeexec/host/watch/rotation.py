@@ -1,7 +1,8 @@
 """Whose turn it is to be looked at. Pure: time is handed in.
 
-Who is in use is looked at each time, who rests a few times a second, and who has been calm for long once a second, or
-more rarely where they are many. Of these a few come at each look: a thousand put off no look at the one that runs.
+A session in use is looked at each time, one at rest a few times a second, and one that has been calm for long once a
+second, or more rarely where there are many. A few of the calm ones come at each look, so that a thousand of them do not
+delay the look at one that runs.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from typing import Generic, Protocol, TypeVar
 REST_SECONDS = 0.25
 """How often a session is looked at that nobody uses."""
 QUIET_SECONDS, CALM_SECONDS = 5.0, 1.0
-"""A session at rest of which nothing has run for so long is calm: it is looked at once a second. A fork still waits for
-leave, and an address space is still bounded.
+"""A session at rest of which nothing has run for so long is calm: it is looked at once a second. Meanwhile a fork waits
+for permission, and the address space is bounded.
 """
 CALM_RATE = 200
 """How many calm lineages are looked at in a second at most, for 1 % of a core: each of a thousand every 5 s."""
 
 
 class Sleeper(Protocol):
-    """Who is looked at, as far as its turn depends on it."""
+    """What the rotation asks of a session or a command."""
 
     resting: bool
     """Whether the next look may be a while away. Whoever begins to use it, and finds that, has it woken."""
@@ -118,7 +119,7 @@ class Rotation(Generic[S]):
         lineage.due = now + REST_SECONDS
 
     def retire(self, lineages: dict[int, list[S]]) -> None:
-        """After the looks of a turn: who has been calm for long is left out of most looks to come."""
+        """After the looks of a turn: a subject that has been calm for long is left out of most looks to come."""
         calm: dict[int, S] = {}
         for leader, subjects in lineages.items():
             if not self._lineages[leader].quiet:
@@ -163,7 +164,9 @@ class Rotation(Generic[S]):
 
 
 def _in_use(subject: Sleeper) -> bool:
-    """Marked first: who begins to use it meanwhile either is seen, or sees the mark."""
+    """Whether it is in use; marks it as resting if not. The mark comes first: whoever begins to use it meanwhile is
+    either seen here, or sees the mark.
+    """
     subject.resting = True
     if subject.in_use():
         subject.resting = False

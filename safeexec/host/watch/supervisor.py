@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.05
 """How often a running step is looked at."""
 WHERE_SECONDS = 0.02
+"""How long a process may take to tell where its guest code is."""
 UNSCHEDULED_SECONDS = 0.1
 """How much longer when the machine is so busy that the signal has not even been delivered."""
 WHERE_SIGNAL = signal.SIGUSR1
@@ -169,7 +170,7 @@ def where(runner: Channel, stderr: OutputFile, gate: ForkGate) -> Core[Place]:
 
 
 def _undelivered(pid: int | None) -> bool:
-    """Whether the question has not reached the process, although it blocks nothing: it was not scheduled since."""
+    """Whether the signal is pending, though the process does not block it: the process has not been scheduled since."""
     try:
         with open(f"/proc/{pid}/status") as file:
             fields = dict(line.split(":", 1) for line in file)

@@ -175,7 +175,7 @@ class _Answer:
             await self._send(message)
 
     async def _pass_by(self) -> None:
-        """Drop what still comes of a body: who is sending when the connection ends never reads the answer."""
+        """Drop what still comes of a body: a client that is sending when the connection ends never reads the answer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
                 while (await self._receive()).get("more_body"):

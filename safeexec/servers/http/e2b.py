@@ -257,7 +257,7 @@ async def no_metrics(request: Request) -> Response:
 
 
 async def health(_: Request) -> Response:
-    """The sandbox is there: who asks has been let in."""
+    """The sandbox is there: whoever gets here has been let in."""
     return Response(status_code=204)
 
 

@@ -687,6 +687,17 @@ def test_a_session_that_was_restored_goes_on_from_the_recorded_state(
         replay(path, trust=True)
 
 
+def test_a_session_of_a_label_that_was_restored_is_recorded_with_its_state(fixed: Sandbox, tmp_path: Path) -> None:
+    state, path = tmp_path / "s.state", tmp_path / "r.jsonl"
+    with fixed.session() as first:
+        first.run("x = 41").check()
+        first.save(state)
+    with fixed.session_for("ann", restore=state, record=path) as session:
+        assert session.run("x + 1").value == 42
+    with replay(path, trust=True) as replayed:
+        assert replayed.difference is None and replayed.session.get("x") == 41
+
+
 def test_programs_run_again_and_that_is_said(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     policy = Policy.load("confined-python").replace(danger_allow_commands=["date", "cp"])

@@ -1,4 +1,4 @@
-"""Forks wait for the host's word: those that it has asked for are made, every other one ends what wanted it."""
+"""Forks wait for the host's permission: those that it has asked for are made, every other one ends what wanted it."""
 
 from __future__ import annotations
 
