@@ -1764,6 +1764,19 @@ OBJECTS_HANDED_ON = [
         )
         for how, join in {"compared": "view == Spy()", "joined": "view | Spy()"}.items()
     ),
+    *(
+        Way(
+            f"a loop watches any descriptor of the process, {how}",
+            "of the event loop is refused: it reaches processes, signals or descriptors",
+            f"import asyncio\nloop = asyncio.new_event_loop()\nclass S:\n    def fileno(self): return 3\n{call}",
+        )
+        for how, call in {
+            "to read": "loop._add_reader(3, print)",
+            "to write": "loop._add_writer(3, print)",
+            "by its base": "type(loop).__mro__[2]._add_reader(loop, 3, print)",
+            "as its own": "loop._ssock = S()\nloop._add_reader(3, print)",
+        }.items()
+    ),
     Way(
         "what answers for another object has its __self__: the function behind a builtin",
         "attribute '__self__' is refused",
