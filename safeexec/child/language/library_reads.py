@@ -109,6 +109,7 @@ def guard_reads(rules: Rules) -> None:
     _change("functools", _check_cached_property)
     _change("functools", _check_partialmethod)
     _put("inspect", "eval", partial(_named, rules))
+    _change("io", _copy_buffers)
     _change("_decimal", _keep_context)
     _change("mimetypes", lambda mimetypes: mimetypes.knownfiles.clear())  # no files of the machine
     _change("operator", _close_getters)
@@ -257,6 +258,57 @@ def _close_getters(operator: ModuleType) -> None:
                 space = vars(module)
                 space.update(dict.fromkeys([key for key, value in space.items() if value is real], ours))
         make_no_more(real)
+
+
+class _Copied:
+    """A raw stream as buffered streams have it: a copy of their memory is what it reads into and writes."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def __getattr__(self, name: str) -> Any:
+        return _getattr(self.raw, name)
+
+    def readinto(self, buffer: memoryview) -> Any:
+        data = bytearray(len(buffer))
+        count = self.raw.readinto(memoryview(data))
+        buffer[:] = data
+        return count
+
+    def write(self, data: memoryview) -> Any:
+        return self.raw.write(memoryview(bytes(data)))
+
+
+def _copy_buffers(io: Any) -> None:
+    """The C code of a buffered stream lends its memory to the raw stream, which may keep it: beyond the buffered stream
+    it would read and write memory that is in use for something else.
+    """
+    keep_nothing = (vars(io)["FileIO"], io.BytesIO, _Copied)
+
+    def copied(raw: Any) -> Any:
+        return raw if any(_type(raw) is kind for kind in keep_nothing) else _Copied(raw)
+
+    def given(raw: Any) -> Any:
+        return raw.raw if _type(raw) is _Copied else raw
+
+    def change(cls: type, initialize: Any, release: Any, read: Any) -> None:
+        def __init__(self: Any, raw: Any, buffer_size: int = io.DEFAULT_BUFFER_SIZE) -> None:
+            initialize(self, copied(raw), buffer_size)
+
+        def detach(self: Any) -> Any:
+            return given(release(self))
+
+        for method in (__init__, detach):
+            method.__qualname__, method.__annotations__ = f"{cls.__name__}.{method.__name__}", {}
+            write_to_class(cls, method.__name__, method)
+        write_to_class(cls, "raw", property(lambda self: given(read(self))))
+
+    for cls in (io.BufferedReader, io.BufferedWriter, io.BufferedRandom):
+        held = dict_of(cls)
+        if _type(held["__init__"]) is not FunctionType:  # else it does already
+            change(cls, held["__init__"], held["detach"], held["raw"].__get__)
 
 
 def _keep_context(decimal: Any) -> None:
