@@ -1766,6 +1766,33 @@ OBJECTS_HANDED_ON = [
     ),
     *(
         Way(
+            f"a stream of the program keeps the memory that it is lent, which then belongs to others: {how}",
+            "the others' 0",
+            f"import io\nclass R(io.RawIOBase):\n{methods}r = R()\nb = {made}\n{use}\n"
+            "assert b.raw is r and type(r.kept) is memoryview\n"
+            "del b\nothers = [bytes([65 + i]) * 4960 for i in range(20)]\n"
+            'print("the others\'", sum(bytes(r.kept).count(other[:9]) for other in others))',
+            "calculator",
+        )
+        for how, methods, made, use in (
+            (
+                "to read into",
+                "    def readable(self): return True\n    def readinto(self, b):\n        self.kept = b\n"
+                "        return 0\n",
+                "io.BufferedReader(r, 5000)",
+                "b.read(5)",
+            ),
+            (
+                "to write from",
+                "    def writable(self): return True\n    def write(self, b):\n        self.kept = b\n"
+                "        return len(b)\n",
+                "io.BufferedWriter(r, 5000)",
+                "b.write(b'a' * 4000)\nb.flush()",
+            ),
+        )
+    ),
+    *(
+        Way(
             f"a loop watches any descriptor of the process, {how}",
             "of the event loop is refused: it reaches processes, signals or descriptors",
             f"import asyncio\nloop = asyncio.new_event_loop()\nclass S:\n    def fileno(self): return 3\n{call}",
