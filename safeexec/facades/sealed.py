@@ -17,6 +17,7 @@ import _io
 import ctypes
 import gc
 import io
+import operator
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,10 +37,13 @@ from typing import Any, Final, NoReturn
 from safeexec.identity import dict_of, flags_of, identity, mro_of
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
+_TYPE_NUMBER: Final = 12 * _POINTER  # PyTypeObject.tp_as_number
 _TYPE_MAPPING: Final = 14 * _POINTER  # PyTypeObject.tp_as_mapping
 _TYPE_SETATTRO: Final = 19 * _POINTER  # PyTypeObject.tp_setattro
 _TYPE_FLAGS: Final = 21 * _POINTER  # PyTypeObject.tp_flags
 _TYPE_COMPARE: Final = 25 * _POINTER  # PyTypeObject.tp_richcompare
+_TYPE_NEW: Final = 39 * _POINTER  # PyTypeObject.tp_new
+_NUMBER_OR: Final = 15 * _POINTER  # PyNumberMethods.nb_or
 _MAPPING_STORE: Final = 2 * _POINTER  # PyMappingMethods.mp_ass_subscript
 _MEMBER: Final = 5 * _POINTER  # PyMemberDescrObject.d_member
 _WRAPPER: Final = 5 * _POINTER  # PyWrapperDescrObject.d_base
@@ -168,7 +172,7 @@ def own_module(
         "__dict__": property(lambda self: shown),
         **{hook.__name__: hook for hook in (__getattr__, __setattr__, __delattr__, __dir__, __repr__)},
     }
-    made: OwnModule = object.__new__(type("module", (OwnModule,), body))
+    made: OwnModule = object.__new__(_derived(OwnModule, body))
     seal(type(made))
     return made
 
@@ -202,11 +206,35 @@ def sealed(
 
     body = {"__slots__": tuple(slots), "__module__": "builtins", "__getattr__": __getattr__, "__dir__": __dir__}
     body["__hash__"] = object.__hash__  # not the None that comes with an `operator.__eq__`
-    made: Facade = object.__new__(type("module", (Facade,), {**body, **(properties or {})}))
+    made: Facade = object.__new__(_derived(Facade, {**body, **(properties or {})}))
     for attribute, value in held.items():
         if attribute in slots:
             object.__setattr__(made, attribute, value)
     seal(type(made))
+    return made
+
+
+def _derived(base: type, body: dict[str, Any]) -> type:
+    """The class of one module. A program derives none: where `replace_name` writes in an object, the class says.
+
+    So `base` may be one for as long as C code calls these, in which no other thread and no finalizer runs.
+    """
+    flags = _type_flags(base)
+    closed = flags.value & ~_BASE
+    collects = gc.isenabled()
+    steps: tuple[Callable[[], Any], ...] = (
+        gc.disable,
+        partial(setattr, flags, "value", closed | _BASE),
+        partial(type, "module", (base,), body),
+        partial(setattr, flags, "value", closed),
+    )
+    try:
+        done = [*map(operator.call, steps)]
+    finally:
+        flags.value = closed
+        if collects:
+            gc.enable()
+    made: type = done[2]
     return made
 
 
@@ -285,6 +313,7 @@ def seal_classes() -> None:
             _type_flags(alias).value &= ~_BASE
         _close_cells()
         _close_modules()
+        _close_proxies()
         _keep_bases()
     while _unsealed:
         _, cls = _unsealed.popitem()
@@ -317,6 +346,38 @@ def _close_modules() -> None:
     for kind in (ModuleType, *type.__subclasses__(ModuleType)):
         if _word(id(kind) + _TYPE_COMPARE).value == inherited:
             _word(id(kind) + _TYPE_COMPARE).value = _word(id(_Stores) + _TYPE_COMPARE).value
+
+
+def _close_proxies() -> None:
+    """Let a read-only view of a mapping be compared, and joined with others, as a copy. Both give the mapping itself to
+    a method of the other object: what a pattern of a library calls its groups, what all fields of dataclasses share.
+    """
+    if dict_of(MappingProxyType)["__eq__"] is dict_of(_Compared)["__eq__"]:
+        return
+    kept = [dict_of(MappingProxyType)[name] for name in _BY_COPY]
+    with very_dict(MappingProxyType) as space:
+        space |= {name: dict_of(_Compared)[name] for name in _BY_COPY}
+    del kept
+    _word(id(MappingProxyType) + _TYPE_COMPARE).value = _word(id(_Compared) + _TYPE_COMPARE).value
+    numbers, of_copies = (_word(id(kind) + _TYPE_NUMBER).value for kind in (MappingProxyType, _Compared))
+    _word(numbers + _NUMBER_OR).value = _word(of_copies + _NUMBER_OR).value
+
+
+_BY_COPY: Final = ("__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "__or__", "__ror__")
+
+
+def _by_copy(name: str) -> Any:
+    answer = getattr(operator, name.replace("__ror__", "__or__"))
+
+    def ask(self: Any, other: Any) -> Any:
+        copy = self.copy() if hasattr(self, "copy") else dict(self)
+        return answer(other, copy) if name == "__ror__" else answer(copy, other)
+
+    ask.__name__ = ask.__qualname__ = name
+    return ask
+
+
+_Compared: Final = type("_Compared", (), {name: _by_copy(name) for name in _BY_COPY})
 
 
 def _keep_bases() -> None:
@@ -508,13 +569,21 @@ def write_to_class(cls: type, name: str, value: object) -> None:
     flags.value |= before & _IMMUTABLE
 
 
-def seal(cls: type, *, base: bool = False) -> None:
-    """Make a class immutable now, and what its slots hold read-only; a `base` may have classes derived from it."""
+def make_no_more(cls: type) -> None:
+    """Let nothing make instances of a class of C any more; those that are there stay."""
+    with very_dict(cls) as space:
+        kept = space.pop("__new__")
+        _word(id(cls) + _TYPE_NEW).value = None
+    del kept  # not before: what a type has looked up it remembers uncounted
+
+
+def seal(cls: type) -> None:
+    """Make a class immutable now, no base of others, and what its slots hold read-only."""
     for member in dict_of(cls).values():
         if type(member) is MemberDescriptorType:
             _definition_flags(member).value |= _READ_ONLY
     flags = _type_flags(cls)
-    flags.value = (flags.value if base else flags.value & ~_BASE) | _IMMUTABLE
+    flags.value = (flags.value & ~_BASE) | _IMMUTABLE
 
 
 def _type_flags(cls: type) -> ctypes.c_ulong:
@@ -573,5 +642,5 @@ def _write(facade: Facade, member: MemberDescriptorType, value: object) -> None:
     _set_member(id(facade), definition, value)
 
 
-seal(Facade, base=True)
-seal(OwnModule, base=True)
+seal(Facade)
+seal(OwnModule)

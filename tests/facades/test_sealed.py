@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import gc
 import subprocess
 import sys
 import weakref
@@ -22,7 +23,7 @@ class Counted:
     """Something that can be looked for after it has gone."""
 
 
-class Evil(Facade):
+class Evil:
     """A class of the same layout, whose instances claim to be another module."""
 
     __slots__ = ()
@@ -76,6 +77,7 @@ ROADS: dict[str, Callable[[Any], object]] = {
     "a copy": copy.copy,
     "another instance": lambda facade: type(facade)(),
     "a subclass": lambda facade: type("Sub", (type(facade),), {}),
+    "a subclass of the base class": lambda facade: type("Sub", (Facade,), {}),
 }
 
 
@@ -85,6 +87,23 @@ def test_a_facade_refuses_every_store(facade: Any, road: str) -> None:
         ROADS[road](facade)
     assert (facade.pi, facade.late, facade.__name__) == (3, 7, "sample")
     assert type(facade).__bases__ == (Facade,)
+
+
+@pytest.mark.parametrize("names", [{"pi": 3}, {"no name": 3}])
+@pytest.mark.parametrize("collects", [True, False])
+def test_no_class_is_derived_after_one_was_made_or_could_not_be(names: dict[str, int], collects: bool) -> None:
+    (gc.enable if collects else gc.disable)()
+    try:
+        if "pi" in names:
+            sealed("sample", names)
+        else:
+            with pytest.raises(TypeError, match="identifiers"):
+                sealed("sample", names)
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Sub", (Facade,), {})
 
 
 def test_what_is_made_when_it_is_read_is_made_once() -> None:

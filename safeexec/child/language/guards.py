@@ -418,7 +418,10 @@ def _judges(
         return _by_name(found, name, rules, refuse, assignable, judged, lambda method: _is_own(method, own))
 
     def own_method(value: Any, name: str, found: Any) -> bool:
-        return _is_own(_getattr(value, "__func__", value), own)
+        if name == "__func__":
+            return _is_own(found, own)
+        # Of no other type: `codecs.StreamReader` answers with the `__self__` of its stream.
+        return _type(value) is MethodType and _is_own(value, own)
 
     safe_versions: dict[str, Verdict] = {
         "__dict__": lambda value, name, found: _readable_dict(value, found, rules, own, refuse, may_read),
@@ -739,11 +742,9 @@ def _is_forwarded(value: Any, name: str, own: GuestProgram) -> bool:
         classes = (*mro_of(value), *classes)
     if name in _instance_dict(value) or any(name in dict_of(klass) for klass in classes):
         return False
-    for klass in mro_of(_type(value)):
-        if "__getattr__" in dict_of(klass):
-            module = dict_of(klass).get("__module__")
-            return not (_is_name_of(module, own) or _str(module).partition(".")[0] == "pandas")
-    return True
+    homes = [dict_of(klass).get("__module__") for klass in mro_of(_type(value)) if "__getattr__" in dict_of(klass)]
+    # All of them, as the first may ask the next.
+    return not homes or not all(_is_name_of(home, own) or _str(home).partition(".")[0] == "pandas" for home in homes)
 
 
 def _instance_dict(value: Any) -> dict[Any, Any]:

@@ -22,6 +22,7 @@ import textwrap
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from functools import cache, partial, reduce
 from types import (
     CodeType,
@@ -43,9 +44,9 @@ from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.annotations import get_type_hints
-from safeexec.facades.replacements.attributes import check_states
+from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
-from safeexec.facades.sealed import very_dict, write_to_class
+from safeexec.facades.sealed import make_no_more, very_dict, write_to_class
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import dict_of, identity, mro_of
 
@@ -108,13 +109,17 @@ def guard_reads(rules: Rules) -> None:
     _change("functools", _check_cached_property)
     _change("functools", _check_partialmethod)
     _put("inspect", "eval", partial(_named, rules))
+    _change("io", _copy_buffers)
+    _change("_decimal", _keep_context)
     _change("mimetypes", lambda mimetypes: mimetypes.knownfiles.clear())  # no files of the machine
+    _change("operator", _close_getters)
     _change("sqlite3", _close_databases)
     _change("tarfile", _close_streams)
     _put("traceback", "__import__", lambda: sys.modules.__getitem__)  # which looks for the name of an ImportError
     _put("typing", "get_type_hints", lambda: get_type_hints)  # what `functools.singledispatch` of a library asks
     _change("typing", _keep_typing)
     _change("typing_extensions", _keep_extensions)
+    _change("warnings", _drop_sources)
     _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
 
     # Of other libraries
@@ -238,6 +243,106 @@ def _check_partialmethod(functools: ModuleType) -> None:
         return made
 
     write_to_class(functools.partialmethod, "__get__", __get__)
+
+
+def _close_getters(operator: ModuleType) -> None:
+    """Libraries keep an `attrgetter` where a program finds it (``PurePath.drive.fget``), and its class makes one of any
+    name. So libraries have those that a program has, and the ones in C are made no more.
+    """
+    for name, ours in (("attrgetter", attrgetter), ("methodcaller", methodcaller)):
+        real = vars(operator)[name]
+        if real is ours:
+            continue
+        for module in list(sys.modules.values()):
+            if isinstance(module, ModuleType):
+                space = vars(module)
+                space.update(dict.fromkeys([key for key, value in space.items() if value is real], ours))
+        make_no_more(real)
+
+
+class _Copied:
+    """A raw stream as buffered streams have it: a copy of their memory is what it reads into and writes."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def __getattr__(self, name: str) -> Any:
+        return _getattr(self.raw, name)
+
+    def readinto(self, buffer: memoryview) -> Any:
+        data = bytearray(len(buffer))
+        count = self.raw.readinto(memoryview(data))
+        buffer[:] = data
+        return count
+
+    def write(self, data: memoryview) -> Any:
+        return self.raw.write(memoryview(bytes(data)))
+
+
+def _copy_buffers(io: Any) -> None:
+    """The C code of a buffered stream lends its memory to the raw stream, which may keep it: beyond the buffered stream
+    it would read and write memory that is in use for something else.
+    """
+    keep_nothing = (vars(io)["FileIO"], io.BytesIO, _Copied)
+
+    def copied(raw: Any) -> Any:
+        return raw if any(_type(raw) is kind for kind in keep_nothing) else _Copied(raw)
+
+    def given(raw: Any) -> Any:
+        return raw.raw if _type(raw) is _Copied else raw
+
+    def change(cls: type, initialize: Any, release: Any, read: Any) -> None:
+        def __init__(self: Any, raw: Any, buffer_size: int = io.DEFAULT_BUFFER_SIZE) -> None:
+            initialize(self, copied(raw), buffer_size)
+
+        def detach(self: Any) -> Any:
+            return given(release(self))
+
+        for method in (__init__, detach):
+            method.__qualname__, method.__annotations__ = f"{cls.__name__}.{method.__name__}", {}
+            write_to_class(cls, method.__name__, method)
+        write_to_class(cls, "raw", property(lambda self: given(read(self))))
+
+    for cls in (io.BufferedReader, io.BufferedWriter, io.BufferedRandom):
+        held = dict_of(cls)
+        if _type(held["__init__"]) is not FunctionType:  # else it does already
+            change(cls, held["__init__"], held["detach"], held["raw"].__get__)
+
+
+def _keep_context(decimal: Any) -> None:
+    """The context of `decimal` is a variable that ``contextvars.copy_context()`` gives to anybody, and its C code takes
+    whatever is there for one.
+    """
+    store, context = vars(ContextVar)["set"], decimal.Context
+
+    def set(self: Any, value: Any, /) -> Any:
+        if self.name == "decimal_context" and not issubclass(_type(value), context):
+            raise TypeError("the context of decimal must be a decimal.Context")
+        return store(self, value)
+
+    with very_dict(ContextVar) as space:
+        space["set"] = set
+
+
+def _drop_sources(warnings: Any) -> None:
+    """A warning about what was not closed has it: a socket, a file of the class that opens any."""
+    real = warnings.WarningMessage.__init__
+
+    def __init__(
+        self: Any,
+        message: Any,
+        category: Any,
+        filename: Any,
+        lineno: Any,
+        file: Any = None,
+        line: Any = None,
+        source: Any = None,
+    ) -> None:
+        real(self, message, category, filename, lineno, file, line)
+
+    write_to_class(warnings.WarningMessage, "__init__", __init__)
 
 
 def _keep_typing(typing: Any) -> None:

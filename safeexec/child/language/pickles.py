@@ -172,9 +172,10 @@ class _Plain(pickle.Unpickler):
 
 def _load(data: io.BytesIO, find: Find, is_own_class: Callable[[Any], bool], options: dict[str, Any]) -> Any:
     start = data.tell()
-    with contextlib.suppress(_NamesSomething):
-        return _Plain(data, **options).load()
-    data.seek(start)
+    if options.get("buffers") is None:  # else it sets attributes of whatever object is among them
+        with contextlib.suppress(_NamesSomething):
+            return _Plain(data, **options).load()
+        data.seek(start)
     return _Own(data, find, is_own_class, options).load()
 
 

@@ -102,6 +102,8 @@ INTERNALS: Final[dict[str, str]] = {
 }
 """Module → the names in it that a state may name besides those of facades and builtins."""
 _REPLACEMENTS: Final = "safeexec.facades.replacements."
+_OF_DATACLASSES: Final = ("_replace", "_dataclass_getstate", "_dataclass_setstate")
+"""Functions of ours that are methods of a program's dataclasses."""
 _COMPANIONS: Final = frozenset({"dateutil", "pytz", "pyarrow", "mpl_toolkits", "kiwisolver", "cycler", "PIL", "mpmath"})
 """Packages whose objects those of libraries are made of."""
 _CLASSES: Final = frozenset({
@@ -162,9 +164,11 @@ def _builtin(name: str, plan: LanguagePlan) -> Any:
 
 
 def _of_class(module: str, name: str) -> Any:
-    """A class, or a function of a replacement, of this very module and name."""
-    found = vars(import_module(module)).get(name)
-    callable_here = isinstance(found, type) or module.startswith(_REPLACEMENTS)
+    """A class, or a function that a program has in place of a library's, of this very module and name."""
+    space = vars(import_module(module))
+    found = space.get(name)
+    given = space.get("REPLACEMENTS", {}).values() if module.startswith(_REPLACEMENTS) else ()
+    callable_here = isinstance(found, type) or name in _OF_DATACLASSES or any(found is value for value in given)
     if not callable_here or (getattr(found, "__module__", ""), getattr(found, "__qualname__", "")) != (module, name):
         raise refused(module, name)
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from asyncio.selector_events import BaseSelectorEventLoop
 from collections.abc import Callable
+from socket import socket
 from typing import Any, NoReturn
 
 from safeexec.facades.replacements.guards import Lazy
@@ -21,7 +22,7 @@ _NETWORK = """
 """
 _PROCESS = (
     "subprocess_exec subprocess_shell add_signal_handler remove_signal_handler add_reader add_writer remove_reader "
-    "remove_writer "
+    "remove_writer _add_writer _remove_writer "
     # what the methods of the base classes end in
     "_make_subprocess_transport _make_read_pipe_transport _make_write_pipe_transport"
 )
@@ -60,6 +61,7 @@ def close_bases() -> None:
             write_to_class(base, "__reduce_ex__", vars(GuestLoop)["__reduce_ex__"])
     for name in ("__init__", "_make_self_pipe"):
         write_to_class(BaseSelectorEventLoop, name, _of_guest_loops(vars(BaseSelectorEventLoop)[name]))
+    write_to_class(BaseSelectorEventLoop, "_add_reader", _of_own_socket(vars(BaseSelectorEventLoop)["_add_reader"]))
 
 
 def _of_guest_loops(real: Callable[..., None]) -> Callable[..., None]:
@@ -72,6 +74,18 @@ def _of_guest_loops(real: Callable[..., None]) -> Callable[..., None]:
 
     store.__name__ = store.__qualname__ = real.__name__
     return store
+
+
+def _of_own_socket(real: Callable[..., Any]) -> Callable[..., Any]:
+    """`_add_reader` for the socket that wakes the loop: any other number is that of a descriptor of the process."""
+
+    def _add_reader(self: Any, fd: object, callback: object, *args: object) -> Any:
+        own = self._ssock
+        if type(self) is not GuestLoop or type(own) is not socket or fd != socket.fileno(own):
+            _CLOSED["add_reader"](self)
+        return real(self, socket.fileno(own), callback, *args)
+
+    return _add_reader
 
 
 class GuestLoopPolicy(asyncio.DefaultEventLoopPolicy):

@@ -1690,7 +1690,137 @@ DICTS_OF_OTHERS += [
     )
 ]
 
+_SPIES = (
+    "got = []\nclass Spy:\n    def __eq__(self, other): got.append(other)\n"
+    "    def __ror__(self, other): got.append(other)\n"
+)
+_UNCLOSED = (
+    "    warnings.simplefilter('always')\n    loop = asyncio.new_event_loop()\n    loop.is_closed = lambda: True\n"
+    "    del loop\n    gc.collect()\n"
+)
+OBJECTS_HANDED_ON = [
+    *(
+        Way(
+            f"a class of the program's is made of that of all {what}, and a test writes into its objects by any place",
+            "is not an acceptable base type",
+            f"import json, __main__\nfrom unittest import mock\nclass M(type({module}).__mro__[1], type):\n"
+            "    x = vars(type)['__basicsize__']\n    def __new__(m, *a): return type.__new__(m, *a)\n"
+            "C = M('C', (), {})\nwith mock.patch.object(C, 'x', 123456): print('written', C.__basicsize__)",
+        )
+        for what, module in {"facades": "json", "modules of programs": "__main__"}.items()
+    ),
+    Way(
+        "a library's object that reads attributes has a class that makes one of any name",
+        "cannot create 'operator.attrgetter' instances",
+        "import pathlib, json\nprint(type(vars(pathlib.PurePath)['drive'].fget)('__globals__')(json.dumps))",
+        marks=[pytest.mark.skipif(sys.version_info >= (3, 12), reason="until 3.11")],
+    ),
+    Way(
+        "a library reads by a path that it is told",
+        "attribute '__globals__' is refused",
+        "import numpy\nfrom sklearn.base import BaseEstimator\nfrom sklearn.feature_selection import SelectFromModel\n"
+        "class E(BaseEstimator):\n    def fit(self, X, y=None): return self\n"
+        "SelectFromModel(E(), importance_getter='fit.__globals__').fit(numpy.eye(3), [1, 2, 3]).get_support()",
+        "data-analysis",
+    ),
+    Way(
+        "an object of no type in the place of the context that C code takes it for",
+        "the context of decimal must be a decimal.Context",
+        "import contextvars, decimal\ndecimal.getcontext()\n"
+        "v, = [v for v in contextvars.copy_context() if v.name == 'decimal_context']\n"
+        "v.set(decimal.Context(prec=3))\nassert str(decimal.Decimal(1) / 3) == '0.333'\nv.set(b'A' * 400)\n"
+        "print(decimal.getcontext())",
+    ),
+    *(
+        Way(
+            f"a pickle sets {name} of an object that is among its buffers",
+            told,
+            f"import pickle, json\nt = json.dumps\nname = {name!r}.encode()\n"
+            "data = b'\\x80\\x05\\x97N}\\x8c' + bytes([len(name)]) + name + b'\\x97s\\x86b.'\n"
+            "pickle.loads(data, buffers=[t, {'skipkeys': 1}])\nprint('set')",
+        )
+        for name, told in {
+            "__kwdefaults__": "attribute '__kwdefaults__' is refused",
+            "__code__": "attribute '__code__' is refused",
+            "harmless": "set",
+        }.items()
+    ),
+    Way(
+        "a warning of what was not closed has the socket",
+        "about [None, None]",
+        f"import asyncio, gc, warnings\nwith warnings.catch_warnings(record=True) as caught:\n{_UNCLOSED}"
+        "print('about', [w.source for w in caught])",
+    ),
+    *(
+        Way(
+            f"a read-only view of a mapping gives the mapping, {how}",
+            "changed nothing",
+            f"import dataclasses, functools, string\n{_SPIES}@dataclasses.dataclass\nclass D:\n    a: int\n"
+            "@functools.singledispatch\ndef f(x): pass\n"
+            "views = [string.Template.pattern.groupindex, dataclasses.fields(D)[0].metadata, f.registry]\n"
+            f"before = [dict(view) for view in views]\nfor view in views: {join}\n"
+            "assert len(got) == 3\nfor one in got: one['x'] = 9\n"
+            "print('changed', 'nothing' if [dict(view) for view in views] == before else views)",
+        )
+        for how, join in {"compared": "view == Spy()", "joined": "view | Spy()"}.items()
+    ),
+    *(
+        Way(
+            f"a stream of the program keeps the memory that it is lent, which then belongs to others: {how}",
+            "the others' 0",
+            f"import io\nclass R(io.RawIOBase):\n{methods}r = R()\nb = {made}\n{use}\n"
+            "assert b.raw is r and type(r.kept) is memoryview\n"
+            "del b\nothers = [bytes([65 + i]) * 4960 for i in range(20)]\n"
+            'print("the others\'", sum(bytes(r.kept).count(other[:9]) for other in others))',
+            "calculator",
+        )
+        for how, methods, made, use in (
+            (
+                "to read into",
+                "    def readable(self): return True\n    def readinto(self, b):\n        self.kept = b\n"
+                "        return 0\n",
+                "io.BufferedReader(r, 5000)",
+                "b.read(5)",
+            ),
+            (
+                "to write from",
+                "    def writable(self): return True\n    def write(self, b):\n        self.kept = b\n"
+                "        return len(b)\n",
+                "io.BufferedWriter(r, 5000)",
+                "b.write(b'a' * 4000)\nb.flush()",
+            ),
+        )
+    ),
+    *(
+        Way(
+            f"a loop watches any descriptor of the process, {how}",
+            "of the event loop is refused: it reaches processes, signals or descriptors",
+            f"import asyncio\nloop = asyncio.new_event_loop()\nclass S:\n    def fileno(self): return 3\n{call}",
+        )
+        for how, call in {
+            "to read": "loop._add_reader(3, print)",
+            "to write": "loop._add_writer(3, print)",
+            "by its base": "type(loop).__mro__[2]._add_reader(loop, 3, print)",
+            "as its own": "loop._ssock = S()\nloop._add_reader(3, print)",
+        }.items()
+    ),
+    Way(
+        "what answers for another object has its __self__: the function behind a builtin",
+        "attribute '__self__' is refused",
+        "import codecs\nclass X(codecs.StreamReader):\n    def f(self): pass\n    __func__ = f\n"
+        "    def __init__(self, stream): self.stream = stream\nprint(X(getattr).__self__)",
+    ),
+    Way(
+        "what answers for another object asks what a library's class would answer",
+        "attribute 'obj' is refused",
+        "import codecs, math\nclass X(codecs.StreamReader):\n    def __init__(self, stream): self.stream = stream\n"
+        "    def __getattr__(self, name): return super().__getattr__(name)\n"
+        "try: math.nothing\nexcept AttributeError as error: x = X(error)\nprint(x.obj)",
+    ),
+]
+
 WAYS = [
+    *OBJECTS_HANDED_ON,
     *WHO_ANSWERS_TWICE,
     *NAMES_OF_WRAPPERS,
     *FIELDS,

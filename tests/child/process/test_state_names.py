@@ -29,6 +29,9 @@ PLAN = language_plan(Policy.load("standard"))
         ("collections", "_sys"),
         ("collections", "abc"),  # a module
         ("safeexec.child.process.state_names", "find"),
+        ("safeexec.facades.replacements.attributes", "load_again"),  # loads any module
+        ("safeexec.facades.replacements.guards", "set_guards"),
+        ("safeexec.facades.replacements.logs", "_logging"),
     ],
 )
 def test_what_leads_away_has_no_name(module: str, name: str) -> None:
@@ -43,4 +46,6 @@ def test_a_name_is_a_text(name: Any) -> None:
 
 
 def test_what_the_policy_opens_has_one() -> None:
+    ours = "safeexec.facades.replacements."
+    assert find(ours + "attributes", "wraps", PLAN) and find(ours + "classes", "_dataclass_getstate", PLAN)
     assert find("dataclasses", "Field", PLAN) is dataclasses.Field and find("builtins", "dict", PLAN) is dict
