@@ -153,10 +153,13 @@ _FOR_ITS_KIND: Final = {
     "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
     "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
     "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
+    "pandas.core.generic:NDFrame.__setstate__": (0, "pandas.core.generic", "NDFrame"),
+    "tqdm.utils:ObjectWrapper.wrapper_setattr": (0, "tqdm.utils", "ObjectWrapper"),
     "statsmodels.base.model:GenericLikelihoodModelResults.__init__": (2, "statsmodels.base.model", "Results"),
     "statsmodels.discrete.discrete_model:DiscreteResults.__init__": (2, "statsmodels.base.model", "Results"),
 }
-"""Methods that read the ``__dict__`` of what they are given → the position of that argument, and its class.
+"""Methods that read the ``__dict__`` of what they are given, or set attributes of it whatever its own class says → the
+position of that argument, and its class.
 
 A method is a function: ``Namespace._get_kwargs(type)`` would give the descriptors that are in the dict of `type`.
 """

@@ -1690,6 +1690,57 @@ DICTS_OF_OTHERS += [
     )
 ]
 
+_WRAPPER = (
+    "import typing\nfrom tqdm import tqdm\n"
+    "W, = [c for c in type(tqdm([]).fp).__mro__ if c.__name__ == 'ObjectWrapper']\n"
+)
+_CODES = (
+    "import sympy\nfound = []\nclass S(sympy.Symbol):\n"
+    "    def _ccode(self, printer, **settings):\n        found.extend(printer.type_mappings)\n        return 'x'\n"
+    "sympy.ccode(S('x'))\nT, = [c for c in type(found[0]).__mro__ if c.__name__ == 'Token']\n"
+)
+_PDF = (
+    "import io, matplotlib.pyplot as plt, matplotlib.lines\nfound = []\nclass L(matplotlib.lines.Line2D):\n"
+    "    def draw(self, renderer):\n        found.append(renderer.new_gc())\n        super().draw(renderer)\n"
+    "fig, ax = plt.subplots()\nax.add_line(L([0, 1], [0, 1]))\nfig.savefig(io.BytesIO(), format='pdf')\n"
+)
+TEXT_BECOMES_A_NAME += [
+    Way(
+        "the names that an object of a library is asked for are what the program's object says",
+        "attribute '__globals__' is refused",
+        f"{_PDF}got = []\ndef f(): pass\ndef command(self, *theirs):\n    got.extend(theirs)\n    return ()\n"
+        "f.commands = [(['__glo' + 'bals__'], command)]\n"
+        "try: type(found[0]).delta(f, type(found[0]).delta)\nfinally: print([x['os'] for x in got])",
+        "data-analysis",
+    ),
+    Way(
+        "and so are those of a node of code",
+        "attribute '__globals__' is refused",
+        f"{_CODES}def f(): pass\nf._fields = ['__glo' + 'bals__']\nprint(T.kwargs(f)['__glo' + 'bals__'])",
+        "data-analysis",
+    ),
+    Way(
+        "a wrapper of tqdm reads any name of any object",
+        "attribute '__globals__' is refused",
+        f"{_WRAPPER}print(W.wrapper_getattr(tqdm.format_meter, '__glo' + 'bals__')['sys'].modules['os'])",
+        "data-analysis",
+    ),
+    Way(
+        "and stores one past the object's own class",
+        "wrapper_setattr() is for a 'ObjectWrapper' object",
+        f"{_WRAPPER}W.wrapper_setattr(typing.List, '__origin__', 5)\nprint(typing.List.__origin__)",
+        "data-analysis",
+    ),
+    Way(
+        "a table is set the state of, which is a function",
+        "NDFrame.__setstate__() is for a 'NDFrame' object",
+        "import pandas\nf = pandas.concat\nf._internal_names = f._metadata = []\n"
+        "state = {'_typ': 1, '_flags': {'allows_duplicate_labels': 1}, '__defaults__': (5,)}\n"
+        "pandas.DataFrame.__setstate__(f, state)\nprint(f())",
+        "data-analysis",
+    ),
+]
+
 WAYS = [
     *WHO_ANSWERS_TWICE,
     *NAMES_OF_WRAPPERS,
