@@ -45,7 +45,7 @@ from safeexec.facades.build import facade
 from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
-from safeexec.facades.sealed import very_dict, write_to_class
+from safeexec.facades.sealed import keep_bases, very_dict, write_to_class
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import dict_of, identity, mro_of
 
@@ -115,6 +115,8 @@ def guard_reads(rules: Rules) -> None:
     _put("typing", "get_type_hints", lambda: get_type_hints)  # what `functools.singledispatch` of a library asks
     _change("typing", _keep_typing)
     _change("typing_extensions", _keep_extensions)
+    for module in ("typing", "typing_extensions"):
+        _change(module, keep_bases)
     _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
 
     # Of other libraries
@@ -153,7 +155,6 @@ _FOR_ITS_KIND: Final = {
     "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
     "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
     "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
-    "pandas.core.generic:NDFrame.__setstate__": (0, "pandas.core.generic", "NDFrame"),
     "tqdm.utils:ObjectWrapper.wrapper_setattr": (0, "tqdm.utils", "ObjectWrapper"),
     "statsmodels.base.model:GenericLikelihoodModelResults.__init__": (2, "statsmodels.base.model", "Results"),
     "statsmodels.discrete.discrete_model:DiscreteResults.__init__": (2, "statsmodels.base.model", "Results"),

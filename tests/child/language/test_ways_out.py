@@ -667,6 +667,33 @@ WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have nam
         "def h(): pass\nh.__mro_entries__ = lambda bases: (F,)\nclass G(h): pass\nprint('made', issubclass(G, int))",
     ),
 ]
+WHAT_CLASSES_ARE_MADE_OF += [
+    Way(
+        "the function that named tuples of typing_extensions are made by, which is imported late",
+        "made True",
+        "import matplotlib.dates, typing_extensions\nN = typing_extensions.NamedTuple\n"
+        "try: matplotlib.dates.rrulewrapper.__setstate__(N, {'__mro_entries__': lambda bases: (object,)})\n"
+        "except Exception as e: print(e)\nclass P(N):\n    x: int\nprint('made', issubclass(P, tuple))",
+        "data-analysis",
+        marks=[pytest.mark.modules("typing_extensions")],
+    ),
+    *(
+        Way(
+            f"the {name} of a function of a library, stored by another library",
+            f"'__{name}__' of a function is set by code that spells it",
+            f"import json, scipy.io\nf = json.dumps\nf._read_att_array = lambda: {{'__{name}__': {value}}}\n"
+            "scipy.io.netcdf_file._read_gatt_array(f)\nprint(f())",
+            "data-analysis",
+        )
+        for name, value in {"defaults": "(5,)", "kwdefaults": "{}", "code": "None"}.items()
+    ),
+    Way(
+        "defaults that Python itself sets",
+        "made 1 2",
+        "import collections, types\n@types.coroutine\ndef f():\n    yield\n"
+        "print('made', *collections.namedtuple('P', 'x y', defaults=[2])(1))",
+    ),
+]
 _FOR_TYPING = (
     "import copy, dataclasses, functools, logging, typing, weakref\nM, name = typing.Mapping, '__origin__'\n"
     "def evil(*given): print('got', given)\ndef like(): pass\nlike.__dict__['copy_with'] = evil\n"
@@ -1733,7 +1760,7 @@ TEXT_BECOMES_A_NAME += [
     ),
     Way(
         "a table is set the state of, which is a function",
-        "NDFrame.__setstate__() is for a 'NDFrame' object",
+        "'__defaults__' of a function is set by code that spells it",
         "import pandas\nf = pandas.concat\nf._internal_names = f._metadata = []\n"
         "state = {'_typ': 1, '_flags': {'allows_duplicate_labels': 1}, '__defaults__': (5,)}\n"
         "pandas.DataFrame.__setstate__(f, state)\nprint(f())",
