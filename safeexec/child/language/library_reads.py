@@ -108,6 +108,7 @@ def guard_reads(rules: Rules) -> None:
     _change("functools", _check_cached_property)
     _change("functools", _check_partialmethod)
     _put("inspect", "eval", partial(_named, rules))
+    _change("linecache", _keep_lines)
     _change("mimetypes", lambda mimetypes: mimetypes.knownfiles.clear())  # no files of the machine
     _change("sqlite3", _close_databases)
     _change("tarfile", _close_streams)
@@ -227,6 +228,29 @@ def _check_cached_property(functools: ModuleType) -> None:
         return value
 
     write_to_class(vars(functools)["cached_property"], "__get__", __get__)
+
+
+def _keep_lines(linecache: ModuleType) -> None:
+    """Let the lines that tracebacks show be those of files and of modules that are loaded. A frame that a program makes
+    up has a loader of its own, which would say what is in the file of a library, and a name that is equal to any other.
+    """
+    for name in ("checkcache", "getlines", "lazycache", "updatecache"):
+        vars(linecache)[name] = _of_files(vars(linecache)[name])
+
+
+def _of_files(real: Callable[..., Any]) -> Callable[..., Any]:
+    def asked(filename: Any = None, *spaces: Any) -> Any:
+        if filename is not None:
+            filename = exact(filename) if issubclass(_type(filename), str) else ""
+        return real(filename, *(space if _is_loaded(space) else None for space in spaces))
+
+    return asked
+
+
+def _is_loaded(space: Any) -> bool:
+    """Whether this is the namespace of a module that is loaded under the name that it says."""
+    name: Any = space.get("__name__") if _type(space) is dict else None
+    return _type(name) is str and _getattr(sys.modules.get(name), "__dict__", None) is space
 
 
 def _check_partialmethod(functools: ModuleType) -> None:

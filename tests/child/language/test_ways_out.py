@@ -1018,6 +1018,26 @@ print(tqdm.format_meter(1, 2, 3))
 CODE_OF_LIBRARIES += [
     Way("a traceback says what is in the file of a library", "50%", _SOURCE, "data-analysis"),
 ]
+_MADE_UP, _, _ = _SOURCE.partition("logging.Formatter()")
+_SHOW = "logging.Formatter().formatException((KeyError, KeyError(), Trace()))\n"
+CODE_OF_LIBRARIES += [
+    Way(
+        "a traceback asks a program what is in a file",
+        "asked []",
+        f"asked = []\n{_MADE_UP}{_SHOW}print('asked', asked)".replace("K('nofile.py')", "'nofile.py'").replace(
+            "return 'def", "return asked.append(name) or 'def"
+        ),
+        "data-analysis",
+    ),
+    Way(
+        "a traceback reads a file whose name is equal to that of a library's",
+        'in x\n    """',
+        f"{_MADE_UP}open('nofile.py', 'w').write('a lie\\n' * 9)\n{_SHOW}"
+        "class Other(Code): co_filename = folder + 'tqdm/std.py'\n"
+        f"class Else(Frame): f_code = Other()\nclass Trace(Trace): tb_frame = Else()\nprint({_SHOW})",
+        "data-analysis",
+    ),
+]
 
 CLASSES_OF_LIBRARIES = [
     *(
