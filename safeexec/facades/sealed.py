@@ -521,9 +521,15 @@ def very_dict(cls: type) -> Iterator[dict[str, Any]]:
 
 
 def write_to_class(cls: type, name: str, value: object) -> None:
-    """Set an attribute of a class, sealed or not."""
+    """Set an attribute of a class, sealed or not.
+
+    TypeError for a static one (`int`): from 3.12 on an interpreter has a dict of its own for each, which no store
+    reaches. `very_dict` does.
+    """
     flags = _type_flags(cls)
     before = flags.value
+    if not before & _HEAP:
+        raise TypeError(f"{name!r} cannot be set: {cls.__name__!r} is a static type")
     flags.value = before & ~_IMMUTABLE
     if name == "__dict__":  # that of a class is an attribute of its type, which `setattr` would find
         with very_dict(cls) as space:
