@@ -25,7 +25,7 @@ JUDGED: Final[dict[str, str]] = {
         sympy.polys.monomials:MonomialOps._build sympy.polys.ring_series:_rs_series
         bs4._deprecation:* bs4.builder:register_treebuilders_from bs4.element:Tag.copy_self
         html5lib._inputstream: html5lib._utils: soupsieve.css_parser:_SelectorContext.debug xlrd.book:Book.handle_name
-        xlrd.formatting:* xlrd.sheet:Sheet.*
+        xlrd.sheet:Sheet.*
         plotly.basedatatypes:BasePlotlyType._prop_set_child plotly.express._core:apply_default_cascade
         plotly.validator_cache:* _plotly_utils.importers:* _plotly_utils.optional_imports:* _plotly_utils.png:*
         networkx.lazy_imports:*
@@ -109,7 +109,7 @@ JUDGED: Final[dict[str, str]] = {
     "replaced in the library (eval_sinks, library_reads)": """
         plotly.graph_objs._layout:Layout functools:singledispatch.* typing:get_type_hints argparse:*
         functools:cached_property.__get__ pprint:*
-        PIL.ImageFile:StubImageFile.load
+        PIL.ImageFile:StubImageFile.load xlrd.formatting:EqNeAttrs.*
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
         scipy.sparse._matrix:spmatrix.set_shape yaml.representer:SafeRepresenter.represent_yaml_object
         numpy.lib._index_tricks_impl:* numpy.matrixlib.defmatrix:* pandas.core.computation.scope:Scope.*

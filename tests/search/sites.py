@@ -4,10 +4,10 @@ of an object or at a frame, or keep a module in an object or give one back: foun
     python -m tests.search.sites            the sites that nobody has judged, and those that are gone
     python -m tests.search.sites --all      every site, with its verdict
 
-A name that is spelled in the source is not a site: a literal, or text that begins with a literal (``f"visit_{kind}"``)
-which is no beginning of a refused name. (One that is added to a literal is a site: a kind of `str` says what comes of
-that.) Nor is a template that is made of literals alone (`tests.search.templates`), or a ``__dict__`` that is asked for
-a name which is spelled, or written to.
+A name that is spelled in the source is not a site: a literal other than ``"__dict__"``, or text that begins with a
+literal (``f"visit_{kind}"``) which is no beginning of a refused name. (One that is added to a literal is a site: a kind
+of `str` says what comes of that.) Nor is a template that is made of literals alone (`tests.search.templates`), or a
+``__dict__`` that is asked for a name which is spelled, or that of a method's own object, which is written to.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _kind(node: ast.Call) -> tuple[str, str] | None:
 
 def _is_spelled(name: ast.expr) -> bool:
     if isinstance(name, ast.Constant):
-        return True
+        return name.value != "__dict__"
     if isinstance(name, ast.JoinedStr) and name.values:
         name = name.values[0]
     return isinstance(name, ast.Constant) and type(name.value) is str and not name.value.startswith(DANGEROUS)

@@ -21,6 +21,7 @@ def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> N
         "def spelled(x, kind):\n"
         "    return getattr(x, 'name'), getattr(x, f'visit_{kind}')\n"
         "def added(x, kind): return getattr(x, 'on_' + kind)\n"
+        "def dict_of(x): return getattr(x, '__dict__', {})\n"
         "def computed(x, kind):\n"
         "    return getattr(x, kind), getattr(x, f'__{kind}__'), import_module(kind), eval(kind)\n"
         "def stored(x, kind): object.__setattr__(x, 'name', kind), x.__setattr__('name', kind)\n"
@@ -30,9 +31,9 @@ def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> N
     assert {(site.function, site.kind) for site in found} == {
         ("added", "attribute"),
         ("computed", "attribute"), ("computed", "module"), ("computed", "code"), ("computed", "returned"),
-        ("stored_as_told", "attribute"),
+        ("stored_as_told", "attribute"), ("dict_of", "attribute"),
     }  # fmt: skip
-    assert len(unjudged(found)) == 6
+    assert len(unjudged(found)) == 7
 
 
 def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path: pathlib.Path) -> None:

@@ -156,6 +156,8 @@ _FOR_ITS_KIND: Final = {
     "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
     "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
     "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
+    "xlrd.formatting:EqNeAttrs.__eq__": (0, "xlrd.formatting", "EqNeAttrs"),
+    "xlrd.formatting:EqNeAttrs.__ne__": (0, "xlrd.formatting", "EqNeAttrs"),
     "tqdm.utils:ObjectWrapper.wrapper_setattr": (0, "tqdm.utils", "ObjectWrapper"),
     "statsmodels.base.model:GenericLikelihoodModelResults.__init__": (2, "statsmodels.base.model", "Results"),
     "statsmodels.discrete.discrete_model:DiscreteResults.__init__": (2, "statsmodels.base.model", "Results"),
@@ -355,7 +357,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 
     def getattr(value: Any, name: Any, *default: Any) -> Any:
         if _type(name) is not str or not (name in known or is_plain(name)):
-            if _is_spelled(name):
+            if name != "__dict__" and _is_spelled(name):  # that of a class has what `type` itself would not give
                 found = _getattr(value, name, *default)
                 # An enum compares its methods with those of `object`: an object of the program would be asked with them
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()

@@ -1751,6 +1751,24 @@ _PDF = (
     "    def draw(self, renderer):\n        found.append(renderer.new_gc())\n        super().draw(renderer)\n"
     "fig, ax = plt.subplots()\nax.add_line(L([0, 1], [0, 1]))\nfig.savefig(io.BytesIO(), format='pdf')\n"
 )
+DICTS_OF_OTHERS += [
+    Way(
+        "a masked array has a copy of the dict of whatever it is made from",
+        "KeyError: '__globals__'",
+        "import numpy, types\nm = numpy.ma.array([1])\nnumpy.ma.MaskedArray._update_from(m, types.FunctionType)\n"
+        "print(m._optinfo['__glo' + 'bals__'].__get__(types.coroutine)['sys'])",
+        "data-analysis",
+    ),
+    Way(
+        "a method compares the dict of a class with an object of the program",
+        "EqNeAttrs.__eq__() is for a 'EqNeAttrs' object",
+        "import types\nfrom xlrd.formatting import Font\nclass Spy:\n    def __eq__(self, other):\n"
+        "        print(other['__glo' + 'bals__'].__get__(types.coroutine)['sys'])\n"
+        "class O: __dict__ = Spy()\nFont.__eq__(types.FunctionType, O())",
+        "data-analysis",
+        marks=[pytest.mark.modules("xlrd")],
+    ),
+]
 TEXT_BECOMES_A_NAME += [
     Way(
         "the names that an object of a library is asked for are what the program's object says",
