@@ -34,6 +34,7 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
+from safeexec.facades import program
 from safeexec.identity import dict_of, flags_of, identity, mro_of
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
@@ -314,7 +315,7 @@ def seal_classes() -> None:
         _close_cells()
         _close_modules()
         _close_proxies()
-        _keep_bases()
+        _keep_functions()
     while _unsealed:
         _, cls = _unsealed.popitem()
         flags = _type_flags(cls)
@@ -380,32 +381,58 @@ def _by_copy(name: str) -> Any:
 _Compared: Final = type("_Compared", (), {name: _by_copy(name) for name in _BY_COPY})
 
 
-def _keep_bases() -> None:
-    """Let functions that classes name as a base (`typing.NamedTuple`) make what they always made.
+_makers: Final[dict[int, Any]] = {}
+"""Identity of each function of typing and typing_extensions → what makes the bases of a class that names it as one."""
 
-    They keep the maker in their dict, where a library's descriptor or `__setstate__` writes what a program tells it. A
-    property of their type is found before what is in the dict.
+
+def keep_bases(module: ModuleType) -> None:
+    """Note what the functions of a module of types make when classes name them as a base: see `_keep_functions`."""
+    made = [value for value in vars(module).values() if type(value) is FunctionType]
+    _makers.update({identity(value): vars(value).get("__mro_entries__") for value in made})
+
+
+def _keep_functions() -> None:
+    """Let functions do what they always did, whatever a library's descriptor or `__setstate__` is told to store.
+
+    Those that classes name as a base (`typing.NamedTuple`) keep the maker in their dict. A property of their type is
+    found before what is in the dict. Code and defaults are set by who spells their names: a named tuple, a coroutine.
     """
     if "__mro_entries__" in dict_of(FunctionType):
         return
-    spaces = [vars(sys.modules[name]) for name in ("typing", "typing_extensions") if name in sys.modules]
-    made = [value for space in spaces for value in space.values() if type(value) is FunctionType]
-    kept = {identity(value): vars(value).get("__mro_entries__") for value in made}
 
     def maker(function: Any) -> Any:
         own = vars(function).get("__mro_entries__")
-        found = kept.get(identity(function), own)
+        found = _makers.get(identity(function), own)
         if found is None:
             raise AttributeError("'function' object has no attribute '__mro_entries__'", name="__mro_entries__")
         return found
 
     def keep(function: Any, value: object) -> None:
-        if identity(function) in kept:
+        if identity(function) in _makers:
             raise AttributeError("'__mro_entries__' of a function of typing cannot be set", name="__mro_entries__")
         vars(function)["__mro_entries__"] = value
 
     with very_dict(FunctionType) as space:
         space["__mro_entries__"] = property(maker, keep)
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            space[name] = _set_where_spelled(name, space[name])
+
+
+def _set_where_spelled(name: str, found: Any) -> property:
+    def check() -> None:
+        frame = sys._getframe(2)
+        if name not in frame.f_code.co_names or program.is_of_program(frame.f_globals):
+            raise AttributeError(f"{name!r} of a function is set by code that spells it", name=name)
+
+    def store(function: Any, value: object) -> None:
+        check()
+        found.__set__(function, value)
+
+    def delete(function: Any) -> None:
+        check()
+        found.__delete__(function)
+
+    return property(found.__get__, store, delete)
 
 
 def _forget_asked() -> None:
@@ -557,9 +584,15 @@ def very_dict(cls: type) -> Iterator[dict[str, Any]]:
 
 
 def write_to_class(cls: type, name: str, value: object) -> None:
-    """Set an attribute of a class, sealed or not."""
+    """Set an attribute of a class, sealed or not.
+
+    TypeError for a static one (`int`): from 3.12 on an interpreter has a dict of its own for each, which no store
+    reaches. `very_dict` does.
+    """
     flags = _type_flags(cls)
     before = flags.value
+    if not before & _HEAP:
+        raise TypeError(f"{name!r} cannot be set: {cls.__name__!r} is a static type")
     flags.value = before & ~_IMMUTABLE
     if name == "__dict__":  # that of a class is an attribute of its type, which `setattr` would find
         with very_dict(cls) as space:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from safeexec import Sandbox
-from safeexec.facades.sealed import Facade, names_of, replace_name, sealed
+from safeexec.facades.sealed import Facade, names_of, replace_name, sealed, write_to_class
 
 
 class Counted:
@@ -142,6 +142,12 @@ def test_what_may_be_assigned_goes_through_its_property() -> None:
     )
     made.stream = 5
     assert made.stream == [5]
+
+
+def test_a_store_into_a_static_type_is_an_error_and_not_without_effect() -> None:
+    with pytest.raises(TypeError, match="'int' is a static type"):
+        write_to_class(int, "halved", 1)
+    assert not hasattr(int, "halved")
 
 
 def test_classes_are_sealed_also_where_one_module_came_and_another_went() -> None:

@@ -13,27 +13,29 @@ JUDGED: Final[dict[str, str]] = {
         tarfile:TarInfo._apply_pax_info
         hashlib:* inspect:_findclass inspect:_finddoc inspect:_signature_get_user_defined_method inspect:isabstract
         matplotlib:_check_versions matplotlib._api:*
-        matplotlib._api.deprecation:* matplotlib.inset:InsetIndicator.* matplotlib.backends.backend_mixed:*
-        matplotlib.backends.backend_pdf:* matplotlib.backends.backend_cairo:* numpy._core.function_base:add_newdoc
+        matplotlib._api.deprecation:* matplotlib.backends.backend_mixed:*
+        matplotlib.backends.backend_cairo:* numpy._core.function_base:add_newdoc
         numpy.char:__getattr__ scipy.special._ufunc_tools:_with_cache_optimization
         numpy.core.*:* pandas:* pandas.compat._optional:import_optional_dependency scipy._lib.deprecation:*
         scipy._lib.doccer:* scipy.odr.*:__getattr__ scipy.optimize._optimize:show_options
         scipy.stats._distn_infrastructure: seaborn.utils:_get_transform_functions
         sklearn.utils._set_output:check_library_installed sklearn.utils.discovery:* sympy.abc: sympy:__sympy_debug
-        sympy.external.importtools:* sympy.core.cache:* sympy.polys.polyconfig:configure sympy.codegen.ast:Token.*
+        sympy.external.importtools:* sympy.core.cache:* sympy.polys.polyconfig:configure
         sympy.concrete.summations:_dummy_*
-        sympy.utilities.codegen:* sympy.polys.monomials:MonomialOps._build sympy.polys.ring_series:_rs_series
+        sympy.polys.monomials:MonomialOps._build sympy.polys.ring_series:_rs_series
         bs4._deprecation:* bs4.builder:register_treebuilders_from bs4.element:Tag.copy_self
         html5lib._inputstream: html5lib._utils: soupsieve.css_parser:_SelectorContext.debug xlrd.book:Book.handle_name
-        xlrd.formatting:* xlrd.sheet:Sheet.*
+        xlrd.sheet:Sheet.*
         plotly.basedatatypes:BasePlotlyType._prop_set_child plotly.express._core:apply_default_cascade
         plotly.validator_cache:* _plotly_utils.importers:* _plotly_utils.optional_imports:* _plotly_utils.png:*
-        networkx.lazy_imports:* networkx.utils.backends:*
+        networkx.lazy_imports:*
         pyarrow:_filesystem_is_available
-        sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:*
-        patsy:_reexport patsy.eval:_all_future_flags patsy.util: patsy.eval:
+        sympy.utilities.lambdify:_import scipy.fft._debug_backends:*
+        patsy:_reexport patsy.eval:_all_future_flags patsy.util: patsy.eval: tqdm.std:tqdm.pandas.inner_generator.inner
     """,
-    "the name is one that the compiler has read, or that the guard of `__getattr__` has": """
+    "the name is one that the compiler has read, or that the guard of `__getattr__` or `__setattr__` has": """
+        PIL.PdfParser:PdfDict.__setattr__ numpy.lib._user_array_impl:container.* plotly.basedatatypes:*.__setattr__
+        plotly.basedatatypes:BaseLayoutType.__getattr__ seaborn._docstrings:DocstringComponents.__getattr__
         codecs:* tempfile:_TemporaryFileWrapper.__getattr__ matplotlib.dates:rrulewrapper.__getattr__
         scipy._lib._bunch:*
     """,
@@ -41,6 +43,7 @@ JUDGED: Final[dict[str, str]] = {
         enum:* typing:Protocol.* networkx.*:* openpyxl.*:* xlrd.*:* bs4:* plotly.io.*:* mpmath.ctx_*:*
         typing:_get_protocol_attrs typing:_proto_hook
         numpy.ma.*:* numpy.lib._polynomial_impl:poly1d.__init__
+        matplotlib.backends.backend_pdf:GraphicsContextPdf.__repr__ sympy.utilities.codegen:Routine.__str__
         matplotlib._internal_utils:* matplotlib.font_manager:* matplotlib.path:Path.__deepcopy__
         matplotlib.markers:MarkerStyle._set_marker scipy.integrate._quad_vec:_Bunch.__repr__
         scipy.io.matlab._mio5:* scipy.sparse.linalg._eigen.arpack.arpack:* sympy.assumptions.facts:*
@@ -51,6 +54,13 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.window.rolling:* pandas.io.formats.style:Styler.clear pandas.io.spss:* sklearn.utils.*:*
         dateutil.tz._tzfile:* statsmodels.base.model:Model._handle_data
         statsmodels.discrete.discrete_model:MultinomialModel._handle_data statsmodels.stats.contingency_tables:_Bunch.*
+    """,
+    "written to: no name that is in the dict of an object leads out, and what makes bases keeps its own (`sealed`)": """
+        logging:Logger.makeRecord logging:makeLogRecord yaml.constructor:SafeConstructor.construct_yaml_object
+        html5lib._utils:moduleFactoryFactory.moduleFactory
+    """,
+    "the object's own way to store: its class decides": """
+        scipy.io._netcdf:netcdf_file._read_gatt_array
     """,
     "a copy of the same class, whose class is the only one that could be asked for another": """
         collections:UserDict.__copy__ collections:UserList.__copy__ matplotlib.colors:*.__copy__
@@ -99,7 +109,7 @@ JUDGED: Final[dict[str, str]] = {
     "replaced in the library (eval_sinks, library_reads)": """
         plotly.graph_objs._layout:Layout functools:singledispatch.* typing:get_type_hints argparse:*
         functools:cached_property.__get__ pprint:*
-        PIL.ImageFile:StubImageFile.load
+        PIL.ImageFile:StubImageFile.load xlrd.formatting:EqNeAttrs.*
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
         scipy.sparse._matrix:spmatrix.set_shape yaml.representer:SafeRepresenter.represent_yaml_object
         numpy.lib._index_tricks_impl:* numpy.matrixlib.defmatrix:* pandas.core.computation.scope:Scope.*
@@ -139,6 +149,7 @@ JUDGED: Final[dict[str, str]] = {
         sklearn.externals.*:* sklearn.utils._testing:* sklearn.utils.estimator_checks:*
         sympy.logic.algorithms.z3_wrapper:* sympy.parsing.c.*:* sympy.parsing.latex.*:* sympy.physics.quantum.qasm:*
         sympy.physics.secondquant:* sympy.plotting.pygletplot.*:* sympy.utilities.matchpy_connector:*
+        sympy.utilities._compilation.*:* tqdm.contrib.concurrent:ensure_lock
         sympy.utilities.source:* warnings:_getcategory patsy.compat_ordereddict:* patsy.*:test_*
         statsmodels.tools._test_runner:* statsmodels.sandbox.*:* statsmodels.treatment.*:*
     """,

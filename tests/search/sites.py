@@ -4,10 +4,10 @@ of an object or at a frame, or keep a module in an object or give one back: foun
     python -m tests.search.sites            the sites that nobody has judged, and those that are gone
     python -m tests.search.sites --all      every site, with its verdict
 
-A name that is spelled in the source is not a site: a literal, or text that begins with a literal (``f"visit_{kind}"``)
-which is no beginning of a refused name. (One that is added to a literal is a site: a kind of `str` says what comes of
-that.) Nor is a template that is made of literals alone (`tests.search.templates`), or a ``__dict__`` that is asked for
-a name which is spelled, or written to.
+A name that is spelled in the source is not a site: a literal other than ``"__dict__"``, or text that begins with a
+literal (``f"visit_{kind}"``) which is no beginning of a refused name. (One that is added to a literal is a site: a kind
+of `str` says what comes of that.) Nor is a template that is made of literals alone (`tests.search.templates`), or a
+``__dict__`` that is asked for a name which is spelled, or that of a method's own object, which is written to.
 """
 
 from __future__ import annotations
@@ -44,10 +44,13 @@ OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_eve
                      "cython_utils", "benchmark"})  # fmt: skip
 """Parts of libraries that no facade leads to: their tests, and what builds them."""
 KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute", "attrgetter": "attribute",
+         "__getattribute__": "attribute", "__setattr__": "attribute", "__delattr__": "attribute",
          "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "exec_": "code",
          "compile": "code", "get_type_hints": "code", "from_string": "template", "Template": "template",
          "find_spec": "module", "resolve_name": "module"}  # fmt: skip
 IMPORTS = frozenset({"import_module", "__import__", "import_optional_dependency"})
+ARGUMENTS = {"__getattribute__": 1, "__setattr__": 2, "__delattr__": 1}
+"""Methods that are given the name of an attribute → how many arguments they have, the name first."""
 RESOURCES = frozenset({"files", "open_binary", "open_text", "read_binary", "read_text", "as_file", "contents"})
 """Of `importlib.resources`: they import the package that they are asked of."""
 FRAMES = frozenset({"_getframe", "currentframe", "stack", "_getframemodulename"})
@@ -114,15 +117,16 @@ def sites_of(module: str, path: Path) -> Iterator[Site]:
 
 
 def _is_harmless(node: ast.Attribute, above: ast.AST) -> bool:
-    """Is the ``__dict__`` asked for a name that is spelled, or written to?"""
+    """Is the ``__dict__`` asked for a name that is spelled, or that of a method's own object, which is written to?"""
+    own = getattr(node.value, "id", None) == "self"
     if isinstance(above, ast.Compare):
         return node is not above.left and isinstance(above.ops[0], ast.In | ast.NotIn)
     if isinstance(above, ast.Subscript) and above.value is node:
-        return isinstance(above.slice, ast.Constant) or not isinstance(above.ctx, ast.Load)
+        return isinstance(above.slice, ast.Constant) or (own and not isinstance(above.ctx, ast.Load))
     if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.value is node:
         spelled = above.func.attr in SPELLED and bool(above.args) and isinstance(above.args[0], ast.Constant)
-        return spelled or above.func.attr in WRITTEN
-    return not isinstance(node.ctx, ast.Load)
+        return spelled or (above.func.attr in WRITTEN and (own or not above.args))
+    return own and not isinstance(node.ctx, ast.Load)
 
 
 def _imported(tree: ast.AST, path: Path) -> set[str]:
@@ -181,7 +185,8 @@ def _kind(node: ast.Call) -> tuple[str, str] | None:
     kind = kind or KINDS.get(call)
     if kind is None or (kind == "code" and owner is not None) or (kind == "template" and owner is None):
         return None
-    position = 1 if call in ("getattr", "setattr", "delattr") else 0
+    # A name of two underscores is that of a method, bound or not.
+    position = len(node.args) - ARGUMENTS[call] if call in ARGUMENTS else call in ("getattr", "setattr", "delattr")
     if kind in ("attribute", "module") and len(node.args) > position and _is_spelled(node.args[position]):
         return None
     return kind, call
@@ -189,7 +194,7 @@ def _kind(node: ast.Call) -> tuple[str, str] | None:
 
 def _is_spelled(name: ast.expr) -> bool:
     if isinstance(name, ast.Constant):
-        return True
+        return name.value != "__dict__"
     if isinstance(name, ast.JoinedStr) and name.values:
         name = name.values[0]
     return isinstance(name, ast.Constant) and type(name.value) is str and not name.value.startswith(DANGEROUS)

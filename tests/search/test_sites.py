@@ -21,15 +21,19 @@ def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> N
         "def spelled(x, kind):\n"
         "    return getattr(x, 'name'), getattr(x, f'visit_{kind}')\n"
         "def added(x, kind): return getattr(x, 'on_' + kind)\n"
+        "def dict_of(x): return getattr(x, '__dict__', {})\n"
         "def computed(x, kind):\n"
         "    return getattr(x, kind), getattr(x, f'__{kind}__'), import_module(kind), eval(kind)\n"
+        "def stored(x, kind): object.__setattr__(x, 'name', kind), x.__setattr__('name', kind)\n"
+        "def stored_as_told(x, kind): object.__setattr__(x, kind, 'name'), x.__setattr__(kind, 'name')\n"
     )
     found = set(sites_of("library", source))
     assert {(site.function, site.kind) for site in found} == {
         ("added", "attribute"),
-        ("computed", "attribute"), ("computed", "module"), ("computed", "code"), ("computed", "returned")
+        ("computed", "attribute"), ("computed", "module"), ("computed", "code"), ("computed", "returned"),
+        ("stored_as_told", "attribute"), ("dict_of", "attribute"),
     }  # fmt: skip
-    assert len(unjudged(found)) == 5
+    assert len(unjudged(found)) == 7
 
 
 def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path: pathlib.Path) -> None:
@@ -38,6 +42,12 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
         "import sys\n"
         "def spelled(x): return 'a' in x.__dict__, x.__dict__['a'], x.__dict__.get('a'), x.__dict__.update(a=1)\n"
         "def read(x, name): return x.__dict__.items(), x.__dict__[name], vars(x)\n"
+        "def written(self, x, name, value):\n"
+        "    self.__dict__[name] = value\n"
+        "    self.__dict__.update(value)\n"
+        "def into_others(x, name, value): x.__dict__[name] = value\n"
+        "def into_all(x, value): x.__dict__.update(value)\n"
+        "def in_place(x, value): x.__dict__ = value\n"
         "def above(): return sys._getframe(1)\n"
         "def state(x): return x.__getstate__()\n"
         "class Holds:\n"
@@ -51,7 +61,8 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
     )
     found = {(site.function, site.kind, site.call) for site in sites_of("library", source)}
     assert found == {
-        ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("above", "frame", "_getframe"),
+        ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("into_others", "dict", "__dict__"),
+        ("into_all", "dict", "__dict__"), ("in_place", "dict", "__dict__"), ("above", "frame", "_getframe"),
         ("state", "state", "__getstate__"), ("Holds", "held", "json"), ("Holds", "held", "system"),
         ("Holds.__init__", "held", "held"), ("Holds.load", "held", "loaded"), ("given", "returned", "sys"),
         ("given_with", "returned", "import_module('math')"),
@@ -98,5 +109,5 @@ def test_templates_of_literals_are_no_sites_and_the_rest_is(tmp_path: pathlib.Pa
 
 
 def test_what_reads_dicts_of_a_module_is_no_verdict_on_its_templates() -> None:
-    assert unjudged({Site("tqdm.std", "status_printer", "format", "text.format")})
-    assert not unjudged({Site("tqdm.std", "status_printer", "dict", "__dict__")})
+    assert unjudged({Site("networkx.graph", "shown", "format", "text.format")})
+    assert not unjudged({Site("networkx.graph", "shown", "dict", "__dict__")})

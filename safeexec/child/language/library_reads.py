@@ -46,7 +46,7 @@ from safeexec.facades.build import facade
 from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
-from safeexec.facades.sealed import make_no_more, very_dict, write_to_class
+from safeexec.facades.sealed import keep_bases, make_no_more, very_dict, write_to_class
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import dict_of, identity, mro_of
 
@@ -111,6 +111,7 @@ def guard_reads(rules: Rules) -> None:
     _put("inspect", "eval", partial(_named, rules))
     _change("io", _copy_buffers)
     _change("_decimal", _keep_context)
+    _change("linecache", _keep_lines)
     _change("mimetypes", lambda mimetypes: mimetypes.knownfiles.clear())  # no files of the machine
     _change("operator", _close_getters)
     _change("sqlite3", _close_databases)
@@ -119,6 +120,8 @@ def guard_reads(rules: Rules) -> None:
     _put("typing", "get_type_hints", lambda: get_type_hints)  # what `functools.singledispatch` of a library asks
     _change("typing", _keep_typing)
     _change("typing_extensions", _keep_extensions)
+    for module in ("typing", "typing_extensions"):
+        _change(module, keep_bases)
     _change("warnings", _drop_sources)
     _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
 
@@ -158,10 +161,14 @@ _FOR_ITS_KIND: Final = {
     "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
     "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
     "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
+    "xlrd.formatting:EqNeAttrs.__eq__": (0, "xlrd.formatting", "EqNeAttrs"),
+    "xlrd.formatting:EqNeAttrs.__ne__": (0, "xlrd.formatting", "EqNeAttrs"),
+    "tqdm.utils:ObjectWrapper.wrapper_setattr": (0, "tqdm.utils", "ObjectWrapper"),
     "statsmodels.base.model:GenericLikelihoodModelResults.__init__": (2, "statsmodels.base.model", "Results"),
     "statsmodels.discrete.discrete_model:DiscreteResults.__init__": (2, "statsmodels.base.model", "Results"),
 }
-"""Methods that read the ``__dict__`` of what they are given → the position of that argument, and its class.
+"""Methods that read the ``__dict__`` of what they are given, or set attributes of it whatever its own class says → the
+position of that argument, and its class.
 
 A method is a function: ``Namespace._get_kwargs(type)`` would give the descriptors that are in the dict of `type`.
 """
@@ -228,6 +235,29 @@ def _check_cached_property(functools: ModuleType) -> None:
         return value
 
     write_to_class(vars(functools)["cached_property"], "__get__", __get__)
+
+
+def _keep_lines(linecache: ModuleType) -> None:
+    """Let the lines that tracebacks show be those of files and of modules that are loaded. A frame that a program makes
+    up has a loader of its own, which would say what is in the file of a library, and a name that is equal to any other.
+    """
+    for name in ("checkcache", "getlines", "lazycache", "updatecache"):
+        vars(linecache)[name] = _of_files(vars(linecache)[name])
+
+
+def _of_files(real: Callable[..., Any]) -> Callable[..., Any]:
+    def asked(filename: Any = None, *spaces: Any) -> Any:
+        if filename is not None:
+            filename = exact(filename) if issubclass(_type(filename), str) else ""
+        return real(filename, *(space if _is_loaded(space) else None for space in spaces))
+
+    return asked
+
+
+def _is_loaded(space: Any) -> bool:
+    """Whether this is the namespace of a module that is loaded under the name that it says."""
+    name: Any = space.get("__name__") if _type(space) is dict else None
+    return _type(name) is str and _getattr(sys.modules.get(name), "__dict__", None) is space
 
 
 def _check_partialmethod(functools: ModuleType) -> None:
@@ -432,7 +462,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 
     def getattr(value: Any, name: Any, *default: Any) -> Any:
         if _type(name) is not str or not (name in known or is_plain(name)):
-            if _is_spelled(name):
+            if name != "__dict__" and _is_spelled(name):  # that of a class has what `type` itself would not give
                 found = _getattr(value, name, *default)
                 # An enum compares its methods with those of `object`: an object of the program would be asked with them
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()

@@ -11,8 +11,10 @@ from typing import Final
 _READERS: Final = """
     PIL.Image PIL.ImageDraw2 PIL.ImageMath PIL.TiffImagePlugin dateutil.parser._parser dateutil.relativedelta
     dateutil.rrule dateutil.tz._tzfile matplotlib._mathtext matplotlib.artist matplotlib.axes._axes
+    matplotlib.backends.backend_pdf
     matplotlib.axes._base matplotlib.axis matplotlib.backend_bases matplotlib.backend_tools matplotlib.cbook
     matplotlib.colorbar matplotlib.colors matplotlib.dates matplotlib.figure matplotlib.font_manager matplotlib.gridspec
+    matplotlib.inset
     matplotlib.legend matplotlib.lines matplotlib.markers matplotlib.path matplotlib.patheffects matplotlib.pyplot
     matplotlib.spines matplotlib.transforms matplotlib.widgets mpl_toolkits.axes_grid1.axes_size
     mpl_toolkits.axes_grid1.mpl_axes mpl_toolkits.axisartist.grid_finder
@@ -54,7 +56,8 @@ _READERS: Final = """
     sklearn.utils._array_api sklearn.utils._metadata_requests sklearn.utils._param_validation
     sklearn.utils._repr_html.fitted_attributes sklearn.utils._set_output sklearn.utils._sparse
     sklearn.utils.metaestimators sklearn.utils.validation sympy.assumptions.ask sympy.assumptions.assume
-    sympy.assumptions.facts sympy.assumptions.wrapper sympy.combinatorics.fp_groups sympy.combinatorics.free_groups
+    sympy.assumptions.facts sympy.assumptions.wrapper sympy.combinatorics.fp_groups sympy.codegen.ast
+    sympy.combinatorics.free_groups
     sympy.core.assumptions sympy.core.basic sympy.core.core sympy.core.decorators sympy.core.expr sympy.core.facts
     sympy.core.function sympy.core.numbers sympy.core.operations sympy.core.parameters sympy.core.singleton
     sympy.core.symbol sympy.functions.elementary.hyperbolic sympy.functions.elementary.piecewise
@@ -64,9 +67,11 @@ _READERS: Final = """
     sympy.polys.polyoptions sympy.polys.polytools sympy.polys.polyutils sympy.polys.ring_series sympy.polys.rings
     sympy.polys.rootoftools sympy.printing.c sympy.printing.codeprinter sympy.printing.cxx sympy.printing.lambdarepr
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
-    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect argparse ast configparser
-    enum functools pprint reprlib string tarfile typing
-    networkx.readwrite.text networkx.utils.configs openpyxl.cell.read_only openpyxl.chart.plotarea
+    sympy.printing.rust sympy.utilities.codegen sympy.utilities.decorator sympy.vector.coordsysrect argparse ast
+    configparser
+    enum functools pprint reprlib string tarfile typing tqdm.utils
+    networkx.readwrite.text networkx.utils.backends networkx.utils.configs openpyxl.cell.read_only
+    openpyxl.chart.plotarea
     openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment
     openpyxl.styles.borders openpyxl.styles.cell_style openpyxl.styles.colors openpyxl.styles.fills
     openpyxl.styles.named_styles openpyxl.styles.proxy openpyxl.styles.styleable openpyxl.utils.bound_dictionary

@@ -66,6 +66,8 @@ def set_function_state(function: FunctionType, state: tuple[dict[str, Any], dict
             cell.cell_contents = saved.cell_contents
         except ValueError:  # the cell was empty
             continue
+    defaults, keyword_defaults = slots.pop("__defaults__", None), slots.pop("__kwdefaults__", None)
+    function.__defaults__, function.__kwdefaults__ = defaults, keyword_defaults  # spelled: see `facades.sealed`
     for name, value in slots.items():
         setattr(function, name, value)
 

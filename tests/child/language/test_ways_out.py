@@ -667,6 +667,33 @@ WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have nam
         "def h(): pass\nh.__mro_entries__ = lambda bases: (F,)\nclass G(h): pass\nprint('made', issubclass(G, int))",
     ),
 ]
+WHAT_CLASSES_ARE_MADE_OF += [
+    Way(
+        "the function that named tuples of typing_extensions are made by, which is imported late",
+        "made True",
+        "import matplotlib.dates, typing_extensions\nN = typing_extensions.NamedTuple\n"
+        "try: matplotlib.dates.rrulewrapper.__setstate__(N, {'__mro_entries__': lambda bases: (object,)})\n"
+        "except Exception as e: print(e)\nclass P(N):\n    x: int\nprint('made', issubclass(P, tuple))",
+        "data-analysis",
+        marks=[pytest.mark.modules("typing_extensions")],
+    ),
+    *(
+        Way(
+            f"the {name} of a function of a library, stored by another library",
+            f"'__{name}__' of a function is set by code that spells it",
+            f"import json, scipy.io\nf = json.dumps\nf._read_att_array = lambda: {{'__{name}__': {value}}}\n"
+            "scipy.io.netcdf_file._read_gatt_array(f)\nprint(f())",
+            "data-analysis",
+        )
+        for name, value in {"defaults": "(5,)", "kwdefaults": "{}", "code": "None"}.items()
+    ),
+    Way(
+        "defaults that Python itself sets",
+        "made 1 2",
+        "import collections, types\n@types.coroutine\ndef f():\n    yield\n"
+        "print('made', *collections.namedtuple('P', 'x y', defaults=[2])(1))",
+    ),
+]
 _FOR_TYPING = (
     "import copy, dataclasses, functools, logging, typing, weakref\nM, name = typing.Mapping, '__origin__'\n"
     "def evil(*given): print('got', given)\ndef like(): pass\nlike.__dict__['copy_with'] = evil\n"
@@ -990,6 +1017,26 @@ print(tqdm.format_meter(1, 2, 3))
 """
 CODE_OF_LIBRARIES += [
     Way("a traceback says what is in the file of a library", "50%", _SOURCE, "data-analysis"),
+]
+_MADE_UP, _, _ = _SOURCE.partition("logging.Formatter()")
+_SHOW = "logging.Formatter().formatException((KeyError, KeyError(), Trace()))\n"
+CODE_OF_LIBRARIES += [
+    Way(
+        "a traceback asks a program what is in a file",
+        "asked []",
+        f"asked = []\n{_MADE_UP}{_SHOW}print('asked', asked)".replace("K('nofile.py')", "'nofile.py'").replace(
+            "return 'def", "return asked.append(name) or 'def"
+        ),
+        "data-analysis",
+    ),
+    Way(
+        "a traceback reads a file whose name is equal to that of a library's",
+        'in x\n    """',
+        f"{_MADE_UP}open('nofile.py', 'w').write('a lie\\n' * 9)\n{_SHOW}"
+        "class Other(Code): co_filename = folder + 'tqdm/std.py'\n"
+        f"class Else(Frame): f_code = Other()\nclass Trace(Trace): tb_frame = Else()\nprint({_SHOW})",
+        "data-analysis",
+    ),
 ]
 
 CLASSES_OF_LIBRARIES = [
@@ -1816,6 +1863,74 @@ OBJECTS_HANDED_ON = [
         "import codecs, math\nclass X(codecs.StreamReader):\n    def __init__(self, stream): self.stream = stream\n"
         "    def __getattr__(self, name): return super().__getattr__(name)\n"
         "try: math.nothing\nexcept AttributeError as error: x = X(error)\nprint(x.obj)",
+    ),
+]
+_WRAPPER = (
+    "import typing\nfrom tqdm import tqdm\n"
+    "W, = [c for c in type(tqdm([]).fp).__mro__ if c.__name__ == 'ObjectWrapper']\n"
+)
+_CODES = (
+    "import sympy\nfound = []\nclass S(sympy.Symbol):\n"
+    "    def _ccode(self, printer, **settings):\n        found.extend(printer.type_mappings)\n        return 'x'\n"
+    "sympy.ccode(S('x'))\nT, = [c for c in type(found[0]).__mro__ if c.__name__ == 'Token']\n"
+)
+_PDF = (
+    "import io, matplotlib.pyplot as plt, matplotlib.lines\nfound = []\nclass L(matplotlib.lines.Line2D):\n"
+    "    def draw(self, renderer):\n        found.append(renderer.new_gc())\n        super().draw(renderer)\n"
+    "fig, ax = plt.subplots()\nax.add_line(L([0, 1], [0, 1]))\nfig.savefig(io.BytesIO(), format='pdf')\n"
+)
+DICTS_OF_OTHERS += [
+    Way(
+        "a masked array has a copy of the dict of whatever it is made from",
+        "KeyError: '__globals__'",
+        "import numpy, types\nm = numpy.ma.array([1])\nnumpy.ma.MaskedArray._update_from(m, types.FunctionType)\n"
+        "print(m._optinfo['__glo' + 'bals__'].__get__(types.coroutine)['sys'])",
+        "data-analysis",
+    ),
+    Way(
+        "a method compares the dict of a class with an object of the program",
+        "EqNeAttrs.__eq__() is for a 'EqNeAttrs' object",
+        "import types\nfrom xlrd.formatting import Font\nclass Spy:\n    def __eq__(self, other):\n"
+        "        print(other['__glo' + 'bals__'].__get__(types.coroutine)['sys'])\n"
+        "class O: __dict__ = Spy()\nFont.__eq__(types.FunctionType, O())",
+        "data-analysis",
+        marks=[pytest.mark.modules("xlrd")],
+    ),
+]
+TEXT_BECOMES_A_NAME += [
+    Way(
+        "the names that an object of a library is asked for are what the program's object says",
+        "attribute '__globals__' is refused",
+        f"{_PDF}got = []\ndef f(): pass\ndef command(self, *theirs):\n    got.extend(theirs)\n    return ()\n"
+        "f.commands = [(['__glo' + 'bals__'], command)]\n"
+        "try: type(found[0]).delta(f, type(found[0]).delta)\nfinally: print([x['os'] for x in got])",
+        "data-analysis",
+    ),
+    Way(
+        "and so are those of a node of code",
+        "attribute '__globals__' is refused",
+        f"{_CODES}def f(): pass\nf._fields = ['__glo' + 'bals__']\nprint(T.kwargs(f)['__glo' + 'bals__'])",
+        "data-analysis",
+    ),
+    Way(
+        "a wrapper of tqdm reads any name of any object",
+        "attribute '__globals__' is refused",
+        f"{_WRAPPER}print(W.wrapper_getattr(tqdm.format_meter, '__glo' + 'bals__')['sys'].modules['os'])",
+        "data-analysis",
+    ),
+    Way(
+        "and stores one past the object's own class",
+        "wrapper_setattr() is for a 'ObjectWrapper' object",
+        f"{_WRAPPER}W.wrapper_setattr(typing.List, '__origin__', 5)\nprint(typing.List.__origin__)",
+        "data-analysis",
+    ),
+    Way(
+        "a table is set the state of, which is a function",
+        "'__defaults__' of a function is set by code that spells it",
+        "import pandas\nf = pandas.concat\nf._internal_names = f._metadata = []\n"
+        "state = {'_typ': 1, '_flags': {'allows_duplicate_labels': 1}, '__defaults__': (5,)}\n"
+        "pandas.DataFrame.__setstate__(f, state)\nprint(f())",
+        "data-analysis",
     ),
 ]
 
