@@ -23,13 +23,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
     CellType,
+    CoroutineType,
+    FrameType,
     FunctionType,
+    GeneratorType,
     GenericAlias,
     GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
     ModuleType,
+    TracebackType,
 )
 from typing import Any, Final, NoReturn
 
@@ -458,6 +464,74 @@ def _judge_descriptors(judge: Judge) -> None:
 
     with very_dict(GetSetDescriptorType) as space:
         space |= {"__set__": __set__, "__delete__": __delete__}
+
+
+_READ: Final = {
+    FunctionType: "__builtins__ __closure__ __code__ __globals__",
+    BuiltinFunctionType: "__self__",
+    GeneratorType: "gi_code gi_frame",
+    CoroutineType: "cr_code cr_frame",
+    AsyncGeneratorType: "ag_code ag_frame",
+    TracebackType: "tb_frame",
+}
+"""Types of Python's own → their attributes that lead away from a program."""
+_STORED: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
+"""Attributes of a function that say what it does."""
+_OF_ABC: Final = vars(ABCMeta)["__subclasscheck__"].__code__
+"""What compiled code asks each abstract class for its subclasses in the name of."""
+Ask = Callable[[FrameType, str], None]
+"""Given the frame in whose name an attribute is about to be read or stored, and its name. Raises where that may not be.
+"""
+
+
+def judge_attributes(reads: Ask, stores: Ask) -> None:
+    """Ask `reads` before an attribute that leads away from a program is read, whatever reads it, and `stores` before
+    one that says what a function does is stored. The class of a builtin, and a list of classes, are asked for as well.
+
+    A library that is told a name (``object.__setattr__(self, name, value)``, an `operator.attrgetter`, a method that is
+    given another self) does with it what the program could not. It is the attribute that asks who wants it here.
+    """
+    if type(dict_of(FunctionType)["__globals__"]) is property:
+        return
+    for kind, names in _READ.items():
+        _judge_attributes(kind, {*names.split(), *(_STORED if kind is FunctionType else ())}, reads, stores)
+    subclasses, frame_of = dict_of(type)["__subclasses__"], sys._getframe
+
+    class Subclasses:
+        __slots__ = ()
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            frame = frame_of(1)
+            if frame.f_code is not _OF_ABC:
+                reads(frame, "__subclasses__")
+            return subclasses if instance is None else subclasses.__get__(instance)
+
+    with very_dict(type) as space:
+        space["__subclasses__"] = Subclasses()
+
+
+def _judge_attributes(kind: type, names: Iterable[str], reads: Ask, stores: Ask) -> None:
+    made = {name: _judged(dict_of(kind)[name], name, reads, stores) for name in names}
+    with very_dict(kind) as space:
+        space |= made
+
+
+def _judged(member: Any, name: str, reads: Ask, stores: Ask) -> property:
+    def read(owner: Any) -> Any:
+        reads(frame_of(1), name)
+        return get(owner)
+
+    def store(owner: Any, value: Any) -> None:
+        stores(frame_of(1), name)
+        member.__set__(owner, value)
+
+    def delete(owner: Any) -> None:
+        stores(frame_of(1), name)
+        member.__delete__(owner)
+
+    get, frame_of = member.__get__, sys._getframe
+    read = read if any(name in names.split() for names in _READ.values()) else get
+    return property(read, store, delete) if name in _STORED else property(read)
 
 
 def _word(address: int) -> Any:

@@ -52,6 +52,12 @@ JUDGED: Final[dict[str, str]] = {
         dateutil.tz._tzfile:* statsmodels.base.model:Model._handle_data
         statsmodels.discrete.discrete_model:MultinomialModel._handle_data statsmodels.stats.contingency_tables:_Bunch.*
     """,
+    "what a function, a class or a facade may not be given it refuses itself (safeexec.facades.sealed)": """
+        pandas.core.generic:NDFrame.* scipy.io._netcdf:netcdf_file._read_gatt_array soupsieve.css_types:Immutable.*
+    """,
+    "what is read is compared, or is the object's own": """
+        statsmodels.base.model:LikelihoodModelResults.remove_data statsmodels.base.wrapper:ResultsWrapper.*
+    """,
     "a copy of the same class, whose class is the only one that could be asked for another": """
         collections:UserDict.__copy__ collections:UserList.__copy__ matplotlib.colors:*.__copy__
         matplotlib.font_manager:FontProperties.__copy__ matplotlib.transforms:TransformNode.__copy__

@@ -46,7 +46,8 @@ OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_eve
 KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute", "attrgetter": "attribute",
          "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "exec_": "code",
          "compile": "code", "get_type_hints": "code", "from_string": "template", "Template": "template",
-         "find_spec": "module", "resolve_name": "module"}  # fmt: skip
+         "find_spec": "module", "resolve_name": "module", "__getattribute__": "attribute",
+         "__setattr__": "attribute", "__delattr__": "attribute"}  # fmt: skip
 IMPORTS = frozenset({"import_module", "__import__", "import_optional_dependency"})
 RESOURCES = frozenset({"files", "open_binary", "open_text", "read_binary", "read_text", "as_file", "contents"})
 """Of `importlib.resources`: they import the package that they are asked of."""
@@ -55,6 +56,8 @@ STATES = frozenset({"__getstate__", "__reduce__", "__reduce_ex__"})
 SPELLED = frozenset({"get", "pop", "setdefault"})
 WRITTEN = frozenset({"update", "clear", "keys"})
 FORMATS = frozenset({"format", "format_map"})
+BUILTIN = frozenset({"getattr", "setattr", "delattr", "attrgetter"})
+HOOKS = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
 DANGEROUS = ("_", "f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 
 
@@ -177,10 +180,14 @@ def _kind(node: ast.Call) -> tuple[str, str] | None:
         return "state", call
     if call == "vars" and owner is None and node.args:
         return "dict", call
+    if call == "getattr" and len(node.args) > 1 and getattr(node.args[1], "value", "") == "__dict__":
+        return "dict", call
     kind = "module" if call in RESOURCES and "resources" in getattr(owner, "attr", getattr(owner, "id", "")) else None
     kind = kind or KINDS.get(call)
     if kind is None or (kind == "code" and owner is not None) or (kind == "template" and owner is None):
         return None
+    if call[:2] == "__" and kind == "attribute":  # of `object` it is given the object, too
+        return None if any(map(_is_spelled, node.args[:2])) else (kind, call)
     position = 1 if call in ("getattr", "setattr", "delattr") else 0
     if kind in ("attribute", "module") and len(node.args) > position and _is_spelled(node.args[position]):
         return None
@@ -200,10 +207,15 @@ def unjudged(found: set[Site]) -> list[str]:
     return sorted(
         f"{site.module} {site.function or '(module)'}: {site.call} ({site.kind})"
         for site in found
-        if not (site.kind == "attribute" and site.module in READERS)
+        if not (site.kind == "attribute" and (site.module in READERS if site.call in BUILTIN else _is_hook(site)))
         and not (site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES)
         and not _is_judged(f"{site.module}:{site.function}", *(_FORMATS if site.kind == "format" else _PLACES))
     )
+
+
+def _is_hook(site: Site) -> bool:
+    """Is it a method that an object answers for a name with? The guard of those has read the name."""
+    return site.function.rpartition(".")[2] in HOOKS
 
 
 def _patterns(*judged: str) -> tuple[frozenset[str], list[str]]:

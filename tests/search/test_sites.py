@@ -19,17 +19,19 @@ def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> N
     source = tmp_path / "library.py"
     source.write_text(
         "def spelled(x, kind):\n"
-        "    return getattr(x, 'name'), getattr(x, f'visit_{kind}')\n"
+        "    return getattr(x, 'name'), getattr(x, f'visit_{kind}'), object.__getattribute__(x, 'name')\n"
         "def added(x, kind): return getattr(x, 'on_' + kind)\n"
         "def computed(x, kind):\n"
         "    return getattr(x, kind), getattr(x, f'__{kind}__'), import_module(kind), eval(kind)\n"
+        "def past(x, kind): return object.__setattr__(x, kind, 1), x.__setattr__(kind, 1)\n"
     )
     found = set(sites_of("library", source))
     assert {(site.function, site.kind) for site in found} == {
         ("added", "attribute"),
-        ("computed", "attribute"), ("computed", "module"), ("computed", "code"), ("computed", "returned")
+        ("computed", "attribute"), ("computed", "module"), ("computed", "code"), ("computed", "returned"),
+        ("past", "attribute"),
     }  # fmt: skip
-    assert len(unjudged(found)) == 5
+    assert len(unjudged(found)) == 6
 
 
 def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path: pathlib.Path) -> None:
@@ -37,7 +39,7 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
     source.write_text(
         "import sys\n"
         "def spelled(x): return 'a' in x.__dict__, x.__dict__['a'], x.__dict__.get('a'), x.__dict__.update(a=1)\n"
-        "def read(x, name): return x.__dict__.items(), x.__dict__[name], vars(x)\n"
+        "def read(x, name): return x.__dict__.items(), x.__dict__[name], vars(x), getattr(x, '__dict__', 1)\n"
         "def above(): return sys._getframe(1)\n"
         "def state(x): return x.__getstate__()\n"
         "class Holds:\n"
@@ -51,8 +53,9 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
     )
     found = {(site.function, site.kind, site.call) for site in sites_of("library", source)}
     assert found == {
-        ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("above", "frame", "_getframe"),
-        ("state", "state", "__getstate__"), ("Holds", "held", "json"), ("Holds", "held", "system"),
+        ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("read", "dict", "getattr"),
+        ("above", "frame", "_getframe"), ("state", "state", "__getstate__"),
+        ("Holds", "held", "json"), ("Holds", "held", "system"),
         ("Holds.__init__", "held", "held"), ("Holds.load", "held", "loaded"), ("given", "returned", "sys"),
         ("given_with", "returned", "import_module('math')"),
     }  # fmt: skip

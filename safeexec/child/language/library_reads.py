@@ -21,7 +21,7 @@ import sys
 import textwrap
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache, partial, reduce
 from types import (
     CodeType,
@@ -36,7 +36,8 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.child.language.guards import exact, leads_away, makes_bases, refusal, wraps
+from safeexec.child.language.builtins import is_of_program
+from safeexec.child.language.guards import constants, exact, leads_away, makes_bases, refusal, wraps
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import FORMATTERS, READERS
 from safeexec.compiler import names
@@ -108,6 +109,7 @@ def guard_reads(rules: Rules) -> None:
     _change("functools", _check_cached_property)
     _change("functools", _check_partialmethod)
     _put("inspect", "eval", partial(_named, rules))
+    _change("_operator", _check_getters, rules)
     _change("mimetypes", lambda mimetypes: mimetypes.knownfiles.clear())  # no files of the machine
     _change("sqlite3", _close_databases)
     _change("tarfile", _close_streams)
@@ -240,6 +242,34 @@ def _check_partialmethod(functools: ModuleType) -> None:
     write_to_class(functools.partialmethod, "__get__", __get__)
 
 
+def _check_getters(operator: Any, rules: Rules) -> None:
+    """An `attrgetter` of a library, or the class of one that it has put anywhere, is made for names that a program may
+    read, or that the code which makes it spells.
+    """
+
+    def check(paths: Iterable[Any]) -> None:
+        frame = sys._getframe(2)
+        for path in paths:
+            for name in path.split(".") if _type(path) is str else (exact(path),):
+                is_plain = _type(name) is str and rules.attribute(name) == PLAIN
+                if not (is_plain or (not is_of_program(frame) and name in set(constants(frame.f_code)))):
+                    raise refusal(rules, "attribute", str(name), AttributeError)
+
+    def of_attributes(self: Any, *paths: Any) -> None:
+        check(paths)
+
+    def of_method(self: Any, *given: Any, **named: Any) -> None:
+        check(given[:1])
+
+    def __new__(cls: type, *given: object, **named: object) -> NoReturn:
+        raise TypeError(f"{cls.__name__} is made by calling it")
+
+    for kind, check_names in (operator.attrgetter, of_attributes), (operator.methodcaller, of_method):
+        write_to_class(kind, "__init__", check_names)
+        with very_dict(kind) as space:  # the function that the interpreter calls stays as it is
+            space["__new__"] = staticmethod(__new__)
+
+
 def _keep_typing(typing: Any) -> None:
     """`typing.Mapping` and `typing.Optional` are asked for what is in their brackets by all modules, also by those that
     are imported late: typing sets each of their attributes once, and nobody else does. (msgspec notes there, once, what
@@ -327,7 +357,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 
     def getattr(value: Any, name: Any, *default: Any) -> Any:
         if _type(name) is not str or not (name in known or is_plain(name)):
-            if _is_spelled(name):
+            if name != "__dict__" and _is_spelled(name):
                 found = _getattr(value, name, *default)
                 # An enum compares its methods with those of `object`: an object of the program would be asked with them
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
@@ -409,7 +439,7 @@ def _is_spelled(name: Any, depth: int = 2) -> bool:
     frame: FrameType | None = sys._getframe(depth)
     own = _library_of(frame)
     while frame is not None and _library_of(frame) == own:
-        if name in set(_constants(frame.f_code)):
+        if name in set(constants(frame.f_code)):
             return True
         frame = frame.f_back
     return False
@@ -417,17 +447,6 @@ def _is_spelled(name: Any, depth: int = 2) -> bool:
 
 def _library_of(frame: FrameType | None) -> str:
     return str(frame.f_globals.get("__name__")).partition(".")[0] if frame is not None else ""
-
-
-def _constants(value: Any) -> Iterator[str]:
-    if isinstance(value, CodeType):
-        for constant in value.co_consts:
-            yield from _constants(constant)
-    elif isinstance(value, tuple | frozenset):
-        for item in value:
-            yield from _constants(item)
-    elif isinstance(value, str):
-        yield value
 
 
 def _named(rules: Rules) -> Callable[..., Any]:
