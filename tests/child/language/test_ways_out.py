@@ -1772,7 +1772,43 @@ TOLD_BY_A_LIBRARY = [
     ),
 ]
 
+_TABLE = (
+    "import pandas, warnings\nimport seaborn.objects as so\nwarnings.simplefilter('ignore')\n"
+    "class Buffer:\n    ptr, bufsize = id(tuple), 64\n"
+    "class Column:\n    dtype, describe_null, null_count, offset = (0, 64, 'l', '='), (0, None), 0, 0\n"
+    "    def size(self): return 4\n"
+    "    def get_buffers(self): return {'data': (Buffer(), self.dtype), 'validity': None, 'offsets': None}\n"
+    "class Table:\n    def __dataframe__(self, **options): return self\n"
+    "    def get_chunks(self): return [self]\n    def num_chunks(self): return 1\n"
+    "    def column_names(self): return ['a']\n    def get_column_by_name(self, name): return Column()\n"
+)
+MEMORY = [
+    Way(
+        "a table says at which address its buffers begin",
+        "memory is not read by its address",
+        _TABLE + "try: print(so.Plot(Table(), x='a')._data.frame)\nexcept RuntimeError as e: print(e.__cause__)",
+        "data-analysis",
+    ),
+    Way(
+        "and another holds an array that is shorter than it says",
+        "buffer is smaller than requested size",
+        _TABLE + "Buffer._x = pandas.Series([1, 2]).to_numpy()\n"
+        "try: print(so.Plot(Table(), x='a')._data.frame)\nexcept RuntimeError as e: print(e.__cause__)",
+        "data-analysis",
+    ),
+    Way(
+        "an honest one is read as ever",
+        "read [1, 2] ['x', 'y'] [1.5, nan] ['u', 'v']",
+        _TABLE + "frame = pandas.DataFrame({'a': [1, 2], 'b': ['x', 'y'], 'c': [1.5, None],"
+        " 'd': pandas.Categorical(['u', 'v'])})\n"
+        "class Other:\n    def __dataframe__(self, **options): return frame.__dataframe__(**options)\n"
+        "got = so.Plot(Other(), x='a')._data.source_data\nprint('read', *(got[name].tolist() for name in got))",
+        "data-analysis",
+    ),
+]
+
 WAYS = [
+    *MEMORY,
     *TOLD_BY_A_LIBRARY,
     *WHO_ANSWERS_TWICE,
     *NAMES_OF_WRAPPERS,
