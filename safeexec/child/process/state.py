@@ -66,6 +66,8 @@ def set_function_state(function: FunctionType, state: tuple[dict[str, Any], dict
             cell.cell_contents = saved.cell_contents
         except ValueError:  # the cell was empty
             continue
+    # Spelled, as what a function does is stored by code that does so.
+    function.__defaults__, function.__kwdefaults__ = slots.pop("__defaults__", None), slots.pop("__kwdefaults__", None)
     for name, value in slots.items():
         setattr(function, name, value)
 
