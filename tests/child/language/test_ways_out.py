@@ -1723,9 +1723,9 @@ TOLD_BY_A_LIBRARY = [
             ),
             (
                 "a registry",
-                _SET,
+                "still 1",
                 "import sympy\nf._classes_to_install = {'__kwdefaults__': dict}\n"
-                "type(sympy.S).__getattr__(f, '__kwdefaults__')",
+                "try: type(sympy.S).__getattr__(f, '__kwdefaults__')\nexcept AttributeError: print('still', f(1))",
                 "mathematics",
             ),
         )
