@@ -24,17 +24,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
     CellType,
+    CoroutineType,
+    FrameType,
     FunctionType,
+    GeneratorType,
     GenericAlias,
     GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
     ModuleType,
+    TracebackType,
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.facades import program
 from safeexec.identity import dict_of, flags_of, identity, mro_of
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
@@ -315,7 +320,7 @@ def seal_classes() -> None:
         _close_cells()
         _close_modules()
         _close_proxies()
-        _keep_functions()
+        _keep_bases()
     while _unsealed:
         _, cls = _unsealed.popitem()
         flags = _type_flags(cls)
@@ -386,16 +391,16 @@ _makers: Final[dict[int, Any]] = {}
 
 
 def keep_bases(module: ModuleType) -> None:
-    """Note what the functions of a module of types make when classes name them as a base: see `_keep_functions`."""
+    """Note what the functions of a module of types make when classes name them as a base: see `_keep_bases`."""
     made = [value for value in vars(module).values() if type(value) is FunctionType]
     _makers.update({identity(value): vars(value).get("__mro_entries__") for value in made})
 
 
-def _keep_functions() -> None:
-    """Let functions do what they always did, whatever a library's descriptor or `__setstate__` is told to store.
+def _keep_bases() -> None:
+    """Let functions that classes name as a base (`typing.NamedTuple`) make what they always made.
 
-    Those that classes name as a base (`typing.NamedTuple`) keep the maker in their dict. A property of their type is
-    found before what is in the dict. Code and defaults are set by who spells their names: a named tuple, a coroutine.
+    They keep the maker in their dict, where a library's descriptor or `__setstate__` writes what a program tells it. A
+    property of their type is found before what is in the dict.
     """
     if "__mro_entries__" in dict_of(FunctionType):
         return
@@ -414,25 +419,6 @@ def _keep_functions() -> None:
 
     with very_dict(FunctionType) as space:
         space["__mro_entries__"] = property(maker, keep)
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            space[name] = _set_where_spelled(name, space[name])
-
-
-def _set_where_spelled(name: str, found: Any) -> property:
-    def check() -> None:
-        frame = sys._getframe(2)
-        if name not in frame.f_code.co_names or program.is_of_program(frame.f_globals):
-            raise AttributeError(f"{name!r} of a function is set by code that spells it", name=name)
-
-    def store(function: Any, value: object) -> None:
-        check()
-        found.__set__(function, value)
-
-    def delete(function: Any) -> None:
-        check()
-        found.__delete__(function)
-
-    return property(found.__get__, store, delete)
 
 
 def _forget_asked() -> None:
@@ -550,6 +536,74 @@ def _judge_descriptors(judge: Judge) -> None:
         space |= {"__set__": __set__, "__delete__": __delete__}
 
 
+_READ: Final = {
+    FunctionType: "__builtins__ __closure__ __code__ __globals__",
+    BuiltinFunctionType: "__self__",
+    GeneratorType: "gi_code gi_frame",
+    CoroutineType: "cr_code cr_frame",
+    AsyncGeneratorType: "ag_code ag_frame",
+    TracebackType: "tb_frame",
+}
+"""Types of Python's own → their attributes that lead away from a program."""
+_STORED: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
+"""Attributes of a function that say what it does."""
+_OF_ABC: Final = vars(ABCMeta)["__subclasscheck__"].__code__
+"""What compiled code asks each abstract class for its subclasses in the name of."""
+Ask = Callable[[FrameType, str], None]
+"""Given the frame in whose name an attribute is about to be read or stored, and its name. Raises where that may not be.
+"""
+
+
+def judge_attributes(reads: Ask, stores: Ask) -> None:
+    """Ask `reads` before an attribute that leads away from a program is read, whatever reads it, and `stores` before
+    one that says what a function does is stored. The class of a builtin, and a list of classes, are asked for as well.
+
+    A library that is told a name (``object.__setattr__(self, name, value)``, an `operator.attrgetter`, a method that is
+    given another self) does with it what the program could not. It is the attribute that asks who wants it here.
+    """
+    if type(dict_of(FunctionType)["__globals__"]) is property:
+        return
+    for kind, names in _READ.items():
+        _judge_attributes(kind, {*names.split(), *(_STORED if kind is FunctionType else ())}, reads, stores)
+    subclasses, frame_of = dict_of(type)["__subclasses__"], sys._getframe
+
+    class Subclasses:
+        __slots__ = ()
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            frame = frame_of(1)
+            if frame.f_code is not _OF_ABC:
+                reads(frame, "__subclasses__")
+            return subclasses if instance is None else subclasses.__get__(instance)
+
+    with very_dict(type) as space:
+        space["__subclasses__"] = Subclasses()
+
+
+def _judge_attributes(kind: type, names: Iterable[str], reads: Ask, stores: Ask) -> None:
+    made = {name: _judged(dict_of(kind)[name], name, reads, stores) for name in names}
+    with very_dict(kind) as space:
+        space |= made
+
+
+def _judged(member: Any, name: str, reads: Ask, stores: Ask) -> property:
+    def read(owner: Any) -> Any:
+        reads(frame_of(1), name)
+        return get(owner)
+
+    def store(owner: Any, value: Any) -> None:
+        stores(frame_of(1), name)
+        member.__set__(owner, value)
+
+    def delete(owner: Any) -> None:
+        stores(frame_of(1), name)
+        member.__delete__(owner)
+
+    get, frame_of = member.__get__, sys._getframe
+    read = read if any(name in names.split() for names in _READ.values()) else get
+    return property(read, store, delete) if name in _STORED else property(read)
+
+
 def _word(address: int) -> Any:
     return ctypes.c_void_p.from_address(address)
 
@@ -586,12 +640,12 @@ def very_dict(cls: type) -> Iterator[dict[str, Any]]:
 def write_to_class(cls: type, name: str, value: object) -> None:
     """Set an attribute of a class, sealed or not.
 
-    TypeError for a static one (`int`): from 3.12 on an interpreter has a dict of its own for each, which no store
+    From 3.12 on TypeError for a static one (`int`): an interpreter has a dict of its own for each, which no store
     reaches. `very_dict` does.
     """
     flags = _type_flags(cls)
     before = flags.value
-    if not before & _HEAP:
+    if not before & _HEAP and sys.version_info >= (3, 12):
         raise TypeError(f"{name!r} cannot be set: {cls.__name__!r} is a static type")
     flags.value = before & ~_IMMUTABLE
     if name == "__dict__":  # that of a class is an attribute of its type, which `setattr` would find

@@ -19,6 +19,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Module
 from typing import Any, NoReturn
 
 from safeexec.child.language.builtins import code_of, is_hidden, is_of_program, locals_of, text_guards, without_own
+from safeexec.child.language.interchange import guard_interchange
 from safeexec.child.language.native import builtin
 from safeexec.child.language.on_import import after_import
 from safeexec.compiler.names import RESERVED
@@ -52,6 +53,7 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
     _put("patsy.eval", partial(_for_formulas, text))
     _put("networkx.utils.decorators", _for_decorators)
+    guard_interchange()
 
 
 def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:

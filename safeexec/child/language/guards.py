@@ -11,7 +11,7 @@ import builtins
 import sys
 import typing
 from collections import UserString
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from types import (
     BuiltinMethodType,
@@ -35,7 +35,7 @@ from safeexec.compiler import names
 from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
-from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, WRITE_TO_THEMSELVES, Judge, OwnModule
+from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, WRITE_TO_THEMSELVES, Ask, Judge, OwnModule
 from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of, qualname_of
 
 Guard = Callable[..., Any]
@@ -326,6 +326,66 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
         raise TypeError(f"cannot set {name!r} attribute of immutable type {name_of(cls)!r}")
 
     return judge
+
+
+def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask]:
+    """Who may read what leads away from a program, and who may store what says what a function does: code of Python and
+    of libraries that spells the name. What it was told it does not spell.
+
+    Compiled code asks in the name of the frame that has called it: the code of a function that Fortran calls back is
+    for whoever is no program.
+    """
+
+    def reads(frame: FrameType, name: str) -> None:
+        if (name in frame.f_code.co_names or name == "__code__") and not _is_of_program(frame):
+            return
+        if not _spells(frame, name, rules):
+            raise refusal(rules, "attribute", name, AttributeError)
+
+    def stores(frame: FrameType, name: str) -> None:
+        if not _spells(frame, name, rules):
+            raise refusal(rules, "attribute", name, AttributeError)
+
+    return reads, stores
+
+
+def _is_of_program(frame: FrameType) -> bool:
+    return names.GUARD_ATTRIBUTE in frame.f_builtins
+
+
+def _spells(frame: FrameType, name: str, rules: Rules) -> bool:
+    """Tell whether the code of a frame spells the name of an attribute; that of a program, whether its policy allows
+    it. Reads and stores of libraries that are guarded stand for those who call them.
+    """
+    if _is_of_program(frame):
+        return rules.attribute(name) == PLAIN
+    if frame.f_globals is globals() and (asked := _GUARDS.get(frame.f_code.co_qualname)) is not None:
+        return bool(frame.f_locals[asked] == name)  # what it gives is judged there
+    while frame.f_code.co_qualname in _FOR_LIBRARIES and frame.f_globals.get("__name__") == _LIBRARY_READS:
+        assert frame.f_back is not None
+        frame = frame.f_back
+    code = frame.f_code
+    return name in code.co_names or name in code.co_consts or name in constants(code)
+
+
+_GUARDS: Final = {"attribute_guards.<locals>.read": "name", "_by_name.<locals>.guarded": "wanted"}
+"""Functions of this module that read what they judge then → their variable that has the name."""
+_LIBRARY_READS: Final = "safeexec.child.language.library_reads"
+_FOR_LIBRARIES: Final = frozenset(
+    {"library_getattr.<locals>.getattr", "_library_setters.<locals>.setattr", "_library_setters.<locals>.delattr"}
+)
+
+
+def constants(value: Any) -> Iterator[str]:
+    """The texts among the constants of code, and of the code within it."""
+    if isinstance(value, CodeType):
+        for constant in value.co_consts:
+            yield from constants(constant)
+    elif isinstance(value, tuple | frozenset):
+        for item in value:
+            yield from constants(item)
+    elif isinstance(value, str):
+        yield value
 
 
 def _is_method(frame: FrameType, cls: type) -> bool:
@@ -789,9 +849,11 @@ def _is_own(value: Any, own: GuestProgram) -> bool:
 __all__ = [
     "GuestProgram",
     "attribute_guards",
+    "constants",
     "exact",
     "group_guard",
     "judge_of_class_stores",
+    "judges_of_attributes",
     "leads_away",
     "makes_bases",
     "refusal",

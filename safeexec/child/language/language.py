@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from safeexec.child.language.builtins import leave, make_builtins
-from safeexec.child.language.guards import GuestProgram, judge_of_class_stores
+from safeexec.child.language.guards import GuestProgram, judge_of_class_stores, judges_of_attributes
 from safeexec.child.language.library_reads import guard_reads
 from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
 from safeexec.child.language.workspace import WorkspaceModules
@@ -20,7 +20,7 @@ from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.access import module_access
 from safeexec.facades.build import facade, importer, set_loader
 from safeexec.facades.replacements.streams import set_modules
-from safeexec.facades.sealed import judge_class_stores, seal_classes
+from safeexec.facades.sealed import judge_attributes, judge_class_stores, seal_classes
 from safeexec.facades.tables.groups import OF_SESSIONS, REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
 
@@ -95,8 +95,11 @@ class Language:
                 facade(name, self.plan)
 
     def seal(self) -> None:
-        """Let no program change a class that is not its own, from now on: for a process that runs guest code alone."""
+        """Let no program change a class that is not its own, nor a function of others, nor have what leads away from
+        it, from now on: for a process that runs guest code alone.
+        """
         self.seals = True
+        judge_attributes(*judges_of_attributes(rules_of(self.plan)))
         judge_class_stores(judge_of_class_stores(self.program))
 
     def _seal(self) -> None:

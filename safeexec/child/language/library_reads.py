@@ -21,7 +21,7 @@ import sys
 import textwrap
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from functools import cache, partial, reduce
 from types import (
@@ -37,7 +37,7 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.child.language.guards import exact, leads_away, makes_bases, refusal, wraps
+from safeexec.child.language.guards import constants, exact, leads_away, makes_bases, refusal, wraps
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import FORMATTERS, READERS
 from safeexec.compiler import names
@@ -544,7 +544,7 @@ def _is_spelled(name: Any, depth: int = 2) -> bool:
     frame: FrameType | None = sys._getframe(depth)
     own = _library_of(frame)
     while frame is not None and _library_of(frame) == own:
-        if name in set(_constants(frame.f_code)):
+        if name in set(constants(frame.f_code)):
             return True
         frame = frame.f_back
     return False
@@ -552,17 +552,6 @@ def _is_spelled(name: Any, depth: int = 2) -> bool:
 
 def _library_of(frame: FrameType | None) -> str:
     return str(frame.f_globals.get("__name__")).partition(".")[0] if frame is not None else ""
-
-
-def _constants(value: Any) -> Iterator[str]:
-    if isinstance(value, CodeType):
-        for constant in value.co_consts:
-            yield from _constants(constant)
-    elif isinstance(value, tuple | frozenset):
-        for item in value:
-            yield from _constants(item)
-    elif isinstance(value, str):
-        yield value
 
 
 def _named(rules: Rules) -> Callable[..., Any]:

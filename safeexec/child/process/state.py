@@ -66,8 +66,8 @@ def set_function_state(function: FunctionType, state: tuple[dict[str, Any], dict
             cell.cell_contents = saved.cell_contents
         except ValueError:  # the cell was empty
             continue
-    defaults, keyword_defaults = slots.pop("__defaults__", None), slots.pop("__kwdefaults__", None)
-    function.__defaults__, function.__kwdefaults__ = defaults, keyword_defaults  # spelled: see `facades.sealed`
+    # Spelled, as what a function does is stored by code that does so.
+    function.__defaults__, function.__kwdefaults__ = slots.pop("__defaults__", None), slots.pop("__kwdefaults__", None)
     for name, value in slots.items():
         setattr(function, name, value)
 

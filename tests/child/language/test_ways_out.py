@@ -1926,16 +1926,134 @@ TEXT_BECOMES_A_NAME += [
     ),
     Way(
         "a table is set the state of, which is a function",
-        "'__defaults__' of a function is set by code that spells it",
+        "attribute '__defaults__' is refused",
         "import pandas\nf = pandas.concat\nf._internal_names = f._metadata = []\n"
         "state = {'_typ': 1, '_flags': {'allows_duplicate_labels': 1}, '__defaults__': (5,)}\n"
         "pandas.DataFrame.__setstate__(f, state)\nprint(f())",
         "data-analysis",
     ),
 ]
+_DEPUTY = "import io, json\nfrom tqdm import tqdm\nW = type(tqdm([1], file=io.StringIO()).fp)\nf = [json.dumps][0]\n"
+_SET = "attribute '__kwdefaults__' is refused"
+TOLD_BY_A_LIBRARY = [
+    *(
+        Way(f"a library reads {what}", told, _DEPUTY + f"print(W.wrapper_getattr({value}, {name!r}))", "data-analysis")
+        for what, told, value, name in (
+            ("what a function finds", "attribute '__globals__' is refused", "f", "__globals__"),
+            ("the code of a function", "attribute '__code__' is refused", "f", "__code__"),
+            ("the module of a builtin", "attribute '__self__' is refused", "len", "__self__"),
+            ("the frame of a generator", "attribute 'gi_frame' is refused", "(i for i in ())", "gi_frame"),
+            ("all classes", "attribute '__subclasses__' is refused", "object", "__subclasses__"),
+        )
+    ),
+    *(
+        Way(f"{who} stores what a function does", told, f"import json\nf = [json.dumps][0]\n{source}", profile)
+        for who, told, source, profile in (
+            ("a wrapper", _SET, _DEPUTY + "W.wrapper_setattr(f, '__kwdefaults__', {})", "data-analysis"),
+            (
+                "a state",
+                _SET,
+                "import pandas\nf._internal_names = f._metadata = []\n"
+                "pandas.DataFrame.__setstate__(f, {'_typ': 1, '__kwdefaults__': {}})",
+                "data-analysis",
+            ),
+            (
+                "a file",
+                _SET,
+                "import scipy.io\nf._read_att_array = lambda: {'__kwdefaults__': {}}\n"
+                "scipy.io.netcdf_file._read_gatt_array(f)",
+                "data-analysis",
+            ),
+            (
+                "a registry",
+                "still 1",
+                "import sympy\nf._classes_to_install = {'__kwdefaults__': dict}\n"
+                "try: type(sympy.S).__getattr__(f, '__kwdefaults__')\nexcept AttributeError: print('still', f(1))",
+                "mathematics",
+            ),
+        )
+    ),
+    *(
+        Way(
+            f"a getter that a property of a library has: {name}",
+            f"attribute '{name}' is refused",
+            f"import pathlib, json, asyncio\nprint(type(pathlib.PurePath.drive.fget)('{name}')({value}))",
+            marks=[pytest.mark.skipif(sys.version_info >= (3, 12), reason="until 3.11")],
+        )
+        for name, value in (("__globals__", "json.dumps"), ("__self__", "len"), ("get_stack", "asyncio.Task"))
+    ),
+    Way(
+        "the same by the method that makes one",
+        "attrgetter is made by calling it",
+        "import pathlib\nG = type(pathlib.PurePath.drive.fget)\nG.__new__(G, '__globals__')",
+        marks=[pytest.mark.skipif(sys.version_info >= (3, 12), reason="until 3.11")],
+    ),
+    Way(
+        "a path of attributes to what a model weighs",
+        "attribute '__globals__' is refused",
+        "from sklearn.feature_selection import SelectFromModel\nfrom sklearn.base import BaseEstimator\nimport json\n"
+        "class E(BaseEstimator):\n    coef_ = staticmethod(json.dumps)\n    def fit(self, *given): return self\n"
+        "    def __sklearn_is_fitted__(self): return True\n"
+        "chosen = SelectFromModel(E(), importance_getter='coef_.__globals__', prefit=True)\n"
+        "chosen.estimator_ = E()\nchosen.get_support()",
+        "data-analysis",
+    ),
+    Way(
+        "an array takes over the dict of a class",
+        "found []",
+        "import numpy\nclass F: pass\nf = F()\nnumpy.ma.MaskedArray._update_from(f, type)\n"
+        "print('found', [name for name in f._optinfo if 'subclasses' in name])",
+        "data-analysis",
+    ),
+    Way(
+        "what a program may ask of its own",
+        "own [<class '__main__.B'>] (1,) True ['abc']",
+        "import collections.abc, functools, inspect, pathlib\nclass A: pass\nclass B(A): pass\ndef f(a=1): pass\n"
+        "assert inspect.signature(f).parameters['a'].default == 1\n"
+        "print('own', A.__subclasses__(), f.__defaults__, isinstance({}, collections.abc.Mapping),"
+        " sorted(['abc'], key=functools.cmp_to_key(lambda a, b: 0)))",
+    ),
+]
+
+_TABLE = (
+    "import pandas, warnings\nimport seaborn.objects as so\nwarnings.simplefilter('ignore')\n"
+    "class Buffer:\n    ptr, bufsize = id(tuple), 64\n"
+    "class Column:\n    dtype, describe_null, null_count, offset = (0, 64, 'l', '='), (0, None), 0, 0\n"
+    "    def size(self): return 4\n"
+    "    def get_buffers(self): return {'data': (Buffer(), self.dtype), 'validity': None, 'offsets': None}\n"
+    "class Table:\n    def __dataframe__(self, **options): return self\n"
+    "    def get_chunks(self): return [self]\n    def num_chunks(self): return 1\n"
+    "    def column_names(self): return ['a']\n    def get_column_by_name(self, name): return Column()\n"
+)
+MEMORY = [
+    Way(
+        "a table says at which address its buffers begin",
+        "memory is not read by its address",
+        _TABLE + "try: print(so.Plot(Table(), x='a')._data.frame)\nexcept RuntimeError as e: print(e.__cause__)",
+        "data-analysis",
+    ),
+    Way(
+        "and another holds an array that is shorter than it says",
+        "buffer is smaller than requested size",
+        _TABLE + "Buffer._x = pandas.Series([1, 2]).to_numpy()\n"
+        "try: print(so.Plot(Table(), x='a')._data.frame)\nexcept RuntimeError as e: print(e.__cause__)",
+        "data-analysis",
+    ),
+    Way(
+        "an honest one is read as ever",
+        "read [1, 2] ['x', 'y'] [1.5, nan] ['u', 'v']",
+        _TABLE + "frame = pandas.DataFrame({'a': [1, 2], 'b': ['x', 'y'], 'c': [1.5, None],"
+        " 'd': pandas.Categorical(['u', 'v'])})\n"
+        "class Other:\n    def __dataframe__(self, **options): return frame.__dataframe__(**options)\n"
+        "got = so.Plot(Other(), x='a')._data.source_data\nprint('read', *(got[name].tolist() for name in got))",
+        "data-analysis",
+    ),
+]
 
 WAYS = [
     *OBJECTS_HANDED_ON,
+    *MEMORY,
+    *TOLD_BY_A_LIBRARY,
     *WHO_ANSWERS_TWICE,
     *NAMES_OF_WRAPPERS,
     *FIELDS,
