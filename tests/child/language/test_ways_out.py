@@ -677,16 +677,6 @@ WHAT_CLASSES_ARE_MADE_OF += [
         "data-analysis",
         marks=[pytest.mark.modules("typing_extensions")],
     ),
-    *(
-        Way(
-            f"the {name} of a function of a library, stored by another library",
-            f"'__{name}__' of a function is set by code that spells it",
-            f"import json, scipy.io\nf = json.dumps\nf._read_att_array = lambda: {{'__{name}__': {value}}}\n"
-            "scipy.io.netcdf_file._read_gatt_array(f)\nprint(f())",
-            "data-analysis",
-        )
-        for name, value in {"defaults": "(5,)", "kwdefaults": "{}", "code": "None"}.items()
-    ),
     Way(
         "defaults that Python itself sets",
         "made 1 2",
@@ -1949,7 +1939,6 @@ TOLD_BY_A_LIBRARY = [
     *(
         Way(f"{who} stores what a function does", told, f"import json\nf = [json.dumps][0]\n{source}", profile)
         for who, told, source, profile in (
-            ("a wrapper", _SET, _DEPUTY + "W.wrapper_setattr(f, '__kwdefaults__', {})", "data-analysis"),
             (
                 "a state",
                 _SET,
@@ -1973,18 +1962,9 @@ TOLD_BY_A_LIBRARY = [
             ),
         )
     ),
-    *(
-        Way(
-            f"a getter that a property of a library has: {name}",
-            f"attribute '{name}' is refused",
-            f"import pathlib, json, asyncio\nprint(type(pathlib.PurePath.drive.fget)('{name}')({value}))",
-            marks=[pytest.mark.skipif(sys.version_info >= (3, 12), reason="until 3.11")],
-        )
-        for name, value in (("__globals__", "json.dumps"), ("__self__", "len"), ("get_stack", "asyncio.Task"))
-    ),
     Way(
-        "the same by the method that makes one",
-        "attrgetter is made by calling it",
+        "a getter that a property of a library has, by the method that makes one",
+        "object.__new__(operator.attrgetter) is not safe",
         "import pathlib\nG = type(pathlib.PurePath.drive.fget)\nG.__new__(G, '__globals__')",
         marks=[pytest.mark.skipif(sys.version_info >= (3, 12), reason="until 3.11")],
     ),
