@@ -61,10 +61,12 @@ class Asked:
     def fail(self, error: Exception) -> None:
         self._end(None, error)
 
-    def waits(self, seconds: float, wire: Wire) -> bool:
-        """Sleep before it is made again. Whether its caller and the wire are still there then."""
+    def waits(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
+        """Sleep before it is made again. Whether its caller and the wire are still there then. One that has `begun` is
+        not given up by a caller who only waits for its end.
+        """
         until = monotonic() + seconds
-        while (there := self.wanted and self.fd >= 0 and wire.alive) and monotonic() < until:
+        while (there := (self.wanted or begun) and self.fd >= 0 and wire.alive) and monotonic() < until:
             sleep(LOOK_SECONDS)
         return there
 

@@ -40,6 +40,10 @@ def connect(
     server has begun is made again at another one, or later where all are full. Calls of a session wait where they come
     faster than the server allows.
 
+    Over HTTP a call whose connection breaks is made again for some seconds, at the same server: it runs once, and its
+    caller gets the answer. A step with a listener (`on_output` …) is not: there a broken connection is a
+    `SandboxClosed`, as it is where the server does not come back.
+
     Plugins, host tools and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file`
     and `write_file`. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be reached,
     refuses the token, or is no safeexec.

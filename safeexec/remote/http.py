@@ -1,4 +1,8 @@
-"""Calls over HTTP to a `safeexec serve`: one thread and one connection per call that is under way."""
+"""Calls over HTTP to a `safeexec serve`: one thread and one connection per call that is under way.
+
+Each call has an id of its own. Where its connection breaks before the answer is whole, it is made again with the same
+id: the server runs it once, and gives the answer to whoever asks. A stream is kept by nobody, and is not made again.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,15 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
+from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.calls import WAIT_SECONDS, Asked, parsed, raised
+from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, Asked, parsed, raised
 from safeexec.servers.methods import MAX_MESSAGE, METHODS
 
 CONNECT_SECONDS = 30.0
@@ -23,6 +29,10 @@ CONNECT_SECONDS = 30.0
 ANSWER_SECONDS = 600.0
 """How long a server may say nothing at all; the core gives a call up earlier where it knows better."""
 TOO_MANY = 429
+RETURN_SECONDS = 8.0
+"""How long after its connection broke a call is made again: the server stops one that nobody asks for within ten."""
+PAUSES = (0.1, 0.4, 1.5, 4.0)
+"""How long to wait before each time that it is made again."""
 IDLE_SECONDS = 3.0
 """How long a connection is kept for the next call: servers close theirs after five."""
 
@@ -34,6 +44,23 @@ class _NotNow(Exception):
         super().__init__(error)
         self.seconds = seconds
         self.error = error
+
+
+class _Broken(Exception):
+    """A connection was not made, or has ended before the answer was whole: whether the server may have begun."""
+
+    def __init__(self, error: Exception, begun: bool) -> None:
+        super().__init__(error)
+        self.error = error
+        self.begun = begun
+
+
+class _Request(NamedTuple):
+    """A call as it is sent, each time the same. `pauses`: before each time that it may be made again."""
+
+    path: str
+    body: bytes
+    pauses: tuple[float, ...]
 
 
 class HttpWire:
@@ -62,14 +89,12 @@ class HttpWire:
         return self._lost is None and os.getpid() == self._owner
 
     def ask(self, method: str, params: dict[str, Any], make: Callable[[], Asked] = Asked) -> Asked:
-        path, body = self._request(method, params)
+        request = self._request(method, params)
         if self._lost is not None:
             raise self._lost
         asked = make()
         patience = WAIT_SECONDS if "session" in params else 0.0
-        thread = threading.Thread(
-            target=self._call, args=(asked, path, body, patience), name="safeexec-wire", daemon=True
-        )
+        thread = threading.Thread(target=self._call, args=(asked, request, patience), name="safeexec-wire", daemon=True)
         thread.start()
         return asked
 
@@ -79,47 +104,71 @@ class HttpWire:
             request = self._request(method, params)
         except (TypeError, ValueError) as error:
             return asked.fail(error)
-        self._call(asked, *request)
+        self._call(asked, request)
 
-    def _request(self, method: str, params: dict[str, Any]) -> tuple[str, bytes]:
+    def _request(self, method: str, params: dict[str, Any]) -> _Request:
         given = dict(params)
+        streams = given.get("stream", False)
+        if not streams:
+            given["request_id"] = uuid4().hex
         path = self._base + METHODS[method].path
         if "{session}" in path:
             path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
-        return path, json.dumps(given, allow_nan=False).encode()
+        return _Request(path, json.dumps(given, allow_nan=False).encode(), () if streams else PAUSES)
 
-    def _call(self, asked: Asked, path: str, body: bytes, patience: float = 0.0) -> None:
-        """Make a call until the server has begun it, for so many seconds; not at all again if it says not now."""
-        deadline = monotonic() + patience
-        while (refused := self._made(asked, path, body)) is not None:
-            asked.again = refused.seconds
-            if monotonic() + refused.seconds > deadline or not asked.waits(refused.seconds, self):
-                return asked.fail(self._lost or refused.error)
+    def _call(self, asked: Asked, request: _Request, patience: float = 0.0) -> None:
+        """Make a call until the server has begun it, for so many seconds; not at all again if it says not now.
+
+        One that may have begun is made again here and nowhere else, also when its caller was interrupted: who stops it,
+        or undoes what it did, waits for its answer.
+        """
+        until, pauses, begun = monotonic() + patience, iter(request.pauses), False
+        while True:
+            tried = monotonic()
+            try:
+                return self._made(asked, request, max(until - tried, LOOK_SECONDS) if begun else CONNECT_SECONDS)
+            except _NotNow as refused:
+                pause = refused.seconds
+                if not begun:  # else what broke says more: it may have begun
+                    error = refused.error
+            except _Broken as broken:
+                error, pause = broken.error, 0.0
+                if broken.begun and (not begun or monotonic() - tried > RETURN_SECONDS):
+                    # For the first time, or after a connection that held as long: what is patient waits anew.
+                    until, pauses, begun = monotonic() + RETURN_SECONDS, iter(request.pauses), True
+                if begun:
+                    pause = next(pauses, inf)
+            asked.again = None if begun else pause
+            unreached = not begun and not pause
+            if unreached or monotonic() + pause > until or not asked.waits(pause, self, begun):
+                return asked.fail(self._lost or error)
             asked.again = None
 
-    def _made(self, asked: Asked, path: str, body: bytes) -> _NotNow | None:
-        """Make a call once. What a server says that has no room for it; else `asked` has its answer."""
+    def _made(self, asked: Asked, request: _Request, connect_seconds: float) -> None:
+        """Make a call once: `asked` has its answer. Raises `_NotNow` and `_Broken`."""
         connection = self._connection()
+        reached = connection.sock is not None
         try:
-            if connection.sock is None:
-                asked.again = 0.0
-                _connect(connection)
-                asked.again = None
+            if not reached:
+                _connect(connection, connect_seconds)
+                reached = True
             with self._under_way(connection):
-                connection.request("POST", path, body, self._headers)
+                connection.request("POST", request.path, request.body, self._headers)
                 with closing(connection.getresponse()) as response:
                     streams = response.headers.get_content_type() == "text/event-stream"
                     (_follow if streams else _take)(response, asked)
-        except _NotNow as refused:
+        except _NotNow:
             self._keep(connection)
-            return refused
+            raise
         except (SandboxError, ValueError) as error:
             connection.close()
             asked.fail(error)
         except (OSError, HTTPException) as error:
             connection.close()
-            asked.fail(self._lost or SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}"))
-        return None
+            problem = SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}")
+            if reached and isinstance(error, TimeoutError):
+                return asked.fail(self._lost or problem)  # nothing broke: it says nothing
+            raise _Broken(problem, reached) from None
 
     @contextmanager
     def _under_way(self, connection: HTTPConnection) -> Iterator[None]:
@@ -175,7 +224,8 @@ class HttpWire:
             self.close()
 
 
-def _connect(connection: HTTPConnection) -> None:
+def _connect(connection: HTTPConnection, seconds: float) -> None:
+    connection.timeout = seconds
     connection.connect()
     connection.sock.settimeout(ANSWER_SECONDS)
 
@@ -189,14 +239,20 @@ def _take(response: HTTPResponse, asked: Asked) -> None:
     body = response.read(MAX_MESSAGE + 1)
     if len(body) > MAX_MESSAGE:
         raise ProtocolError(f"the server sent more than {MAX_MESSAGE} bytes at once")
-    if response.status == 200:
-        asked.finish(parsed(body))
-        return
+    if response.length:
+        raise IncompleteRead(body, response.length)
     try:
-        problem = parsed(body)
+        message = parsed(body)
     except ProtocolError:
-        problem = {"message": f"the server answered {response.status} {response.reason}"[:200]}
-    error = raised(problem.get("type"), problem.get("message"))
+        if response.length is None and not response.chunked:
+            raise IncompleteRead(body) from None  # the end of the connection was that of the answer, or came before it
+        if response.status == 200:
+            raise
+        message = {"message": f"the server answered {response.status} {response.reason}"[:200]}
+    if response.status == 200:
+        asked.finish(message)
+        return
+    error = raised(message.get("type"), message.get("message"))
     if response.status == TOO_MANY:
         after = response.headers.get("Retry-After", "")
         raise _NotNow(float(after) if after.isascii() and after.isdigit() and len(after) <= 3 else 1.0, error)

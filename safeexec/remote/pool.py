@@ -1,6 +1,7 @@
 """Several servers as one: each session lives on one of them, and a new one goes where there is most room.
 
-A call that no server has begun is made again elsewhere, or later where all are full; one that may have begun never is.
+A call that no server has begun is made again elsewhere, or later where all are full; one that may have begun is made
+again nowhere but there.
 """
 
 from __future__ import annotations

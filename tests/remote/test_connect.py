@@ -225,7 +225,7 @@ def test_two_sessions_run_side_by_side_and_one_is_cancelled(there: Sandbox) -> N
     with there.session() as first, there.session() as second:
         results: list[Result] = []
         runs = [
-            threading.Thread(target=lambda at=at: results.append(at.run(ENDLESS, timeout=100)))  # type: ignore[misc]
+            threading.Thread(target=lambda at=at: results.append(at.run(ENDLESS, timeout=100, wait=60)))  # type: ignore[misc]
             for at in (first, second)
         ]
         for run in runs:

@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from safeexec import ProtocolError, SandboxClosed, SandboxError, connect
+from safeexec.remote import http
 from safeexec.remote.calls import raised
 from safeexec.remote.pipe import PipeWire
 from tests.footprint import pause
@@ -274,7 +275,8 @@ def saying(answer: bytes) -> Iterator[str]:
         b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
     ],
 )
-def test_what_speaks_http_and_is_no_server_of_ours(answer: bytes) -> None:
+def test_what_speaks_http_and_is_no_server_of_ours(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "PAUSES", (0.0, 0.0))
     with saying(answer) as url, pytest.raises(SandboxError):
         connect(url, "token")
 

@@ -114,7 +114,7 @@ async def create(request: Request) -> Response:
         return answer((await _boxes(request).create(tenant, asked)).as_json(), 201)
 
     identity = request.headers.get("idempotency-key")
-    work = made() if identity is None else tenant.answers.once(f"sandbox {identity[:255]}", encode(asked), made())
+    work = made() if identity is None else tenant.answers.once(f"sandbox {identity[:255]}", (encode(asked),), made())
     created: Response = await request.scope["tenancy"].while_there(request, work)
     return created
 

@@ -50,7 +50,7 @@ def _endpoint(method: Method) -> Endpoint:
         tenancy: Tenancy = request.scope["tenancy"]
         if identity is None:
             return await tenancy.while_there(request, _answered(tenant, method, given))
-        asked = request.url.path.encode() + b"\n" + body
+        asked = (request.url.path.encode(), b"\n", body)
         return await tenancy.while_there(
             request, tenant.answers.once(identity, asked, _answered(tenant, method, given))
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from importlib.util import find_spec
 
 import pytest
@@ -13,6 +14,7 @@ if find_spec("starlette") is None:
 
 from starlette.responses import Response
 
+from safeexec import SessionBusy, SessionClosed
 from safeexec.servers.http import once
 from safeexec.servers.http.requests import RefusedRequest
 
@@ -25,14 +27,14 @@ def asked(test: Callable[[Ask, list[str]], Awaitable[None]]) -> None:
     async def inside() -> None:
         answers, ran = once.Answers(), []
 
-        async def ask(identity: str, size: int = 1, *, fails: bool = False) -> bytes:
+        async def ask(identity: str, size: int = 1, *, fails: Exception | None = None) -> bytes:
             async def work() -> Response:
                 ran.append(identity)
-                if fails:
-                    raise RefusedRequest(429, "not now")
+                if fails is not None:
+                    raise fails
                 return Response(bytes(size))
 
-            answer = await answers.once(identity, b"", work())
+            answer = await answers.once(identity, (b"",), work())
             await asyncio.sleep(0)  # the answer is counted by a callback of its task
             return bytes(answer.body)
 
@@ -49,7 +51,7 @@ def test_the_oldest_answers_are_given_up_and_their_programs_run_no_second_time(m
         for name in "abc":
             await ask(name, 40)
         assert len(await ask("b", 40)) == len(await ask("c", 40)) == 40
-        with pytest.raises(RefusedRequest, match="not kept any more"):
+        with pytest.raises(RefusedRequest, match="no answer any more"):
             await ask("a", 40)
         assert ran == ["a", "b", "c"]
 
@@ -70,16 +72,108 @@ def test_the_oldest_ids_are_forgotten_with_what_their_answers_took(monkeypatch: 
     asked(test)
 
 
+NOT_NOW = RefusedRequest(429, "not now")
+
+
 def test_a_refusal_is_not_kept_and_what_fails_is_no_fault_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(once, "MAX_KEPT", 0)
 
     async def test(ask: Ask, ran: list[str]) -> None:
         for _ in range(2):
             with pytest.raises(RefusedRequest, match="not now"):
-                await ask("a", fails=True)
+                await ask("a", fails=NOT_NOW)
         assert ran == ["a", "a"]
         # One ends with an exception while another begins: each has its own.
-        first, second = await asyncio.gather(ask("b", fails=True), ask("c", 5), return_exceptions=True)
+        first, second = await asyncio.gather(ask("b", fails=NOT_NOW), ask("c", 5), return_exceptions=True)
         assert isinstance(first, RefusedRequest) and len(second) == 5
 
     asked(test)
+
+
+def test_what_failed_ran_all_the_same() -> None:
+    """An error says nothing of what was done before it: the work is not done again."""
+
+    async def test(ask: Ask, ran: list[str]) -> None:
+        with pytest.raises(SessionClosed):
+            await ask("told", fails=SessionClosed("it is closed"))
+        assert b"it is closed" in await ask("told")
+        with pytest.raises(ZeroDivisionError):
+            await ask("fault", fails=ZeroDivisionError())
+        with pytest.raises(RefusedRequest, match="no answer any more"):
+            await ask("fault")
+        with pytest.raises(SessionBusy):
+            await ask("busy", fails=SessionBusy("later"))
+        assert await ask("busy", 3) == bytes(3)
+        assert ran == ["told", "fault", "busy", "busy"]
+
+    asked(test)
+
+
+def test_an_answer_that_is_too_large_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(once, "MAX_KEPT", 100)
+
+    async def test(ask: Ask, ran: list[str]) -> None:
+        await ask("a", 90)
+        assert len(await ask("large", 101)) == 101
+        assert len(await ask("a", 90)) == 90
+        with pytest.raises(RefusedRequest, match="no answer any more"):
+            await ask("large", 101)
+        assert ran == ["a", "large"]
+
+    asked(test)
+
+
+def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(once, "MAX_IDS", 2)
+
+    async def inside() -> None:
+        answers, end = once.Answers(), asyncio.Event()
+
+        async def work(wait: bool) -> Response:
+            if wait:
+                await end.wait()
+            return Response(b"x")
+
+        first = asyncio.create_task(answers.once("long", (), work(True)))
+        for number in range(5):
+            await answers.once(str(number), (), work(False))
+        again = asyncio.create_task(answers.once("long", (), work(True)))
+        await asyncio.sleep(0)
+        end.set()
+        assert await first is await again
+
+    asyncio.run(inside())
+
+
+def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(once, "RETURN_SECONDS", 0.2)
+
+    async def inside() -> None:
+        answers, ended = once.Answers(), []
+
+        async def work() -> Response:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(0.1)  # a step that is stopped brings its state in order
+                ended.append(1)
+            raise AssertionError
+
+        async def come_and_go(seconds: float) -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await answers.once("a", (), work())
+
+        other = asyncio.create_task(come_and_go(0.5))
+        await come_and_go(0.1)
+        await other  # one was there all the time
+        await asyncio.sleep(0.1)
+        await come_and_go(0.3)  # it came back in time
+        assert not ended and len(answers.tasks()) == 1
+        await asyncio.sleep(0.25)
+        for _ in range(2):  # while it is being stopped, and later
+            with pytest.raises(RefusedRequest, match="no answer any more"):
+                await answers.once("a", (), work())
+        assert ended == [1] and not answers.tasks()
+
+    asyncio.run(inside())
