@@ -329,6 +329,8 @@ class Replay:
         self._tools.begin([*self._calls.pop(recorded.session, {}).values()])
         try:
             result = self._again(session, begun, recorded)
+        except RecordingError:  # what is needed to run it was left out
+            raise
         except (SandboxError, ValueError, TypeError) as error:
             if not recorded.problem:
                 self._differ(recorded, "outcome", recorded.outcome, f"{type(error).__name__}: {error}")
