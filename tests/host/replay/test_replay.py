@@ -782,7 +782,7 @@ def test_the_functions_that_were_running_are_told_with_their_variables(record: R
     with replay(path, trust=True) as replayed:
         assert replayed.difference is None
         frame = replayed.frames()[-1]
-        assert (frame.function, [one.name for one in frame.variables]) == ("half", ["m", "n"])
+        assert (frame.function, [one.name for one in frame.variables]) == ("half", ["n", "m"])
         with pytest.raises(RecordingError, match="no session 2"):
             replayed.frames(2)
 
