@@ -495,7 +495,8 @@ class Replay:
             session.drop(record.name)
         elif isinstance(record, form.RolledBack):
             session.rollback(record.name)
-        elif isinstance(record, form.Branched):
+        else:
+            assert isinstance(record, form.Branched)
             for number, branch in zip(record.branches, session.branch(len(record.branches)), strict=True):
                 self._sessions[number] = branch
                 if record.session in self._threads:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -466,8 +467,11 @@ def test_a_workspace_that_its_guest_moved_away_is_told_and_made_anew(small: Work
     inside = pathlib.Path(small.path)
     (inside / "kept").write_text("1")
     kept = small.snapshot()
-    for bring_back in (lambda: small.restore(kept), small.snapshot_or_undo):
+    in_its_place = (lambda: None, inside.touch, lambda: inside.symlink_to("w.away"))
+    ways_back = (lambda: small.restore(kept), small.snapshot_or_undo)
+    for put, bring_back in product(in_its_place, ways_back):
         inside.rename(f"{inside}.away")
+        put()
         for look in (small.snapshot, small.marks_now):
             with pytest.raises(WorkspaceError, match="own directory was moved or removed"):
                 look()

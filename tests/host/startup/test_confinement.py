@@ -17,7 +17,16 @@ import pytest
 
 import safeexec
 from safeexec import Policy, ProtectionError
-from safeexec.host.startup.confinement import Confinement, _links_on, _mapped, _tasks_of, _unreadable, describe, plan
+from safeexec.host.startup.confinement import (
+    Confinement,
+    _links_on,
+    _mapped,
+    _tasks_of,
+    _unreadable,
+    describe,
+    plan,
+    unprivileged_user,
+)
 from tests.host.startup.machines import able
 
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
@@ -233,7 +242,7 @@ def test_links_that_lead_in_a_circle_end(tmp_path: Path) -> None:
 
 def test_the_threads_of_all_processes_of_a_user_are_counted() -> None:
     """In a process of a user of its own, where this one may start such."""
-    user = 0x60000000 + os.getpid() if os.geteuid() == 0 else os.getuid()
+    user = unprivileged_user().uid if os.geteuid() == 0 else os.getuid()
     told, tell = os.pipe()
     pid = os.fork()
     if pid == 0:
