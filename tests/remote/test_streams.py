@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import signal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from safeexec.errors import PolicyError, ProtocolError, SandboxClosed
-from safeexec.remote import http
+from safeexec.remote import http, pipe
 from safeexec.remote.calls import Asked
 from safeexec.remote.pool import Pool, _AtServer
 
@@ -85,3 +86,23 @@ def test_what_is_no_session_keeps_its_name() -> None:
     assert pool.named(0, {"session": "a-b"}) == {"session": "0-a-b"}
     assert pool.named(0, {"sessions": ["a", "b"]}) == {"sessions": ["0-a", "0-b"]}
     pool.close()
+
+
+def test_a_command_that_reads_nothing_is_given_up_and_one_that_does_not_end_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pipe, "WRITE_SECONDS", 0.1)
+    monkeypatch.setattr(pipe, "END_SECONDS", 0.1)
+    wire = pipe.PipeWire(["sleep", "600"])
+    first = wire.ask("sandbox.check", {"source": "1"})
+    try:
+        with pytest.raises(SandboxClosed, match=r"`sleep 600` reads nothing for 0\.1 s"):
+            wire.ask("sandbox.check", {"source": "x" * (1 << 20)})
+        assert first.came() == ([], True) and not wire.alive
+        for late in (first.answer, lambda: wire.ask("sandbox.check", {"source": "1"})):
+            with pytest.raises(SandboxClosed, match="reads nothing"):
+                late()
+    finally:
+        first.close()
+        wire.close()
+    assert wire._process.returncode == -signal.SIGKILL

@@ -138,6 +138,7 @@ def test_an_ordinary_users_host_counts_and_removes_what_a_guest_has_shut() -> No
         tree.remove_tree(str(region / tree.WORKSPACE))
         assert not region.stat().st_mode & 0o400, "a region is not made listable"
         region.chmod(0o700)
+        region.parent.chmod(0o700)
         assert not [*region.iterdir()]
 
 

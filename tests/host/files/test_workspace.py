@@ -477,6 +477,7 @@ def test_a_workspace_that_its_guest_moved_away_is_told_and_made_anew(small: Work
                 look()
         assert "moved or removed" in str(small.over(1 << 20, 100)) and not small.is_empty()
         bring_back()
+        inside.parent.chmod(0o700)
         assert [path.name for path in inside.parent.iterdir()] == [tree.WORKSPACE]
         assert (inside / "kept").read_text() == "1" and small.over(1 << 20, 100) is None
 
