@@ -9,7 +9,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import count
 from typing import TypeVar
 
 from safeexec.errors import WorkspaceError
@@ -215,12 +214,11 @@ def remove_below(top: int, name: str) -> None:
     No recursion and two descriptors, however deep it is (`shutil.rmtree` of 3.11 raises RecursionError at 1000 levels):
     a directory that is met is moved up, and its turn comes. No link is followed.
     """
-    pending = [name]
-    for number in count():
-        if not pending:
-            return
+    pending, number = [name], 0
+    while pending:
         moved = f".{os.urandom(6).hex()}.{number}."
         pending += _empty(top, pending.pop(), moved)
+        number += 1
 
 
 def _empty(top: int, name: str, moved: str) -> list[str]:

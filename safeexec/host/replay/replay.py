@@ -329,6 +329,8 @@ class Replay:
         self._tools.begin([*self._calls.pop(recorded.session, {}).values()])
         try:
             result = self._again(session, begun, recorded)
+        except RecordingError:  # what is needed to run it was left out
+            raise
         except (SandboxError, ValueError, TypeError) as error:
             if not recorded.problem:
                 self._differ(recorded, "outcome", recorded.outcome, f"{type(error).__name__}: {error}")
@@ -493,7 +495,8 @@ class Replay:
             session.drop(record.name)
         elif isinstance(record, form.RolledBack):
             session.rollback(record.name)
-        elif isinstance(record, form.Branched):
+        else:
+            assert isinstance(record, form.Branched)
             for number, branch in zip(record.branches, session.branch(len(record.branches)), strict=True):
                 self._sessions[number] = branch
                 if record.session in self._threads:

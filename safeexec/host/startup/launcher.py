@@ -76,7 +76,7 @@ class ZygoteHandle:
         except BaseException:
             yield from self.close()
             raise
-        if not isinstance(message, m.ZygoteReady):
+        if not isinstance(message, m.ZygoteReady) or not self.reapers:
             reason = message.message if isinstance(message, m.ZygoteFailed) else self.log() or "it ended without a word"
             yield from self.close()
             raise ProtectionError(f"the zygote could not start: {reason}")
@@ -199,9 +199,10 @@ class ZygoteHandle:
                 # The process that serves is not the one that was started: that one stays behind as its reaper.
                 # No guest code has run yet: these descriptors are the only ones that are ever taken from a process.
                 self._given, ancillary = processes.take_descriptors(ancillary)
-                pid, self._inner = processes.sender(ancillary)
-                self.reapers = (self.pid, pid)
-                processes.pass_identity(self.socket, False)
+                with contextlib.suppress(ProcessLookupError):  # it has ended: what it said says why
+                    pid, self._inner = processes.sender(ancillary)
+                    self.reapers = (self.pid, pid)
+                    processes.pass_identity(self.socket, False)
             messages = self._hear(data)
             if messages:
                 return messages[0]

@@ -207,11 +207,12 @@ def _modules(info: str) -> list[str]:
 def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
     """Make the set aside and move it to its place, where another process may have been faster."""
     cache = _cache()
-    _sweep(cache)
-    fresh = tempfile.mkdtemp(prefix="fetching-", dir=cache)
-    made = os.path.join(fresh, "set")
-    lib = os.path.join(made, "lib")
+    fresh = ""
     try:
+        _sweep(cache)
+        fresh = tempfile.mkdtemp(prefix="fetching-", dir=cache)
+        made = os.path.join(fresh, "set")
+        lib = os.path.join(made, "lib")
         os.makedirs(lib)
         chosen = _resolve(fresh, requirements, here)
         if chosen:
@@ -231,7 +232,8 @@ def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
     except OSError as error:
         raise PolicyError(f"requirements cannot be fetched into {cache}: {error}") from None
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        if fresh:
+            shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _put(fresh: str, wish: str) -> str:

@@ -21,6 +21,7 @@ from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, Session, Sessio
 from safeexec.host.files import state_file
 from safeexec.host.sandbox import SandboxCore
 from safeexec.host.session.session import SessionCore
+from safeexec.protocol import messages as m
 from tests.interrupting import interrupting
 
 OpenSession = Callable[..., Session]
@@ -158,6 +159,10 @@ FOREIGN: dict[str, tuple[dict[str, Any], str]] = {
     "a name outside": ({"files": [("../f", 1)], "contents": b"x"}, "not a path inside"),
     "no text": ({"files": [("a\0b", 1)], "contents": b"x"}, "cannot be restored"),
     "a file in a file": ({"files": [("a", 1), ("a/b", 1)], "contents": b"xx"}, "cannot be restored"),
+    "more files than fit": (
+        {"files": [(f"f{number}", 0) for number in range(1001)]},
+        r"holds 1001 files; limits.workspace_files is 1000",
+    ),
     "sizes below zero": ({"files": [("a", -5), ("b", 6)], "contents": b"x"}, "do not add up"),
     "another Python": ({"python": "\x1b[2J\n"}, r"saved by Python \\x1b\[2J\\n;"),
 }
@@ -178,6 +183,68 @@ def test_a_header_that_lies_is_refused_in_words_that_a_terminal_may_show(
 def test_a_path_that_can_name_no_file_is_an_error_of_ours(sandbox: Sandbox) -> None:
     with pytest.raises(StateFileError, match=r"cannot be read: .*embedded null"):
         sandbox.restore("a\0b")
+
+
+def test_a_file_that_the_kernel_does_not_give_is_an_error_of_ours(sandbox: Sandbox) -> None:
+    """A regular one, to which nothing is mapped at its beginning."""
+    with pytest.raises(StateFileError, match="/proc/self/mem cannot be read: Input/output error"):
+        sandbox.restore("/proc/self/mem")
+
+
+def test_a_state_that_is_cut_off_while_it_is_read_leaves_nothing_open(tmp_path: pathlib.Path) -> None:
+    """Its size was looked at before: another process may write to it at any time."""
+    foreign(tmp_path / "state", b"files", files=[("f", 5)])
+    size, key = (tmp_path / "state").stat().st_size, bytes(32)
+    open_before = os.listdir("/proc/self/fd")
+    with open(tmp_path / "state", "r+b") as file:
+        whole = state_file._read(file.fileno(), size, key, Policy().limits, "it")
+        assert (os.pread(whole.files, 9, 0), os.pread(whole.payload, 9, 0)) == (b"files", b"\x80\x04}.")
+        whole.close()
+        for lost in (34, 38):  # of the variables, of the files
+            file.truncate(size - lost)
+            with pytest.raises(StateFileError, match="it became shorter while it was read"):
+                state_file._read(file.fileno(), size, key, Policy().limits, "it")
+    assert os.listdir("/proc/self/fd") == open_before
+
+
+@pytest.mark.parametrize(("file", "variables"), [(4, 3), (3, 4)])
+def test_what_becomes_shorter_while_it_is_saved_leaves_the_old_state(
+    tmp_path: pathlib.Path, file: int, variables: int
+) -> None:
+    """The guest writes both, and may go on in a thread."""
+    (tmp_path / "own").write_bytes(b"abc")
+    (tmp_path / "pickle").write_bytes(b"123")
+    (tmp_path / "state").write_bytes(b"old")
+    header = state_file.Header(policy="p", digest="d", python="3", files=[("own", file)], payload_bytes=variables)
+    told = (
+        "the file 'own' became shorter while it was saved" if file > 3 else "cut off while it was read from the child"
+    )
+    with open(tmp_path / "pickle", "rb") as pickle, pytest.raises(StateFileError, match=told):
+        state_file.write(
+            str(tmp_path / "state"), header, lambda name: os.open(tmp_path / name, os.O_RDONLY), pickle.fileno(), b"k"
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "pickle", "state"]
+    assert (tmp_path / "state").read_bytes() == b"old"
+
+
+def test_no_more_variables_are_saved_than_a_restore_would_take() -> None:
+    """What a child says that it has written is believed as far as the file is long."""
+    policy = Policy().replace(memory_mb=64)
+    most = 64 << 21
+    with pytest.raises(StateFileError, match=r"its variables take 128 MiB.*limits\.memory_mb is 64"):
+        state_file.header_of(m.Saved(most + 1, [], {}, {}), most + 1, {}, policy, "d", 1)
+    for said, written in ((most + 1, most), (most, most + 1)):
+        header, _ = state_file.header_of(m.Saved(said, [], {}, {}), written, {}, policy, "d", 1)
+        assert header.payload_bytes == most
+
+
+@pytest.mark.profile("confined-python")
+def test_a_file_whose_name_is_no_text_is_told_and_others_are_saved(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    with sandbox.session() as session:
+        session.run("open(b'\\xff.txt', 'w').close()\nopen('kept.txt', 'w').close()").check()
+        assert session.save(tmp_path / "state") == {r"'\udcff.txt'": "the name of this file is not UTF-8"}
+    with sandbox.restore(tmp_path / "state") as session:
+        assert session.list_files() == ["kept.txt"]
 
 
 def test_every_cut_and_every_changed_byte_is_noticed(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
@@ -355,6 +422,18 @@ def test_the_key_is_one_that_nobody_else_can_know(
             session.save(tmp_path / "state")
     monkeypatch.setenv("SAFEEXEC_STATE_KEY", "00" * 16)
     assert session.save(tmp_path / "state") == {}
+
+
+def test_a_key_that_is_removed_while_it_is_made_signs_nothing(
+    key: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made_by_another_and_removed(*_: object) -> None:
+        raise FileExistsError
+
+    monkeypatch.setattr(os, "link", made_by_another_and_removed)
+    with pytest.raises(StateFileError, match=r"state\.key was removed while it was made"):
+        state_file.signing_key()
+    assert [*key.parent.iterdir()] == []
 
 
 def test_processes_that_make_the_key_at_once_share_it(key: pathlib.Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from safeexec import WorkspaceError
 from safeexec.host.files import tree
+from tests.ordinary import ordinary_user
 
 
 @pytest.fixture
@@ -102,3 +103,50 @@ def test_contents_come_from_another_file_system(tmp_path: Path) -> None:
         source.seek(0)
         tree.copy_contents(source.fileno(), target.fileno(), 4000)
     assert (tmp_path / "target").read_bytes() == b"x" * 4000
+
+
+def test_a_directory_that_became_a_link_is_not_entered(top: int, outside: Path, tmp_path: Path) -> None:
+    """Between the look at it and the step into it."""
+    (tmp_path / "inside" / "z").mkdir()
+    (tmp_path / "inside" / "z" / "own").touch()
+    found = []
+    for path, _ in tree.walk(top):
+        found.append(path)
+        if path == "a":
+            (tmp_path / "inside" / "a").rename(tmp_path / "away")
+            (tmp_path / "inside" / "a").symlink_to(outside)
+    assert sorted(found) == ["a", "link", "z", "z/own"]
+
+
+def test_an_ordinary_users_host_counts_and_removes_what_a_guest_has_shut() -> None:
+    with ordinary_user() as home:
+        region = home / f"{tree.PREFIX}1" / "region"
+        (region / tree.WORKSPACE / "d").mkdir(parents=True)
+        (region / tree.WORKSPACE / "d" / "f").write_text("1")
+        for path in (region / tree.WORKSPACE / "d", region / tree.WORKSPACE, region, region.parent):
+            path.chmod(0)
+        with pytest.raises(PermissionError):
+            os.statvfs(region)
+        assert tree.free_bytes(str(region / tree.WORKSPACE)) > 0
+        fd = os.open(region / tree.WORKSPACE, tree.LISTABLE)
+        try:
+            assert [path for path, _ in tree.walk(fd, regains=False)] == ["d"], "what is shut stays so"
+            assert [path for path, _ in tree.walk(fd)] == ["d", "d/f"]
+        finally:
+            os.close(fd)
+        region.chmod(0)
+        tree.remove_tree(str(region / tree.WORKSPACE))
+        assert not region.stat().st_mode & 0o400, "a region is not made listable"
+        region.chmod(0o700)
+        region.parent.chmod(0o700)
+        assert not [*region.iterdir()]
+
+
+def test_what_cannot_be_reached_stays_without_an_error(tmp_path: Path) -> None:
+    tree.remove_tree(str(tmp_path / "none" / "d"))
+    (tmp_path / "others" / "d").mkdir(parents=True)
+    (tmp_path / "others").chmod(0o700)
+    with ordinary_user():
+        if os.geteuid() == 0:
+            tree.remove_tree(str(tmp_path / "others" / "d"))
+    assert (tmp_path / "others" / "d").is_dir()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import pathlib
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
 
 import pytest
 
 from safeexec import Policy, Sandbox, Session, WorkspaceError
-from safeexec.host.files import tree
-from safeexec.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot
+from safeexec.host.files import tree, workspace_files
+from safeexec.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot, remove_orphans
+from tests.ordinary import ordinary_user
 
 pytestmark = pytest.mark.profile("data-analysis")
 OpenSession = Callable[..., Session]
@@ -431,3 +436,199 @@ def test_going_back_before_the_last_step_keeps_what_the_host_put_there_before_it
         session.run("open('given.txt', 'w').write('2')\nopen('made.txt', 'w').close()").check()
         session.rollback()
         assert session.read_file("given.txt") == b"1" and session.list_files() == ["given.txt"]
+
+
+def test_only_what_a_dead_host_of_this_user_has_left_is_removed(tmp_path: pathlib.Path) -> None:
+    dead, alive, foreign, mine = (
+        tmp_path / name for name in (f"{tree.PREFIX}d", f"{tree.PREFIX}a", f"{tree.PREFIX}f", "m")
+    )
+    for path in (dead, alive, foreign, mine):
+        (path / "s1" / tree.WORKSPACE).mkdir(parents=True)
+    (tmp_path / f"{tree.PREFIX}file").touch()
+    (tmp_path / f"{tree.PREFIX}link").symlink_to(mine)
+    if os.geteuid() == 0:
+        os.chown(foreign, 12345, 12345)
+    else:
+        foreign.rename(mine / "f")
+    held = os.open(alive, tree.LISTABLE)
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        before = {path.name for path in tmp_path.iterdir()}
+        remove_orphans(str(tmp_path))
+        assert {path.name for path in tmp_path.iterdir()} == before - {dead.name}
+    finally:
+        os.close(held)
+    remove_orphans(str(tmp_path))
+    assert not alive.exists() and (mine / "s1").is_dir()
+
+
+def test_a_workspace_that_its_guest_moved_away_is_told_and_made_anew(small: Workspace) -> None:
+    """An ordinary user's host and its guests are one user."""
+    inside = pathlib.Path(small.path)
+    (inside / "kept").write_text("1")
+    kept = small.snapshot()
+    in_its_place = (lambda: None, inside.touch, lambda: inside.symlink_to("w.away"))
+    ways_back = (lambda: small.restore(kept), small.snapshot_or_undo)
+    for put, bring_back in product(in_its_place, ways_back):
+        inside.rename(f"{inside}.away")
+        put()
+        for look in (small.snapshot, small.marks_now):
+            with pytest.raises(WorkspaceError, match="own directory was moved or removed"):
+                look()
+        assert "moved or removed" in str(small.over(1 << 20, 100)) and not small.is_empty()
+        bring_back()
+        inside.parent.chmod(0o700)
+        assert [path.name for path in inside.parent.iterdir()] == [tree.WORKSPACE]
+        assert (inside / "kept").read_text() == "1" and small.over(1 << 20, 100) is None
+
+
+def test_a_workspace_that_is_moved_while_it_is_looked_at_is_told(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter = tree.list_directory
+
+    def move_and_enter(above: int, name: str) -> int:
+        os.rename(small.path, f"{small.path}.away")
+        return enter(above, name)
+
+    monkeypatch.setattr(tree, "list_directory", move_and_enter)
+    assert "moved or removed" in str(small.over(1 << 20, 100))
+
+
+def test_where_too_much_lies_all_goes_back_to_the_last_look(small: Workspace) -> None:
+    """Also what lies beside the workspace, where commands have their temporary files."""
+    inside = pathlib.Path(small.path)
+    (inside / "kept").write_text("1")
+    kept = small.snapshot()
+    (inside / "large").write_bytes(bytes(600_000))
+    small.make_temporary()
+    small.make_temporary()
+    (inside.parent / "tmp" / "more").write_bytes(bytes(600_000))
+    assert small.over(1 << 20, 100) is not None and small.over(2 << 20, 100) is None
+    assert small.snapshot_or_undo() == kept and not (inside.parent / "tmp").exists()
+    (inside / "large").write_bytes(bytes(2 << 20))
+    for look in (small.snapshot, small.listing):
+        with pytest.raises(WorkspaceError, match=r"more than 1 MiB \(limits.workspace_mb\)"):
+            look()
+
+
+def test_what_goes_or_becomes_a_fifo_while_it_is_copied_is_left_out(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = pathlib.Path(small.path)
+    for name in ("gone", "fifo", "kept"):
+        (inside / name).write_text(name)
+    count = tree.too_much
+
+    def count_and_change(*arguments: Any) -> WorkspaceError | None:
+        answer = count(*arguments)
+        (inside / "gone").unlink()
+        (inside / "fifo").unlink()
+        os.mkfifo(inside / "fifo")
+        return answer
+
+    monkeypatch.setattr(tree, "too_much", count_and_change)
+    assert list(small.snapshot()) == ["kept"]
+    assert len([*pathlib.Path(os.path.dirname(small.home)).glob("*.store/*")]) == 1
+
+
+def test_what_the_guest_removes_while_the_host_writes_it_is_not_in_the_state(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = workspace_files.write_file
+
+    def write_and_lose(top: int, name: str, *rest: Any, **options: Any) -> None:
+        write(top, name, *rest, **options)
+        os.unlink(f"{small.path}/{name}")
+
+    _, files = small.write("kept", b"1", None)
+    monkeypatch.setattr(workspace_files, "write_file", write_and_lose)
+    path, files = small.write("lost", b"2", files)
+    assert (path, list(files)) == ("lost", ["kept"])
+
+
+def test_a_file_that_grew_is_the_same_file_with_its_old_contents(small: Workspace) -> None:
+    """So that what has it open goes on with it."""
+    inside = pathlib.Path(small.path)
+    (inside / "log").write_text("begin")
+    kept = small.snapshot()
+    inode = (inside / "log").stat().st_ino
+    with open(inside / "log", "a") as file:
+        file.write(" and more")
+    assert small.restore(kept) == []
+    assert ((inside / "log").read_text(), (inside / "log").stat().st_ino) == ("begin", inode)
+
+
+def test_a_branch_that_cannot_have_all_files_is_none(small: Workspace) -> None:
+    (pathlib.Path(small.path) / "data").write_text("1")
+    kept = small.snapshot()
+    os.unlink(getattr(kept["data"].stored, "path", ""))
+    before = os.listdir(os.path.dirname(small.home))
+    with pytest.raises(WorkspaceError, match="cannot have the session's files: data in the workspace could not be"):
+        small.branch(kept)
+    os.chmod(small.home, 0o700)
+    assert os.listdir(small.home) == [tree.WORKSPACE] and os.listdir(os.path.dirname(small.home)) == before
+
+
+def test_what_changes_while_a_directory_of_the_host_is_copied_is_no_trap(
+    small: Workspace, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("fifo", "kept", "large"):
+        (source / name).write_text(name)
+    walk = tree.walk
+
+    def walk_and_change(top: int, **options: Any) -> Iterator[tuple[str, os.stat_result]]:
+        found = [*walk(top, **options)]
+        (source / "fifo").unlink()
+        os.mkfifo(source / "fifo")
+        os.truncate(source / "large", 2 << 20)
+        yield from found
+
+    monkeypatch.setattr(tree, "walk", walk_and_change)
+    small.copy_tree(source)
+    monkeypatch.undo()
+    assert small.names() == ["kept"] and small.read("kept", 9) == b"kept"
+
+
+def test_the_files_of_an_ordinary_users_host_come_back_whatever_its_guest_has_shut() -> None:
+    """The guest has the host's own rights, and may take away those to every directory of its own."""
+    with ordinary_user():
+        root = WorkspaceRoot()
+        small = root.lineage(1 << 20, 100)
+        small.put("d/f", b"1", 0o640)
+        kept = small.snapshot()
+        for shut in (small.path, small.home, root.path):
+            os.chmod(shut, 0)
+        assert small.over(1 << 20, 100) is None and small.free > 0
+        assert list(small.snapshot()) == ["d", "d/f"]
+        for shut in (f"{small.path}/d", small.path, small.home, root.path):
+            os.chmod(shut, 0o700)
+            if shut.endswith("/d"):
+                os.unlink(f"{shut}/f")
+            os.chmod(shut, 0)
+        assert small.restore(kept) == []
+        small.give_access()
+        with open(f"{small.path}/d/f") as file:
+            assert file.read() == "1" and os.fstat(file.fileno()).st_mode & 0o777 == 0o640
+        for shut in (small.path, small.home, root.path):
+            os.chmod(shut, 0)
+        small.close()
+        root.close()
+        assert not os.path.exists(root.path)
+
+
+@pytest.mark.parametrize("problem", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
+def test_a_file_system_without_room_is_told_with_the_setting(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch, problem: int
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(problem, os.strerror(problem))
+
+    monkeypatch.setattr(tree, "copy_contents", full)
+    (pathlib.Path(small.path) / "data").write_text("1")
+    with pytest.raises(WorkspaceError, match=f"no room for a workspace's files .*{os.strerror(problem)}.*TMPDIR"):
+        small.snapshot()
+    with pytest.raises(WorkspaceError, match="no room"):
+        small.put("other", __file__)

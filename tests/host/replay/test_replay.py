@@ -736,3 +736,126 @@ def test_a_policy_of_an_unknown_name_asks_no_less_of_the_kernel(tmp_path: Path) 
     (tmp_path / "r.jsonl").write_bytes(line_of(heading))
     with pytest.raises(RecordingError, match="requires less of the kernel"):
         recorded_policy(Recording(tmp_path / "r.jsonl"))
+
+
+def edited(path: Path, kind: str, **changes: object) -> None:
+    """Change the first record of a kind, as somebody who edits a recording."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    next(line for line in lines if line["kind"] == kind).update(changes)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+LEFT_OUT = {"left_out": "redacted", "size": 5}
+
+
+def test_what_was_left_out_of_a_recording_is_asked_for(record: Record, tmp_path: Path) -> None:
+    path = record(lambda session: session.run("input(), open('start.txt').read()", stdin="typed"))
+    whole = path.read_text()
+    heading_with(path, files={"start.txt": LEFT_OUT})
+    with pytest.raises(RecordingError, match=r"the file 'start\.txt' is needed: .*--file NAME=PATH"):
+        replay(path, trust=True)
+    with pytest.raises(RecordingError, match=r"no file 'other\.txt' is in the recording"):
+        replay(path, trust=True, files={"start.txt": b"begin", "other.txt": b""})
+    with replay(path, trust=True, files={"start.txt": b"begin"}) as replayed:
+        assert replayed.difference is None
+    path.write_text(whole)
+    edited(path, "run", stdin=LEFT_OUT)
+    with pytest.raises(RecordingError, match="the standard input of step 1 is needed: "):
+        replay(path, trust=True)
+    path = tmp_path / "plugin.jsonl"
+    with Sandbox(FIXED, tools=[price], spare=0) as sandbox:
+        plugin = sandbox.plugin({"shop": PLUGIN, "parts": PARTS}, record=path)
+        plugin.add("tea")
+        plugin.close()
+    edited(path, "call", arguments=LEFT_OUT)
+    with pytest.raises(RecordingError, match="what step 2 gave the plugin is needed: "):
+        replay(path, trust=True)
+
+
+def test_an_answer_that_was_left_out_is_had_from_the_tool_itself(record: Record) -> None:
+    path = record(lambda session: session.run("len(token())"), redact=["token"])
+    with replay(path, trust=True) as replayed:
+        assert "the answer to token() is needed: " in str(replayed.difference)
+    with replay(path, trust=True, tools=[token]) as replayed:
+        assert replayed.difference is None
+
+
+def test_an_answer_to_a_call_that_is_not_recorded_is_passed_over(record: Record) -> None:
+    path = record(lambda session: session.run("price('tea')"))
+    lines = [line for line in map(json.loads, path.read_text().splitlines()) if line["kind"] != "tool-call"]
+    path.write_text("".join(json.dumps(line | {"n": number}) + "\n" for number, line in enumerate(lines)))
+    with replay(path, trust=True) as replayed:
+        assert "the step called price('tea'), which was not recorded" in str(replayed.difference)
+
+
+def test_the_functions_that_were_running_are_told_with_their_variables(record: Record) -> None:
+    path = record(lambda session: session.run("def half(n):\n    m = n - 3\n    return n / m\nhalf(3)"))
+    with replay(path, trust=True) as replayed:
+        assert replayed.difference is None
+        frame = replayed.frames()[-1]
+        assert (frame.function, [one.name for one in frame.variables]) == ("half", ["n", "m"])
+        with pytest.raises(RecordingError, match="no session 2"):
+            replayed.frames(2)
+
+
+def test_a_step_that_cannot_even_begin_is_a_difference(record: Record) -> None:
+    path = record(lambda session: session.run("1 + 1", argv=["p"]))
+    edited(path, "run", namespace={"no name": LEFT_OUT})
+    with pytest.raises(RecordingError, match="the value of 'no name' is needed"):
+        replay(path, trust=True)
+    with replay(path, trust=True, set={"no name": 1}) as replayed:
+        found = replayed.difference
+        assert found is not None and found.what == "outcome" and "no name" in found.now
+        assert (replayed.steps, found.cause) == (0, "because no name was set to another value")
+
+
+def test_what_the_host_did_may_end_otherwise_too(record: Record, tmp_path: Path) -> None:
+    def act(session: Session) -> None:
+        session.run("x, items = 1, [1]")
+        del session.namespace["x"]
+        assert session.save(tmp_path / "state") == {}
+        with pytest.raises(SandboxError):
+            session.rollback("there")
+
+    path = record(act)
+    with replay(path, trust=True, replace={1: "items = (n for n in [1])"}, on_difference="go on") as replayed:
+        told = {one.what: one for one in replayed.differences}
+        assert told["operation 'delete'"].recorded == "done" and told["operation 'delete'"].now.startswith("KeyError")
+        assert "generator" in told["what cannot be saved"].now
+        assert {one.cause for one in told.values()} == {"because step 1 was replaced"}
+        assert "operation 'rollback'" not in told, "it failed, and fails again"
+    edited(path, "delete", now=7)
+    with replay(path, trust=True) as replayed:
+        assert str(replayed.difference).startswith("step 1: state was that of step 7, and is that of step 1; ")
+
+
+def test_threads_of_a_session_are_the_cause_in_its_branches_too(record: Record) -> None:
+    def act(session: Session) -> None:
+        session.run(RACE)
+        (branch,) = session.branch()
+        branch.run("seen")
+
+    with replay(record(act), trust=True) as replayed:
+        assert replayed.difference is not None and replayed.difference.session == 2
+        assert replayed.difference.cause == "threads ran in step 1, which ended otherwise than recorded"
+
+
+def test_another_python_is_named_as_the_cause(record: Record) -> None:
+    path = record(counting)
+    path.write_text(path.read_text().replace("n += 1", "n += 2", 1))
+    heading_with(path, python="3.9.1")
+    with replay(path, trust=True) as replayed:
+        assert replayed.difference is not None
+        assert replayed.difference.cause.startswith("it was recorded under Python 3.9.1, and this is 3.")
+
+
+def test_a_session_without_checkpoints_that_lost_all_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    policy = Policy.load("standard").replace(checkpoints="off", determinism=FIXED.determinism)
+    with Sandbox(policy, spare=0) as sandbox, sandbox.session(record=path) as session:
+        session.run("x = 1")
+        assert session.run("x = 2\nwhile True: pass", timeout=0.05).state == "restored"
+        assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
+    with replay(path, policy=policy) as replayed:
+        assert replayed.difference is None and replayed.session.run("x + 1").error is not None
+        assert replayed.taken == ["step 2 was stopped (timeout): taken as recorded"]

@@ -22,11 +22,13 @@ def exchange(number: int, answer: int | None, *args: Any) -> Exchange:
     return Exchange(form.Called(call=number, tool="f", arguments=packed(asked(*args))), answered)
 
 
-def call(tools: ServedTools, *args: Any) -> ToolReply:
-    session: Any = SimpleNamespace(
-        calls_of_step=0, step=1, tool_records=[], policy=SimpleNamespace(tools=SimpleNamespace(max_calls=1 << 30))
-    )
-    core = tools.answer(ToolRequest(1, "f", asked(*args)), session)
+def a_session(max_calls: int = 1 << 30) -> Any:
+    limits = SimpleNamespace(tools=SimpleNamespace(max_calls=max_calls))
+    return SimpleNamespace(calls_of_step=0, step=1, tool_records=[], policy=limits)
+
+
+def call(tools: ServedTools, *args: Any, session: Any = None, raw: bytes | None = None) -> ToolReply:
+    core = tools.answer(ToolRequest(1, "f", asked(*args) if raw is None else raw), session or a_session())
     try:
         next(core)
     except StopIteration as stop:
@@ -70,3 +72,31 @@ def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
             assert not call(tools, number).error_type
 
     assert growth(step, script, 1 << 8, 1 << 12) < SLACK
+
+
+def test_a_call_whose_effect_was_put_off_gets_no_value() -> None:
+    tools = ServedTools([], None)
+    call_recorded = form.Called(call=1, tool="f", arguments=packed(asked(1)))
+    tools.begin([Exchange(call_recorded, form.Answered(call=1, outcome="deferred"))])
+    session = a_session()
+    reply = call(tools, 1, session=session)
+    assert (reply.value, reply.error_type, tools.mismatch) == (ToolReply(1).value, "", "")
+    assert [record.outcome for record in session.tool_records] == ["ok"]
+
+
+def test_calls_beyond_the_limit_are_refused_and_the_first_that_is_unknown_is_the_one_that_is_told() -> None:
+    tools, session = ServedTools([], None), a_session(max_calls=2)
+    tools.begin([exchange(1, 10, "a")])
+    told = [call(tools, name, session=session).error_type for name in "bcaa"]
+    assert told == ["ToolError", "ToolError", "", "PermissionError"], "what is recorded was within the limit"
+    assert tools.mismatch.startswith("the step called f('b'), where f(")
+
+
+def test_arguments_that_cannot_be_read_are_equal_by_their_bytes_alone() -> None:
+    """Of a call, and of a recording that somebody has edited."""
+    tools = ServedTools([], None)
+    odd = form.Value(data="!!", size=2)
+    tools.begin([Exchange(form.Called(call=1, tool="f", arguments=odd), form.Answered(call=1)), exchange(2, 20, "a")])
+    assert call(tools, raw=b"\xc1").error_type == "ToolError"
+    assert call(tools, "a").value == encoded(20)
+    assert [one.call.call for one in tools.left()] == [1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.metadata import distribution
@@ -15,8 +17,17 @@ import pytest
 
 import safeexec
 from safeexec import Policy, ProtectionError
-from safeexec.host.startup.confinement import Confinement, _mapped, _unreadable, plan
-from safeexec.linux.probe import Probe, ProbeAnswer
+from safeexec.host.startup.confinement import (
+    Confinement,
+    _links_on,
+    _mapped,
+    _tasks_of,
+    _unreadable,
+    describe,
+    plan,
+    unprivileged_user,
+)
+from tests.host.startup.machines import able
 
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
 _PROGRAM = """
@@ -95,16 +106,12 @@ def test_an_incomplete_installation_says_what_is_missing(tmp_path: Path) -> None
     assert "ProtectionError: RestrictedPython, which safeexec needs, is in no directory" in done.stderr
 
 
-_ALL = Probe(*[ProbeAnswer(True)] * (len(Probe._fields) - 1), landlock_abi=6)
-_NO = ProbeAnswer(False, "tried: EPERM")
 _KINDS = ("user", "mount", "pid", "net", "ipc", "uts", "cgroup")
 
 
 def _planned(*lacking: str, **options: Any) -> Confinement:
     """What is decided for a machine that can do everything but this."""
-    abi = 0 if "landlock" in lacking else _ALL.landlock_abi
-    facts = _ALL._replace(**dict.fromkeys(lacking, _NO), landlock_abi=abi)
-    return plan(Policy.load("data-analysis"), facts=facts, **options)
+    return plan(Policy.load("data-analysis"), facts=able(*lacking), **options)
 
 
 def _missing(planned: Confinement) -> dict[str, str]:
@@ -125,6 +132,7 @@ def test_where_everything_works_nothing_is_missing() -> None:
         (("notify",), {"fork-gate": "what guest code forks is counted"}),
         (("net",), {"network-namespace": "seccomp refuses every socket"}),
         (("pid",), {"pid-namespace": "the end of a sandbox is a sweep"}),
+        (("mount", "pid"), {"mount-namespace": "the whole file tree", "pid-namespace": "not available (tried: EPERM)"}),
         (("mount",), {"mount-namespace": "the whole file tree", "pid-namespace": "it goes with the mount namespace"}),
         (("landlock",), {"landlock": "sessions of one sandbox can reach each other's workspaces"}),
         (
@@ -191,3 +199,75 @@ def test_the_user_of_guests_is_one_that_the_container_maps(ranges: str | None, f
     if ranges is not None:
         path.write_text(ranges)
     assert _mapped(str(path), 5000) in found
+
+
+def test_of_a_directory_that_pip_has_filled_the_packages_may_be_read_and_nothing_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path.resolve() / "lib"
+    for name in ("tool-1.dist-info", "tool", "bare-2.dist-info", "own"):
+        (target / name).mkdir(parents=True)
+        (target / name / "file").touch()
+    (target / "tool-1.dist-info" / "RECORD").write_text("tool/file,,\ntool-1.dist-info/RECORD,,\n../../bin/t,,\n")
+    monkeypatch.syspath_prepend(str(target))
+    planned = _planned()
+    below = {path for path in planned.zygote.read if path.startswith(str(tmp_path.resolve()))}
+    assert below == {str(target / name) for name in ("tool", "tool-1.dist-info", "bare-2.dist-info")}
+    assert str(target) in planned.zygote.listed, "its names are looked at, as at each import"
+
+
+def test_what_a_path_file_adds_to_the_import_path_may_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path.resolve() / "site-packages"
+    for path in (site, tmp_path / "added", tmp_path / "named-alone", tmp_path / "own"):
+        path.mkdir()
+    (site / "some.pth").write_text("# why\nimport nothing\n\n../added\n../named-alone\n")
+    (site / "odd.pth").mkdir()
+    for path in (site, tmp_path / "added", tmp_path / "own"):
+        monkeypatch.syspath_prepend(str(path.resolve()))
+    read = {path for path in _planned().zygote.read if path.startswith(str(tmp_path.resolve()))}
+    assert read == {str(site), str(tmp_path.resolve() / "added")}
+
+
+def test_a_package_that_is_nowhere_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(ProtectionError, match="RestrictedPython, which safeexec needs, is in no directory"):
+        _planned()
+
+
+def test_links_that_lead_in_a_circle_end(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    assert len({*_links_on(str(tmp_path / "a"))}) <= 256
+
+
+def test_the_threads_of_all_processes_of_a_user_are_counted() -> None:
+    """In a process of a user of its own, where this one may start such."""
+    user = unprivileged_user().uid if os.geteuid() == 0 else os.getuid()
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        for _ in range(2):
+            _thread.start_new_thread(signal.pause, ())
+        if os.geteuid() == 0:
+            os.setuid(user)
+        os.write(tell, b".")
+        signal.pause()
+    try:
+        os.read(told, 1)
+        found = _tasks_of(user)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(told)
+        os.close(tell)
+    assert found == 3 or (found > 3 and os.geteuid() != 0)
+
+
+def test_a_machine_is_described_with_what_is_lost() -> None:
+    rows = {row.name: row for row in describe(able("net", "landlock"))}
+    assert {name for name, row in rows.items() if not row.active} >= {"network-namespace", "landlock"}
+    assert rows["network-namespace"].detail == "tried: EPERM: seccomp refuses every socket"
+    assert rows["landlock"].detail == "tried: EPERM"
+    assert (rows["pid-namespace"].active, rows["pid-namespace"].detail) == (True, "")
+    assert {row.name: row for row in describe(able())}["landlock"].detail == "ABI 6"
+    assert describe(), "of this one"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
+
+from safeexec.host.startup import fonts
 
 DRAWS = """
 import os, stat, sys
@@ -48,3 +51,45 @@ def test_a_cache_that_cannot_be_kept_goes_with_the_process(tmp_path: Path) -> No
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_without_matplotlib_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(fonts, "version", unknown)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert fonts.font_cache() is None and not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("problem", ["it cannot be imported", "it takes too long"])
+def test_a_cache_that_cannot_be_built_is_none_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: str
+) -> None:
+    monkeypatch.setattr(fonts, "version", lambda _: "3")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if problem == "it cannot be imported":
+        monkeypatch.setattr(fonts, "import_path", list)
+    else:
+        monkeypatch.setattr(fonts, "BUILD_SECONDS", 0.001)
+    assert fonts.font_cache() is None
+    assert [path.name for path in tmp_path.rglob("*")] == ["safeexec"]
+
+
+def test_a_cache_that_is_there_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "version", lambda _: "3")
+    monkeypatch.setattr(fonts, "import_path", list)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = tmp_path / "safeexec" / "matplotlib-3-{}.{}".format(*sys.version_info)
+    place.mkdir(parents=True)
+    (place / "fontlist-v1.json").touch()
+    assert fonts.font_cache() == str(place)
+
+
+def test_where_nothing_can_be_written_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where caches are kept nor for the time of the process."""
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(fonts, "version", lambda _: "3")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    assert fonts.font_cache() is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import hashlib
 import json
 import os
@@ -291,6 +292,12 @@ def test_where_no_pip_is_installed_it_is_the_one_that_python_brings(
     if (Path(os.__file__).parent / "ensurepip" / "_bundled").is_dir():
         first, pip = packages._pip_path()
         assert first == str(tmp_path) and zipfile.is_zipfile(pip)
+    bundled = tmp_path / "brought" / "ensurepip" / "_bundled"
+    bundled.mkdir(parents=True)
+    for name in ("a.txt", "setuptools-65-py3-none-any.whl", "pip-9-py3-none-any.whl", "z.whl"):
+        (bundled / name).touch()
+    monkeypatch.setattr(os, "__file__", str(tmp_path / "brought" / "os.py"))
+    assert packages._pip_path() == [str(tmp_path), str(bundled / "pip-9-py3-none-any.whl")]
     monkeypatch.setattr(os, "__file__", str(tmp_path / "os.py"))
     with pytest.raises(PolicyError, match=r"fetched by pip, and .* has none"):
         packages._pip_path()
@@ -310,13 +317,90 @@ def test_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert sandbox.run("import humanize\nhumanize.naturalsize(10**9)").value == "1.0 GB"
 
 
-def test_a_set_takes_the_first_free_place_and_what_hinders_it_is_told(tmp_path: Path) -> None:
+def test_a_set_takes_the_first_free_place_and_what_hinders_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(2):
         (tmp_path / "fresh").mkdir()
         assert packages._put(str(tmp_path / "fresh"), str(tmp_path / "key")) == f"{tmp_path}/key-{number}"
+    (tmp_path / "key-1" / "lib").mkdir()
+    (tmp_path / "fresh").mkdir()
+    with monkeypatch.context() as blind:  # both were put there since the look at their names
+        blind.setattr(os.path, "lexists", lambda path: path == f"{tmp_path}/key-0")
+        assert packages._put(str(tmp_path / "fresh"), str(tmp_path / "key")) == f"{tmp_path}/key-2"
+    (tmp_path / "key-2").rmdir()
     with pytest.raises(FileNotFoundError):  # somebody removed it meanwhile: that is not what a full cache is
         packages._put(str(tmp_path / "fresh"), str(tmp_path / "key"))
     for number in range(2, 1000):
         (tmp_path / f"key-{number}").mkdir()
     with pytest.raises(PolicyError, match="a thousand sets"):
         packages._put(str(tmp_path / "fresh"), str(tmp_path / "key"))
+
+
+def test_a_set_that_is_damaged_is_fetched_again(mirror: Path) -> None:
+    policy = Policy.load("standard").replace(requirements=["cog"])
+    changed, place = packages.fetched(policy)
+    assert Path(place, "cog.py").is_file() and place.endswith("-0/lib")
+    assert packages.fetched(policy) == (changed, place)
+    (Path(place).parent / "set.json").write_bytes(b'{"modules": 1')
+    assert packages.fetched(policy) == (changed, place.replace("-0/lib", "-1/lib"))
+
+
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        (None, "what pip reports cannot be read"),
+        (b"\xff", "what pip reports cannot be read"),
+        (b'{"install": [{}]}', "what pip reports cannot be read"),
+        (
+            b'{"install": [{"metadata": {"name": "a", "version": "1"}, "download_info": {}}]}',
+            "the index gives no version and hash for 'a'",
+        ),
+        (
+            b'{"install": [{"metadata": {"name": "a -r /x", "version": "1"}, "download_info": {"archive_info": '
+            b'{"hashes": {"sha256": "' + b"0" * 64 + b'"}}}}]}',
+            "the index gives no version and hash for 'a -r /x'",
+        ),
+        (
+            b'{"install": [{"metadata": {"name": "a", "version": "1"}, "download_info": {"archive_info": '
+            b'{"hashes": {"sha256": "' + b"0" * 60 + b'\\n -r"}}}}]}',
+            "the index gives no version and hash for 'a'",
+        ),
+    ],
+)
+def test_what_an_index_says_goes_into_no_command_unread(
+    mirror: Path, monkeypatch: pytest.MonkeyPatch, report: bytes | None, told: str
+) -> None:
+    """Names, versions and hashes become lines for pip."""
+
+    def answers(fresh: str, arguments: tuple[str, ...], _: object) -> None:
+        assert "--dry-run" in arguments, "nothing is fetched"
+        if report is not None:
+            Path(fresh, "report.json").write_bytes(report)
+
+    monkeypatch.setattr(packages, "_pip", answers)
+    with pytest.raises(PolicyError, match=f"requirements: {told}"):
+        packages.fetched(Policy.load("standard").replace(requirements=["gadget"]))
+    assert os.listdir(mirror.parent / "cache" / "safeexec" / "packages") == []
+
+
+@pytest.mark.parametrize("call", ["tempfile.mkdtemp", "os.chmod"])
+def test_a_cache_that_takes_nothing_more_is_told_and_nothing_stays(
+    mirror: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """A file system that is full, or was made read-only with the cache in it."""
+    cache = packages._cache()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(packages, "_pip", lambda *_: None)
+    monkeypatch.setattr(packages, "_resolve", lambda *_: [])
+    monkeypatch.setattr(call, refuse)
+    with pytest.raises(PolicyError, match=f"cannot be fetched into {cache}: .*Read-only"):
+        packages.fetched(Policy.load("standard").replace(requirements=["gadget"]))
+    assert os.listdir(cache) == []
+
+
+def test_a_release_without_a_list_of_its_files_brings_nothing(tmp_path: Path) -> None:
+    assert packages._modules(str(tmp_path)) == []

@@ -394,3 +394,61 @@ def test_what_was_not_saved_is_told(server: Server, bob: httpx.Client, box: dict
         rows = run(inside, "y")
     assert [row["text"] for row in rows if row["type"] == "result"] == ["2"]
     assert "".join(row["text"] for row in rows if row["type"] == "stderr").startswith("g was not saved")
+
+
+def test_a_connection_makes_no_life_shorter(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    one = f"/sandboxes/{box['sandboxID']}"
+    before = bob.get(one).json()["endAt"]
+    assert bob.post(f"{one}/connect", json={"timeout": 1}).status_code == 200
+    assert bob.get(one).json()["endAt"] == before
+    assert bob.post(f"{one}/connect", json={"timeout": 600}).status_code == 200
+    assert bob.get(one).json()["endAt"] > before
+    with of(server, box) as inside:
+        (*_, failed) = run(inside, "1 / 0")
+        assert (failed["type"], failed["name"], failed["value"]) == ("error", "ZeroDivisionError", "division by zero")
+        assert bob.post(f"{one}/pause").status_code == 204
+        paused = inside.post("/execute", json={"code": "1"})
+        assert (paused.status_code, paused.json()["type"]) == (502, "Paused")
+
+
+def open_now(client: httpx.Client) -> str:
+    return next(line for line in client.get("/metrics").text.splitlines() if line.startswith("safeexec_sessions "))
+
+
+def test_what_cannot_be_copied_leaves_no_session_behind(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    before = open_now(bob)
+    with of(server, box) as inside:
+        run(inside, "open('a\\nb', 'w').close()")
+        refused = inside.post("/contexts", json={})
+        assert (refused.status_code, refused.json()["type"]) == (400, "WorkspaceError")
+        assert open_now(bob) == before
+        run(inside, "import os; os.remove('a\\nb')")
+        assert inside.post("/contexts", json={}).status_code == 200
+
+
+def test_a_state_that_cannot_be_kept_leaves_the_sandbox_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here for want of a key. One whose time is up is ended then: it cannot be paused."""
+    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "none")
+    with serving("--policy", "confined-python") as server, server.client() as client:
+        box = client.post("/sandboxes", json={}).json()
+        one = f"/sandboxes/{box['sandboxID']}"
+        with of(server, box) as inside:
+            run(inside, "x = 1")
+            for path in ("pause", "snapshots"):
+                refused = client.post(f"{one}/{path}", json={})
+                assert (refused.status_code, refused.json()["type"]) == (400, "StateFileError")
+            assert client.get(one).json()["state"] == "running" and value(inside, "x") == "1"
+        kept = client.post("/sandboxes", json={"timeout": 1, "autoPause": True}).json()
+        while client.get(f"/sandboxes/{kept['sandboxID']}").status_code == 200:
+            pass
+        assert [row["sandboxID"] for row in client.get("/sandboxes").json()] == [box["sandboxID"]]
+
+
+def test_a_sandbox_is_not_paused_amid_a_cell(server: Server, bob: httpx.Client) -> None:
+    box = bob.post("/sandboxes", json={"timeout": 1, "autoPause": True}).json()
+    with of(server, box) as inside:
+        rows = run(inside, "import time\ntime.sleep(3)\n'over'")
+        assert [row["text"] for row in rows if row["type"] == "result"] == ["'over'"]
+    while bob.get(f"/sandboxes/{box['sandboxID']}").json()["state"] != "paused":
+        pass
+    bob.delete(f"/sandboxes/{box['sandboxID']}")

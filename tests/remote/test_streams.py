@@ -1,0 +1,108 @@
+"""What a server sends on the way: events one by one, within bounds, and what is wrong with them."""
+
+from __future__ import annotations
+
+import io
+import signal
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from safeexec.errors import PolicyError, ProtocolError, SandboxClosed
+from safeexec.remote import http, pipe
+from safeexec.remote.calls import Asked
+from safeexec.remote.pool import Pool, _AtServer
+
+
+def followed(data: bytes) -> tuple[list[tuple[str, Any]], Any]:
+    """The events of a stream of these bytes, and the answer. Raises what comes of it."""
+    asked, response = Asked(), io.BytesIO(data)
+    try:
+        http._follow(response, asked)  # type: ignore[arg-type]
+        return asked.came()[0], asked.answer()
+    finally:
+        asked.close()
+
+
+def test_events_are_told_in_turn_and_comments_are_none() -> None:
+    told = b': here\r\n\r\n\r\nevent: output\r\ndata: {"text":\r\ndata: 1}\r\nid: 7\r\n\r\n: still here\r\n\r\n'
+    assert followed(told + b'event: result\ndata: {"ok": true}\n\n') == ([("output", {"text": 1})], {"ok": True})
+
+
+def test_an_error_among_the_events_is_the_answer() -> None:
+    with pytest.raises(PolicyError, match="not so"):
+        followed(b'event: error\ndata: {"type": "PolicyError", "message": "not so"}\n\n')
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"event: result\ndata: {}", ProtocolError),
+        (b"event: result\ndata: " + b" " * 101 + b"{}\n\n", ProtocolError),
+        (b"event: result\n" + b"data: " + b" " * 60 + b"\n" + b"data: " + b" " * 60 + b"\n\n", ProtocolError),
+        (b"event: result\ndata: 7\n\n", ProtocolError),
+        (b'event: output\ndata: {"text": "x"}\n\n', SandboxClosed),
+        (b"", SandboxClosed),
+    ],
+)
+def test_a_stream_that_is_cut_off_or_too_long_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, error: type[Exception]
+) -> None:
+    monkeypatch.setattr(http, "MAX_MESSAGE", 100)
+    with pytest.raises(error):
+        followed(data)
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MAX_MESSAGE", 10)
+    body = io.BytesIO(b'{"a":"' + b"x" * 1000 + b'"}')
+    asked: Any = SimpleNamespace()
+    with pytest.raises(ProtocolError, match="more than 10 bytes at once"):
+        http._take(SimpleNamespace(read=body.read, status=200), asked)  # type: ignore[arg-type]
+    assert body.tell() == 11
+
+
+def test_of_several_servers_one_that_is_given_up_takes_no_other_with_it() -> None:
+    pool = Pool(["http://127.0.0.1:1", "http://127.0.0.1:2"], "token")
+    before, asked = [*pool._wires], _AtServer(pool, 1)
+    try:
+        pool.lose(SandboxClosed("late"), asked)
+        assert [wire.alive for wire in before] == [True, False] and pool.alive
+        assert pool._wires[0] is before[0] and pool._wires[1].alive
+        with pytest.raises(ProtocolError, match="no server has answered in time: late"):
+            pool.lose(SandboxClosed("late"), None)
+    finally:
+        asked.close()
+        pool.close()
+    with pytest.raises(SandboxClosed, match="the connection is closed"):
+        pool.ask("sandbox.policy", {})
+
+
+def test_what_is_no_session_keeps_its_name() -> None:
+    pool = Pool(["http://127.0.0.1:1"], "token")
+    for answer in ([1], None, {"ok": True}, {"session": 7}):
+        assert pool.named(0, answer) == answer
+    assert pool.named(0, {"session": "a-b"}) == {"session": "0-a-b"}
+    assert pool.named(0, {"sessions": ["a", "b"]}) == {"sessions": ["0-a", "0-b"]}
+    pool.close()
+
+
+def test_a_command_that_reads_nothing_is_given_up_and_one_that_does_not_end_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pipe, "WRITE_SECONDS", 0.1)
+    monkeypatch.setattr(pipe, "END_SECONDS", 0.1)
+    wire = pipe.PipeWire(["sleep", "600"])
+    first = wire.ask("sandbox.check", {"source": "1"})
+    try:
+        with pytest.raises(SandboxClosed, match=r"`sleep 600` reads nothing for 0\.1 s"):
+            wire.ask("sandbox.check", {"source": "x" * (1 << 20)})
+        assert first.came() == ([], True) and not wire.alive
+        for late in (first.answer, lambda: wire.ask("sandbox.check", {"source": "1"})):
+            with pytest.raises(SandboxClosed, match="reads nothing"):
+                late()
+    finally:
+        first.close()
+        wire.close()
+    assert wire._process.returncode == -signal.SIGKILL

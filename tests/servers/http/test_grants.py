@@ -1,0 +1,43 @@
+"""Who a token is, and what the file of the tokens may say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safeexec import SandboxError
+from safeexec.servers.http.grants import MAX_TOKEN, Grant, Tokens, read_tenants, read_token
+
+WORD = "a-token-of-many-letters"
+
+
+def test_a_server_of_one_tenant_takes_one_word_and_nothing_that_it_could_not_keep(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(f"\n{WORD}\n")
+    assert read_token(path) == WORD and read_tenants(path) == {"": Grant(token=WORD)}
+    path.write_text(f"alice: {WORD}")
+    assert read_token(path) == WORD
+    for text in (f"alice: {WORD}\nbob: {WORD}-2", f"alice: {{token: {WORD}, sessions: 1}}"):
+        path.write_text(text)
+        with pytest.raises(SandboxError, match="one tenant and no quotas") as told:
+            read_token(path)
+        assert WORD not in str(told.value)
+
+
+def test_a_file_that_names_nobody_lets_nobody_in(tmp_path: Path) -> None:
+    (tmp_path / "tokens.yaml").write_text("{ }")
+    with pytest.raises(SandboxError, match="it names no tenant"):
+        read_tenants(tmp_path / "tokens.yaml")
+
+
+def test_a_token_is_its_owners_alone_and_one_that_is_too_long_is_not_looked_at() -> None:
+    longest = "x" * MAX_TOKEN
+    tokens = Tokens([(WORD, 1), (longest, 2), (longest + "x", 3)])
+    assert [tokens.owner(token.encode()) for token in (WORD, longest, longest + "x", WORD[:-1], "")] == [
+        1,
+        2,
+        None,
+        None,
+        None,
+    ]

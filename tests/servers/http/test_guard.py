@@ -1,0 +1,196 @@
+"""Whatever goes wrong within a request is an answer, or an end, and one line for who runs the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+if any(find_spec(name) is None for name in ("starlette", "prometheus_client")):
+    pytest.skip("the libraries of a server are not installed (pip install 'safeexec[server]')", allow_module_level=True)
+
+from starlette.requests import Request
+
+from safeexec.servers.access import Hosts
+from safeexec.servers.http import boxes, requests, tenancy
+from safeexec.servers.http.app import Ages, Guard
+from safeexec.servers.http.grants import Grant, Tokens
+from safeexec.servers.http.metrics import Metrics
+from safeexec.servers.http.requests import RefusedRequest
+from safeexec.servers.http.tenancy import Rooms, Tenancy, Tenant
+from safeexec.servers.service import Service
+
+TOKEN = "a-token-of-many-letters"
+START = {"type": "http.response.start", "status": 200, "headers": []}
+
+
+def held(**changes: Any) -> Any:
+    """What a server holds, without any sandbox."""
+    tenant = SimpleNamespace(count_request=lambda: None)
+    counted: list[tuple[str, int]] = []
+    metrics = SimpleNamespace(request=lambda *told: counted.append(told))
+    return SimpleNamespace(
+        tokens=Tokens([(TOKEN, tenant)]), metrics=metrics, counted=counted, stopping=False, **changes
+    )
+
+
+def asked(app: Callable[..., Awaitable[None]], server: Any) -> list[dict[str, Any]]:
+    """What is sent for a request that `app` answers."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    app.routes = []  # type: ignore[attr-defined]
+    guard = Guard(app, server, Hosts(frozenset({"localhost"})), Ages(1, 1))  # type: ignore[arg-type]
+    headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
+    scope = {"type": "http", "path": "/run_code", "method": "POST", "headers": headers}
+    asyncio.run(guard(scope, receive, send))
+    return sent
+
+
+def test_a_fault_of_ours_is_told_to_nobody_but_who_runs_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fails(*_: object) -> None:
+        raise RuntimeError("a secret \x1b[2J\nof ours")
+
+    server = held()
+    start, body = asked(fails, server)
+    assert (start["status"], server.counted) == (500, [("none", 500)])
+    assert b'"the server failed; its log says more"' in body["body"] and b"secret" not in body["body"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("safeexec: RuntimeError: 'a secret") and "\x1b" not in line
+
+
+@pytest.mark.parametrize(
+    ("error", "lines"), [(RuntimeError("why"), 1), (TimeoutError(), 0), (RefusedRequest(499, "the client left"), 0)]
+)
+def test_an_answer_that_had_begun_gets_no_second_head(
+    capsys: pytest.CaptureFixture[str], error: Exception, lines: int
+) -> None:
+    """A client that leaves, or reads no further, is no fault of the server."""
+
+    async def begins(_: object, __: object, send: Callable[[Any], Awaitable[None]]) -> None:
+        await send(START)
+        raise error
+
+    server = held()
+    assert asked(begins, server) == [START] and server.counted == [("none", 200)]
+    assert len(capsys.readouterr().err.splitlines()) == lines
+
+
+def test_a_server_that_stops_takes_nothing_new() -> None:
+    async def answers(*_: object) -> None:
+        raise AssertionError("it was let in")
+
+    server = held()
+    server.stopping = True
+    start, _ = asked(answers, server)
+    assert start["status"] == 503 and (b"retry-after", b"5") in start["headers"]
+
+
+def test_a_server_that_could_not_begin_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    closed: list[bool] = []
+
+    async def close() -> None:
+        closed.append(True)
+
+    router: Any = SimpleNamespace(routes=[])
+    asyncio.run(Guard(router, held(close=close), Hosts(frozenset()), Ages(1, 1)).close())
+    assert closed == [True]
+
+
+def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "BODY_SECONDS", 0.05)
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        with pytest.raises(RefusedRequest, match=r"did not arrive within 0\.05 s") as told:
+            await requests.body_of(Request({"type": "http", "method": "POST", "headers": []}, receive))
+        answer = told.value.response()
+        assert (answer.status_code, answer.headers["connection"]) == (408, "close")
+
+    asyncio.run(main())
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return Tenant(Grant(token=TOKEN), Service("calculator", []), Metrics(lambda: 0))
+
+
+def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tenancy, "QUEUE_SECONDS", 0.05)
+    monkeypatch.setattr(tenancy, "MAX_WAITING", 1)
+
+    async def program(until: asyncio.Event) -> None:
+        async with tenant.turn():
+            await until.wait()
+
+    async def main() -> None:
+        until = asyncio.Event()
+        running = [asyncio.create_task(program(until)) for _ in range(tenancy.PROGRAMS)]
+        while sum(task.done() for task in running) < len(running) and not tenant._turns.locked():
+            await asyncio.sleep(0)
+        waits = asyncio.create_task(program(until))
+        await asyncio.sleep(0)
+        with pytest.raises(RefusedRequest, match="1 programs wait for their turn"):
+            await program(until)
+        with pytest.raises(RefusedRequest, match=r"no turn came within 0\.05 s"):
+            await waits
+        until.set()
+        await asyncio.gather(*running)
+        await program(until)
+
+    asyncio.run(main())
+
+
+def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> None:
+    rooms = Rooms()
+    with rooms.filled([tenant.place(tenant.service.policies["calculator"])]) as hold:
+        hold(["a"])
+    assert (len(tenant.places), rooms.since("b", 7.0)) == (1, 7.0) and tenant.memory_mb > 0
+    for _ in range(2):
+        rooms.leave("a")
+        assert (len(tenant.places), tenant.memory_mb) == (0, 0)
+
+
+def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boxes, "MAX_KEPT", 0)
+    with pytest.raises(RefusedRequest, match="0 sandboxes and snapshots are kept") as told:
+        asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
+    assert told.value.status == 429 and not tenant.places
+
+
+def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_is_passed_by() -> None:
+    """The body has been read: what still comes is of no interest."""
+    ended: list[bool] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    async def main() -> None:
+        coming = iter([{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}])
+
+        async def receive() -> Any:
+            return next(coming)
+
+        server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+        request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+        with pytest.raises(RefusedRequest, match="the client left"):
+            await server.while_there(request, work())
+
+    asyncio.run(main())
+    assert ended == [True]
