@@ -340,7 +340,7 @@ class SessionCore:
 
     # At rest
 
-    def restless(self) -> bool:
+    def can_be_compacted(self) -> bool:
         """Whether nobody has used the session for a while, and it holds more memory than it would compacted."""
         return (
             self.compacted != self.used

@@ -97,7 +97,7 @@ def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
     """A step that comes soon finds what was made ready for it."""
     session = open_session()
     session.run("x = 1").check()
-    assert not session._core.restless() and COMPACT_SECONDS >= 0.5
+    assert not session._core.can_be_compacted() and COMPACT_SECONDS >= 0.5
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the memory of processes that gave up their rights")
@@ -245,7 +245,7 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
         session.run("x = 1").check()
     minder = sandbox._core._idle
     def rest():
-        while any(session._core.restless() or session._core.compacted < session._core.used for session in sessions):
+        while any(session._core.can_be_compacted() or session._core.compacted < session._core.used for session in sessions):
             assert minder._ended.locked(), "the thread that looks after resting sessions has died"
             time.sleep(0.01)
     held = []
