@@ -504,10 +504,11 @@ class SandboxCore:
         trust: str,
         timeout: float | None,
         record: Any = None,
+        namespace: Mapping[str, Any] | None = None,
         **tightened: Any,
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state; keywords as for `new_session`. Raises `StateFileError`, and
-        `RecordingError` where nothing can be recorded.
+        """A session that goes on from a saved state; keywords as for `new_session`. `namespace` are values for variables
+        that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
         """
         from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 
@@ -525,6 +526,12 @@ class SandboxCore:
                 yield from session.load(saved.payload, timeout)
                 if wanted:
                     record_session(session, record, state=(yield Work(saved.whole)))
+                if namespace:
+                    # After the state, which begins a recording: what is set before would be missing there.
+                    there = set((yield from session.names()))
+                    for name, value in namespace.items():
+                        if name not in there:
+                            yield from session.assign(name, value)
             except BaseException:
                 yield from session.close()
                 raise
