@@ -507,8 +507,8 @@ class SandboxCore:
         namespace: Mapping[str, Any] | None = None,
         **tightened: Any,
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state; keywords as for `new_session`. `namespace` are values for variables
-        that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
+        """A session that goes on from a saved state; keywords as for `new_session`. `namespace` has values for the
+        variables that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
         """
         from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 

@@ -245,7 +245,8 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
         session.run("x = 1").check()
     minder = sandbox._core._idle
     def rest():
-        while any(session._core.can_be_compacted() or session._core.compacted < session._core.used for session in sessions):
+        cores = [session._core for session in sessions]
+        while any(core.can_be_compacted() or core.compacted < core.used for core in cores):
             assert minder._ended.locked(), "the thread that looks after resting sessions has died"
             time.sleep(0.01)
     held = []
