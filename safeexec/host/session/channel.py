@@ -176,10 +176,6 @@ class Channel:
             except (Gone, ProtocolError):
                 return
 
-    def cpu_seconds(self) -> float | None:
-        """CPU time that the process has used by the kernel's count, or None when it is gone."""
-        return None if self.pid is None else processes.cpu_seconds(self.pid)
-
     def wake(self) -> None:
         """Let whoever waits for a message wait no longer: the process is about to be ended. From any thread."""
         with contextlib.suppress(OSError):  # closed already

@@ -493,7 +493,8 @@ class SessionCore:
             raise
         if isinstance(done, Verdict) or over is not None:
             assert over is not None
-            return (yield from self._killed(step, over, calls))
+            place = yield from step.where()
+            return (yield from self._ended(step, over, place, calls))
         records = self.keeper.tool_records.since(calls)
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
@@ -551,10 +552,6 @@ class SessionCore:
             result = replace(result, files=files)
         notes = yield from self.keeper.undo_step()
         return restored(result, notes, self.keeper.remaining())
-
-    def _killed(self, step: Step, verdict: Verdict, calls: int) -> Core[Result]:
-        place = yield from step.where()
-        return (yield from self._ended(step, verdict, place, calls))
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
