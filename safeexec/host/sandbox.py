@@ -32,7 +32,6 @@ from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.checkpoints import give_up
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
@@ -587,7 +586,7 @@ class SandboxCore:
             raise ProtectionError(f"no child could be started: {self.problem(number) or error}") from None
         finally:
             if not isinstance(ready, m.Ready):
-                give_up(channel)
+                channel.give_up()
         if not isinstance(ready, m.Ready):
             raise ProtectionError(f"no child of the sandbox became ready in {READY_SECONDS:g} s")
         self._came_up = monotonic()

@@ -225,6 +225,11 @@ class Channel:
         self.socket.close()
         self._close_pidfd()
 
+    def give_up(self) -> None:
+        """End a process that comes up: one that has not spoken yet finds its socket closed."""
+        self.kill()
+        self.close()
+
     def _close_pidfd(self) -> None:
         pidfd, self.pidfd = self.pidfd, -1
         if pidfd >= 0:

@@ -184,18 +184,12 @@ def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
     except (Gone, ProtocolError):
         ready = None
     except BaseException:
-        give_up(channel)
+        channel.give_up()
         raise
     if isinstance(ready, m.Ready):
         return ready
-    give_up(channel)
+    channel.give_up()
     return None
-
-
-def give_up(channel: Channel) -> None:
-    """End a process that comes up: one that has not spoken yet finds its socket closed."""
-    channel.kill()
-    channel.close()
 
 
 def living(checkpoint: Checkpoint | None) -> Checkpoint | None:

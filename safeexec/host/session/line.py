@@ -19,7 +19,6 @@ from safeexec.host.session.checkpoints import (
     THAW_SECONDS,
     Checkpoint,
     check_depth,
-    give_up,
     living,
     woken,
 )
@@ -270,7 +269,7 @@ class Line:
         # Not what each holds alone: a page that only two of them share would be nobody's.
         sizes = {copy: share_bytes(pid) for copy, pid in held}
         total = sum(sizes.values()) >> 20
-        for copy in self.history.spare():
+        for copy in self.history.expendable():
             if total <= limit:
                 return
             total -= sizes.get(copy, 0) >> 20
@@ -381,7 +380,7 @@ class Line:
         coming, self._coming = self._coming, None
         if coming is not None and coming[1] is not but:
             coming[1].read_if_ready()
-            give_up(coming[1])
+            coming[1].give_up()
 
     def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
         """Tell a process that was thawed from `copy` to go on: in the directory `place`; and where another session made

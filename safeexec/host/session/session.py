@@ -791,7 +791,9 @@ class SessionCore:
         answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
         if not answer.found:
             return False, None
-        return True, value if answer.pending else decode_payload(self.policy.limits, answer.value, arrays=arrays)
+        if not answer.pending:
+            value = decode_payload(answer.value, self.policy.limits.value_depth, arrays=arrays)
+        return True, value
 
     def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
         answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)

@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from safeexec.host.session.channel import Channel
-from safeexec.host.session.checkpoints import give_up, woken
+from safeexec.host.session.checkpoints import woken
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.waiting import Core
@@ -33,7 +33,7 @@ class Spare:
         """
         ready = yield from woken(self.channel, monotonic() + READY_SECONDS)
         if ready is not None and self.channel.is_over():
-            give_up(self.channel)
+            self.channel.give_up()
             return None
         return ready
 

@@ -109,7 +109,7 @@ class Step(Struct, eq=False):
             left = max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
             self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=left)
         else:
-            self.value = decode_payload(self._line.policy.limits, done.value, arrays=arrays)
+            self.value = decode_payload(done.value, self._line.policy.limits.value_depth, arrays=arrays)
         return done
 
     def hand_in(self, verdict: Verdict) -> bool:
