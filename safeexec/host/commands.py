@@ -27,7 +27,7 @@ from safeexec.host.waiting import Core
 from safeexec.host.watch import lineage, unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
-from safeexec.host.watch.supervisor import Watch
+from safeexec.host.watch.clock import Watch
 from safeexec.host.watch.verdict import Verdict, files_over
 from safeexec.linux import processes
 from safeexec.protocol import messages as m

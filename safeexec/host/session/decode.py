@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from safeexec import hints
 from safeexec.errors import ProtocolError
-from safeexec.host.watch.supervisor import killed_error
+from safeexec.host.watch.clock import killed_error
 from safeexec.outcomes import Frame, Variable
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import foreign_in
@@ -21,7 +21,7 @@ from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import Printed
-    from safeexec.host.watch.supervisor import Place
+    from safeexec.host.watch.clock import Place
     from safeexec.host.watch.verdict import Verdict
     from safeexec.policy.model import Limits
     from safeexec.protocol.plan import LimitsPlan

@@ -54,7 +54,7 @@ from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
-from safeexec.host.watch.supervisor import Place, Watch
+from safeexec.host.watch.clock import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m

@@ -18,8 +18,7 @@ from safeexec.host.session.listeners import NOBODY, Listeners
 from safeexec.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core
-from safeexec.host.watch import supervisor
-from safeexec.host.watch.supervisor import Place, Watch
+from safeexec.host.watch.clock import TICK_SECONDS, Place, Watch, where
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -43,7 +42,7 @@ SHOWN_BYTES = 64 << 20
 """Of displays that come as the step runs; a child may update one without end, and its listener may keep them all."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
-AHEAD_SECONDS = supervisor.TICK_SECONDS
+AHEAD_SECONDS = TICK_SECONDS
 """How long before a step's deadline the host asks for the process that will go on from the state before it: at its last
 look before the deadline. With pandas such a process takes 2.5 ms.
 """
@@ -247,7 +246,7 @@ class Step(Struct, eq=False):
     def where(self) -> Core[Place]:
         """Where its code is: asked before it is killed, and after the state before it has got its copy."""
         yield from self.secure(FREEZE_SECONDS)
-        place = yield from supervisor.where(self._runner.channel, self._line.err, self._line.sandbox.gate)
+        place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate)
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         return place
 
