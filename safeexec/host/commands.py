@@ -225,7 +225,7 @@ class _Watched:
 
     def __init__(self, channel: Channel, limits: Limits, workspace: Workspace, group: Group | None) -> None:
         self.account = Account(limits, forks=True)
-        self.resting = False
+        self.idle = False
         self.verdict: Verdict | None = None
         self._channel = channel
         self._limits = limits

@@ -45,8 +45,8 @@ from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
+from safeexec.host.watch.idle import IdleSessions
 from safeexec.host.watch.library import NO_LIBRARY
-from safeexec.host.watch.rest import IdleSessions
 from safeexec.linux import probe, processes
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
@@ -68,7 +68,7 @@ KEPT_POLICIES = 32
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
-"""What an open session may need beyond what it holds at rest."""
+"""What an open session may need beyond what it holds while it is idle."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 
 
@@ -656,7 +656,7 @@ class SandboxCore:
         """Where sessions come and go, ask for a spare child before the next one comes.
 
         The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
-        there `watch.rest` asks for it a moment later.
+        there `watch.idle` asks for it a moment later.
         """
         if self._opened > 1:
             self.replenish()

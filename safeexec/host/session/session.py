@@ -79,7 +79,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 COMPACT_SECONDS = 0.5
-"""How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
+"""How long a session must be idle before it is compacted, which costs the next step 1.4 ms."""
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 CLOSED_HERE = "the session is closed"
@@ -164,7 +164,7 @@ class SessionCore:
                     "run(..., wait=seconds), use a session per thread, or branch"
                 )
             yield Wait((), monotonic() + BRIEF_SECONDS)
-        if self.watched.resting:
+        if self.watched.idle:
             self.watched.wake()
         try:
             return (yield from work)
@@ -338,7 +338,7 @@ class SessionCore:
         for index, (name, source) in enumerate(modules):
             self.keeper.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
-    # At rest
+    # While it is idle
 
     def can_be_compacted(self) -> bool:
         """Whether nobody has used the session for a while, and it holds more memory than it would compacted."""
@@ -349,7 +349,7 @@ class SessionCore:
         )
 
     def compact(self) -> Core[None]:
-        """At rest: make the newest copy anew, so that it and the running process share what both hold."""
+        """While it is idle: make the newest copy anew, so that it and the running process share what both hold."""
         self.compacted = self.used
         return self.keeper.compact()
 

@@ -1,6 +1,6 @@
 """Templates: a prepared state of a sandbox, by name, from which sessions begin at the cost of a fork.
 
-A template is a session at rest: it has prepared the state, given that a name, and let its process go. Each session that
+A template is an idle session: it has prepared the state, given that a name, and let its process go. Each session that
 begins there is a branch of it. So what holds for branches holds for them: `limits.branches` counts them, and all of
 them share what forks share.
 """

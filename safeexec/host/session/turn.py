@@ -21,7 +21,7 @@ from safeexec.host.waiting import Core, Wait
 R = TypeVar("R")
 
 BRIEF_SECONDS = 0.0005
-"""How long to wait at a time for whoever looks after resting sessions: a look takes 0.1 ms."""
+"""How long to wait at a time for whoever looks after idle sessions: a look takes 0.1 ms."""
 BUSY_SECONDS = 0.02
 """How often at least to ask whether a session that somebody waits for is free."""
 

@@ -59,14 +59,14 @@ class WatchedSession:
         self._session = weakref.ref(session)
         self.account = Account(session.policy.limits)
         self.accountant = accountant()
-        self.resting = False
+        self.idle = False
 
     def open(self) -> None:
         """Be looked at from now on."""
         self.accountant.add(self)
 
     def wake(self) -> None:
-        """It is in use, and was found `resting`."""
+        """It is in use, and was found `idle`."""
         self.accountant.hurry(self)
 
     def close(self) -> None:

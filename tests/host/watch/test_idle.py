@@ -247,7 +247,7 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
     def rest():
         cores = [session._core for session in sessions]
         while any(core.can_be_compacted() or core.compacted < core.used for core in cores):
-            assert minder._ended.locked(), "the thread that looks after resting sessions has died"
+            assert minder._ended.locked(), "the thread that looks after idle sessions has died"
             time.sleep(0.01)
     held = []
     while True:
