@@ -27,6 +27,7 @@ from safeexec.protocol.printed import EVERYWHERE
 if TYPE_CHECKING:
     from safeexec.host.files.workspace_files import Marks
     from safeexec.host.session.standard_input import StandardInput
+    from safeexec.host.session.turn import First
 
 AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
 """Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
@@ -78,7 +79,7 @@ class Step(Struct, eq=False):
     _shown_bytes: int = 0
     closed: bool = False
     """Whether its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
-    _first_verdict: dict[None, Verdict] = {}
+    _first_verdict: First[Verdict] = {}
     """The verdict that stands: the first one that was handed in, or `UNENDED` once the step is closed without one."""
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
@@ -115,7 +116,7 @@ class Step(Struct, eq=False):
         """Have it end, with `verdict` if that is the first one. False if it is closed already. May be called from any
         thread, and from a handler of signals.
         """
-        if self.closed or self._first_verdict.setdefault(None, verdict) is UNENDED:  # atomic: one call of C code
+        if self.closed or self._first_verdict.setdefault(None, verdict) is UNENDED:
             return False
         self._runner.channel.wake()
         return True
