@@ -362,7 +362,7 @@ class SessionCore:
         *,
         timeout: float | None,
         atomic: bool,
-        callbacks: Callbacks,
+        callbacks: Callbacks = NOBODY,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
         namespace: Mapping[str, Any] | None = None,

@@ -204,7 +204,7 @@ class TemplateCore:
             is_async = inspect.iscoroutinefunction(prepare)
             yield CallTool(partial(prepare, self._face(session)), None, is_async=is_async, owner=self)
         elif prepare is not None:
-            result = yield from session.run(prepare, timeout=timeout, atomic=False, callbacks=(None,) * 5)
+            result = yield from session.run(prepare, timeout=timeout, atomic=False)
             try:
                 result.check()
             except StepFailed as error:
