@@ -7,7 +7,6 @@ import resource
 import stat
 import sys
 import threading
-import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
@@ -24,7 +23,6 @@ from safeexec.errors import (
     ProtocolError,
     SandboxBusy,
     SandboxClosed,
-    SandboxError,
     WorkspaceError,
 )
 from safeexec.host.audit import AuditTarget, observer_for
@@ -32,10 +30,9 @@ from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
-from safeexec.host.session.spare import Spare
+from safeexec.host.session.spare import Spares
 from safeexec.host.session.tightened import check_held_by_host, check_tighter, lowered, value_limits
 from safeexec.host.session.turn import BRIEF_SECONDS
 from safeexec.host.startup.configuration import configuration
@@ -105,7 +102,6 @@ class SandboxCore:
         if self.files:
             self._check_workspace()
         check_files(self.files)
-        self.sessions: weakref.WeakSet[SessionCore] = weakref.WeakSet()
         self._open: set[SessionCore] = set()
         self._opened = 0
         """How many sessions there have been."""
@@ -115,11 +111,9 @@ class SandboxCore:
         self._policies: dict[tuple[tuple[str, str], ...], Policy] = {}
         self._came_up = 0.0
         """When a child that was waited for last became ready (monotonic seconds)."""
-        self._spare = spare
-        self._spares: list[Spare] = []
+        self._spares = Spares(spare)
         self._lock = threading.Lock()
         """Held while the zygote is spoken to, and what all sessions share is made: they come from many threads."""
-        self._replenishing = threading.Lock()
         self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
         self._max_sessions = max_sessions
         self._queued: Counter[str | None] = Counter()
@@ -207,6 +201,7 @@ class SandboxCore:
         if self.closed:
             return
         self.closed = True
+        self._spares.close()
         if self._idle is not None:
             yield from self._idle.close()
         # All are killed before the end of any is waited for: the kernel takes them down side by side.
@@ -214,7 +209,6 @@ class SandboxCore:
             session.begin_close()
         for session in list(self._open):
             yield from session.close()
-        self._end_spares()
         if self._zygote is not None:
             yield from self._zygote.close()
             self.layers.close()
@@ -238,9 +232,7 @@ class SandboxCore:
         self.closed = self._forked = True
         for session in list(self._open):
             session.forget()
-        for spare in self._spares:
-            spare.forget()
-        self._spares.clear()
+        self._spares.forget()
         self.layers.close()
         if self._root is not None:
             self._root.forget()
@@ -387,7 +379,7 @@ class SandboxCore:
         """A session that begins in a new child, whether there is a place for it or not."""
         # A spare child is locked down already, under the limits of the sandbox.
         own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
-        session = SessionCore(self, policy, None if own else self._take_spare())
+        session = SessionCore(self, policy, None if own else self._spares.take())
         session.label = label
         yield from session.open()
         self.session_opened(session)
@@ -466,17 +458,6 @@ class SandboxCore:
         if self.closed:
             turnstile.leave()
             self.check_usable()
-
-    def _take_spare(self) -> Spare | None:
-        try:
-            return self._spares.pop()
-        except IndexError:
-            return None
-
-    def _end_spares(self) -> None:
-        """Once the sandbox is closed. Whoever takes one out of the list ends it, and nobody else."""
-        while self.closed and (spare := self._take_spare()) is not None:
-            spare.close()
 
     def _tightened(self, changes: dict[str, Any], template: TemplateCore | None = None) -> Policy:
         """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
@@ -575,7 +556,7 @@ class SandboxCore:
         deadline: where many are asked for at once, the zygote makes one after the other.
         """
         self.check_usable()
-        number, channel = self._spawn(policy, workspace, output, warm_up=False)
+        number, channel = self.ask_for_child(policy, workspace, output, warm_up=False)
         asked = monotonic()
         ready: m.FromChild | None = None
         try:
@@ -592,9 +573,10 @@ class SandboxCore:
         self._came_up = monotonic()
         return channel
 
-    def _spawn(
+    def ask_for_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, warm_up: bool
     ) -> tuple[int, Channel]:
+        """Ask for a child, as `spawn` does; `warm_up`: before it gets a request, if none comes at once."""
         if workspace is not None:
             workspace.give_access()
         return self.spawn(
@@ -659,32 +641,11 @@ class SandboxCore:
         there `watch.idle` asks for it a moment later.
         """
         if self._opened > 1:
-            self.replenish()
+            self._spares.replenish(self)
 
     def replenish(self) -> None:
-        """Ask for spare children up to the number that is kept. Nobody waits for them here."""
-        if self.closed or len(self._spares) >= self._spare or self._zygote is None or not self._zygote.alive:
-            return
-        if not self._replenishing.acquire(blocking=False):
-            return
-        made: list[Workspace | OutputFile | Channel] = []
-        try:
-            workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
-            if workspace is not None:
-                made.append(workspace)
-                self.fill(workspace)
-            made.append(out := PrintedFile("stdout"))
-            made.append(err := OutputFile("stderr"))
-            made.append(channel := self._spawn(self.policy, workspace, (out.fd, err.fd), warm_up=True)[1])
-            self._spares.append(Spare(channel, out, err, workspace))
-            made.clear()
-        except (OSError, SandboxError):
-            pass  # no room, or no descriptor left: the session that needs a child is told so
-        finally:
-            for part in made:
-                part.close()
-            self._replenishing.release()
-        self._end_spares()  # if it was closed meanwhile, nobody else will end them
+        """Ask for the spare children that are missing. Nobody waits for them here."""
+        self._spares.replenish(self)
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """An empty directory for a new session."""
