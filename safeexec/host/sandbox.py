@@ -28,18 +28,18 @@ from safeexec.errors import (
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
+from safeexec.host.labels import Labels
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spares
 from safeexec.host.session.tightened import check_held_by_host, check_tighter, lowered, value_limits
-from safeexec.host.session.turn import BRIEF_SECONDS
 from safeexec.host.startup.configuration import configuration
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.toolbox import Toolbox
-from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.host.waiting import Core, Work, drive
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.idle import IdleSessions
@@ -118,10 +118,7 @@ class SandboxCore:
         self._max_sessions = max_sessions
         self._queued: Counter[str | None] = Counter()
         """How many callers wait for a session, by label."""
-        self._by_label: dict[str, SessionCore] = {}
-        """The sessions that were asked for by their label alone."""
-        self._beginning: set[str] = set()
-        """The labels for which one is being opened."""
+        self._labels = Labels()
         self._queue_seconds = queue_seconds
         self._entered: set[SessionCore] = set()
         self._idle_seconds = idle_seconds
@@ -347,26 +344,13 @@ class SandboxCore:
         """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
         `state`, where there is such a file.
         """
-        if not isinstance(label, str) or not label:
-            raise ValueError(f"label={label!r}: a text that says whose session it is")
-        while True:
-            with self._lock:
-                found = self._by_label.get(label)
-                if found is not None and not found.closed:
-                    return found
-                if label not in self._beginning:
-                    self._beginning.add(label)
-                    break
-            yield Wait((), monotonic() + BRIEF_SECONDS)
-        try:
+
+        def begin() -> Core[SessionCore]:
             if state is not None and os.path.exists(state):
-                session = yield from self.restore(state, "signed", None, label=label, **tightened)
-            else:
-                session = yield from self.new_session(label=label, **tightened)
-            self._by_label[label] = session
-            return session
-        finally:
-            self._beginning.discard(label)
+                return self.restore(state, "signed", None, label=label, **tightened)
+            return self.new_session(label=label, **tightened)
+
+        return self._labels.session(label, begin)
 
     def stats(self) -> SandboxStats:
         """How many sessions there are now. From any thread."""
@@ -536,12 +520,11 @@ class SandboxCore:
 
     def labelled(self, session: SessionCore) -> bool:
         """Whether `session_for` gives it to whoever asks."""
-        return session.label is not None and self._by_label.get(session.label) is session
+        return self._labels.lead_to(session)
 
     def session_closed(self, session: SessionCore) -> None:
         self._open.discard(session)
-        if session.label is not None and self.labelled(session):
-            del self._by_label[session.label]
+        self._labels.closed(session)
         session.watched.close()
         if session.recorder is not None:
             session.recorder.closed(session)
