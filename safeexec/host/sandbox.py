@@ -7,7 +7,6 @@ import resource
 import stat
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
@@ -29,7 +28,7 @@ from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
 from safeexec.host.labels import Labels
-from safeexec.host.queue import Turnstile
+from safeexec.host.queue import Places
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
@@ -87,8 +86,7 @@ class SandboxCore:
     ) -> None:
         self.closed = True
         """True, too, as long as nothing has been opened."""
-        if max_sessions is not None and max_sessions < 1:
-            raise ValueError(f"max_sessions={max_sessions}: at least one")
+        self._places = Places(max_sessions)
         self.policy = policy
         found: dict[str, Tool] = {}
         if tools:
@@ -114,13 +112,8 @@ class SandboxCore:
         self._spares = Spares(spare)
         self._lock = threading.Lock()
         """Held while the zygote is spoken to, and what all sessions share is made: they come from many threads."""
-        self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
-        self._max_sessions = max_sessions
-        self._queued: Counter[str | None] = Counter()
-        """How many callers wait for a session, by label."""
         self._labels = Labels()
         self._queue_seconds = queue_seconds
-        self._entered: set[SessionCore] = set()
         self._idle_seconds = idle_seconds
         self._idle: IdleSessions | None = None
         self.observer = observer_for(self.policy, audit)
@@ -314,16 +307,14 @@ class SandboxCore:
         wanted = record is not None and record is not False
         origin = self._all_templates().find(template) if template is not None else None
         policy = self._tightened(tightened, origin)
-        if self._turnstile is not None:
-            yield from self._enter(self._turnstile, label, queue_seconds)
+        yield from self._enter(label, self._queue_seconds if queue_seconds is None else queue_seconds)
         try:
             begin = self.begin_session if origin is None else origin.begin
             session = yield from begin(policy, label)
         except BaseException:
-            if self._turnstile is not None:
-                self._turnstile.leave()
+            self._places.leave()
             raise
-        self._entered.add(session)
+        self._places.take(session)
         try:
             if self.toolbox.has_effects:
                 from safeexec.host.tools import effects  # with the room of recordings
@@ -357,7 +348,7 @@ class SandboxCore:
         from safeexec.host import stats  # for operators
 
         rows = [stats.Counted(one.label, one.in_use, one.restored > 0) for one in self.open_sessions()]
-        return stats.count(rows, dict(self._queued), len(self._spares))
+        return stats.count(rows, dict(self._places.queued), len(self._spares))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""
@@ -423,24 +414,18 @@ class SandboxCore:
                 f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
             )
 
-    def _enter(self, turnstile: Turnstile, label: str | None, seconds: float | None) -> Core[None]:
-        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`, by default the sandbox's own."""
-        if seconds is None:
-            seconds = self._queue_seconds
-        self._queued[label] += 1
-        try:
-            entered = yield from turnstile.enter(monotonic() + seconds)
-        finally:
-            self._queued[label] -= 1
-        if not entered:
+    def _enter(self, label: str | None, seconds: float) -> Core[None]:
+        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`."""
+        places = self._places
+        if not (yield from places.enter(label, monotonic() + seconds)):
             idle = self.stats().idle
             advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
             raise SandboxBusy(
-                f"{self._max_sessions} sessions are open (max_sessions), {idle} of them idle, and none was closed "
-                f"within {seconds:g} s; {turnstile.waiting} more wait{advice}"
+                f"{places.number} sessions are open (max_sessions), {idle} of them idle, and none was closed "
+                f"within {seconds:g} s; {sum(places.queued.values())} more wait{advice}"
             )
         if self.closed:
-            turnstile.leave()
+            places.leave()
             self.check_usable()
 
     def _tightened(self, changes: dict[str, Any], template: TemplateCore | None = None) -> Policy:
@@ -528,10 +513,7 @@ class SandboxCore:
         session.watched.close()
         if session.recorder is not None:
             session.recorder.closed(session)
-        if session in self._entered:
-            self._entered.discard(session)
-            if self._turnstile is not None:
-                self._turnstile.leave()
+        self._places.closed(session)
         self.replenish()
 
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
