@@ -13,8 +13,6 @@ from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from safeexec.approvals import Approval
 from safeexec.errors import (
     PolicyError,
@@ -33,7 +31,7 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spares
-from safeexec.host.session.tightened import check_held_by_host, check_tighter, lowered, value_limits
+from safeexec.host.session.tightened import TightenedPolicies, lowered, of_template, value_limits
 from safeexec.host.startup.configuration import configuration
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
@@ -52,15 +50,13 @@ if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.host.session.recorder import RecordedLineage, TemplateRecord
-    from safeexec.host.session.template import Prepare, TemplateCore, TemplateInfo, Templates
+    from safeexec.host.session.template import Prepare, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
     from safeexec.host.watch.library import LateLibrary
     from safeexec.linux.cgroups import Group
 
-KEPT_POLICIES = 32
-"""Tightened policies that a sandbox keeps: sessions ask for the same few."""
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
@@ -106,7 +102,7 @@ class SandboxCore:
         self._zygote: ZygoteHandle | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
-        self._policies: dict[tuple[tuple[str, str], ...], Policy] = {}
+        self._tightened = TightenedPolicies(self.policy)
         self._came_up = 0.0
         """When a child that was waited for last became ready (monotonic seconds)."""
         self._spares = Spares(spare)
@@ -139,6 +135,7 @@ class SandboxCore:
                 from safeexec.host.startup.packages import fetched  # few sandboxes fetch anything
 
                 self.policy, self._packages = yield Work(partial(fetched, self.policy))
+                self._tightened = TightenedPolicies(self.policy)
             yield from self._zygote.start(self._configuration())
             self.layers = BranchLayers(self._child, self._zygote.proc)
             self._check_protection()
@@ -306,7 +303,7 @@ class SandboxCore:
         self._check_descriptors()
         wanted = record is not None and record is not False
         origin = self._all_templates().find(template) if template is not None else None
-        policy = self._tightened(tightened, origin)
+        policy = self._tightened.of(tightened) if origin is None else of_template(origin, tightened)
         yield from self._enter(label, self._queue_seconds if queue_seconds is None else queue_seconds)
         try:
             begin = self.begin_session if origin is None else origin.begin
@@ -376,7 +373,7 @@ class SandboxCore:
         if files:
             self._check_workspace()
             check_files(files)
-        policy = self._tightened(tightened)
+        policy = self._tightened.of(tightened)
         return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, face))
 
     def drop_template(self, name: str) -> Core[None]:
@@ -427,25 +424,6 @@ class SandboxCore:
         if self.closed:
             places.leave()
             self.check_usable()
-
-    def _tightened(self, changes: dict[str, Any], template: TemplateCore | None = None) -> Policy:
-        """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
-        given = self.policy if template is None else template.policy
-        mode = changes.get("checkpoints")
-        if not changes:
-            return given
-        if len(changes) == 1 and mode in ("idle", "before-step", "off"):
-            return msgspec.structs.replace(given, checkpoints=mode)
-        key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
-        policy = self._policies.get(key) if given is self.policy else None
-        if policy is None:
-            policy = given.replace(**changes)
-            check_tighter(given, policy)
-            if template is not None:
-                check_held_by_host(template, policy)
-            elif len(self._policies) < KEPT_POLICIES:
-                self._policies[key] = policy
-        return policy
 
     def restore(
         self,
