@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 import resource
-import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.approvals import Approval
 from safeexec.errors import (
-    PolicyError,
     ProtectionError,
     ProtocolError,
     SandboxBusy,
     SandboxClosed,
-    WorkspaceError,
 )
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
@@ -55,7 +52,6 @@ if TYPE_CHECKING:
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
     from safeexec.host.watch.library import LateLibrary
-    from safeexec.linux.cgroups import Group
 
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
@@ -93,9 +89,7 @@ class SandboxCore:
         self._cards: dict[str, str] = {}
         """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
         self.files = dict(files or {})
-        if self.files:
-            self._check_workspace()
-        check_files(self.files)
+        self._check_files(self.files)
         self._open: set[SessionCore] = set()
         self._opened = 0
         """How many sessions there have been."""
@@ -204,8 +198,7 @@ class SandboxCore:
             self.observer.close()
         if self._root is not None:
             self._root.close()
-        if may_have_groups():
-            groups.finish()
+        groups.finish()
 
     def __del__(self) -> None:
         """Nobody can reach it any more: its processes and directories go, too."""
@@ -254,12 +247,6 @@ class SandboxCore:
     def protection(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
         return [*self.mechanisms, *groups.mechanisms(), accountant.mechanism(self.policy, self.policy.limits)]
-
-    def new_group(self, policy: Policy) -> Group | None:
-        """A control group for a new session, where this process may make one."""
-        if not may_have_groups():
-            return None
-        return groups.new_group(policy)
 
     @property
     def mechanisms(self) -> list[Mechanism]:
@@ -370,9 +357,7 @@ class SandboxCore:
         called with.
         """
         self.check_usable()
-        if files:
-            self._check_workspace()
-            check_files(files)
+        self._check_files(files)
         policy = self._tightened.of(tightened)
         return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, face))
 
@@ -391,13 +376,11 @@ class SandboxCore:
             self._templates = self._templates or Templates(self)
         return self._templates
 
-    def _check_workspace(self) -> None:
-        """Raises `PolicyError` where the policy has no place for files."""
-        if self.policy.filesystem.workspace == "none":
-            raise PolicyError(
-                f"files= needs a workspace, and the policy {self.policy.name!r} has none "
-                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
-            )
+    def _check_files(self, files: Files | None) -> None:
+        if files:
+            from safeexec.host.files.given import check_given  # for sandboxes with files
+
+            check_given(files, self.policy)
 
     def _check_descriptors(self) -> None:
         """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
@@ -564,7 +547,7 @@ class SandboxCore:
 
         commands.check(self, argv, timeout)
         workspace = self.new_workspace(self.policy)
-        group = self.new_group(self.policy)
+        group = groups.new_group(self.policy)
         try:
             yield Work(partial(self.fill, workspace))
             if directory is not None:
@@ -610,33 +593,3 @@ def record_session(
     from safeexec.host.session import recorder  # with the room of recordings
 
     return recorder.record(session, options, state, prepared)
-
-
-def check_files(files: Files) -> None:
-    """Whether each file or directory is there to be copied. Raises FileNotFoundError, `WorkspaceError`, TypeError."""
-    for name, content in files.items():
-        if isinstance(content, bytes):
-            continue
-        try:
-            mode = os.stat(content).st_mode
-        except (OSError, ValueError) as error:
-            text = f"the file for {name!r}"
-            if isinstance(content, str) and ("\n" in content or not os.path.dirname(content)):
-                text += " (a str is a path of the host; content is given as bytes)"
-            if isinstance(error, OSError):
-                raise type(error)(error.errno, f"{error.strerror}: {text}", os.fspath(content)) from None
-            raise WorkspaceError(f"{text}: {error}") from None
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise WorkspaceError(f"files[{name!r}]: {os.fsdecode(content)} is neither a regular file nor a directory")
-
-
-@cache
-def may_have_groups() -> bool:
-    """Whether it is worth looking: 20 us, where `host.watch.groups` would cost a start 0.5 ms."""
-    for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
-        try:
-            with open(f"{place}/cgroup.controllers", encoding="utf-8") as file:
-                return "memory" in file.read().split() or os.access(f"{place}/cgroup.procs", os.W_OK)
-        except OSError:
-            continue
-    return False

@@ -26,6 +26,7 @@ from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
+from safeexec.host.watch import groups
 from safeexec.host.watch.lineage import KILL_SECONDS, Lineage
 from safeexec.host.watch.memory import share_bytes
 from safeexec.linux import processes
@@ -149,7 +150,7 @@ class Line:
 
     def _begin_group(self, channel: Channel, lineage: Lineage) -> None:
         """Give the session a control group, where there are any, with the process that it begins in."""
-        self.group, self._oom_kills = self.sandbox.new_group(self.policy), 0
+        self.group, self._oom_kills = groups.new_group(self.policy), 0
         if self.group is not None:
             lineage.groups.append(self.group)
             self._enter_group(channel)
