@@ -30,6 +30,7 @@ from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spares
 from safeexec.host.session.tightened import TightenedPolicies, lowered, of_template, value_limits
 from safeexec.host.startup.configuration import configuration
+from safeexec.host.startup.confinement import check_required
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.toolbox import Toolbox
@@ -41,7 +42,7 @@ from safeexec.host.watch.library import NO_LIBRARY
 from safeexec.linux import probe, processes
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
-from safeexec.protocol.confinement import ChildConfinement, Mechanism
+from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
@@ -111,9 +112,6 @@ class SandboxCore:
         self._templates: Templates | None = None
         """None as long as nobody asked for one: the module is imported then."""
         self._forked = False
-        self._child: ChildConfinement | None = None
-        self._packages: str | None = None
-        """Where the packages lie that the policy requires."""
         self.layers = BranchLayers(None, -1)
         """What a branch's files are shut off with."""
 
@@ -125,14 +123,18 @@ class SandboxCore:
         """
         self._zygote = ZygoteHandle(launched)
         try:
+            packages = None
             if self.policy.requirements:
                 from safeexec.host.startup.packages import fetched  # few sandboxes fetch anything
 
-                self.policy, self._packages = yield Work(partial(fetched, self.policy))
+                self.policy, packages = yield Work(partial(fetched, self.policy))
                 self._tightened = TightenedPolicies(self.policy)
-            yield from self._zygote.start(self._configuration())
-            self.layers = BranchLayers(self._child, self._zygote.proc)
-            self._check_protection()
+            message = self._configuration(packages)
+            yield from self._zygote.start(message)
+            self.layers = BranchLayers(message.child, self._zygote.proc)
+            # Whether there are control groups is looked up only where it matters.
+            all_rows = any("cgroup" in entry for entry in self.policy.require)
+            check_required(self.policy, self.protection if all_rows else self.mechanisms)
         except BaseException:
             probe.give_up()
             yield from self.close()
@@ -142,40 +144,18 @@ class SandboxCore:
             self.observer.watch(self)
         self.replenish()
 
-    def _configuration(self) -> m.Configure:
-        """What the zygote is told."""
+    def _configuration(self, packages: str | None) -> m.Configure:
+        """What the zygote is told. `packages`: where those lie that the policy requires."""
         workspaces = None
         if self.policy.filesystem.workspace != "none":
             from safeexec.host.files.workspace import WorkspaceRoot  # with what it needs 20 ms that few profiles pay
 
             self._root = WorkspaceRoot()
             workspaces = self._root.path
-        message, user = configuration(self.policy, self.toolbox, workspaces, self._packages)
-        self._child = message.child
+        message, user = configuration(self.policy, self.toolbox, workspaces, packages)
         if self._root is not None:
             self._root.owner = user
         return message
-
-    def _check_protection(self) -> None:
-        """Raises `ProtectionError` unless everything that the policy requires is active."""
-        # Whether there are control groups is looked up only where it matters.
-        rows = self.protection if any("cgroup" in entry for entry in self.policy.require) else self.mechanisms
-        active = {mechanism.name for mechanism in rows if mechanism.active}
-        missing = self.policy.missing_protection(active)
-        if not missing:
-            return
-        reasons = {mechanism.name: mechanism.detail for mechanism in rows if not mechanism.active}
-        text = "; ".join(
-            f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})"
-            for entry in missing
-        )
-        rule = self.policy.origin(f"require.{missing[0]}")
-        kept = ", ".join(entry for entry in self.policy.require if entry not in missing)
-        less = f"Take it out of `require` ({rule})" if rule else f"Write `require: [{kept}]` into the policy"
-        raise ProtectionError(
-            f"this machine cannot give what the policy {self.policy.name!r} requires: {text}. "
-            f"{less} to accept less; `safeexec doctor` shows what there is"
-        )
 
     def close(self) -> Core[None]:
         """Close every session and end every process. Harmless when closed already."""
