@@ -47,7 +47,6 @@ from safeexec.protocol.confinement import Mechanism
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
-    from safeexec.host.session.recorder import RecordedLineage, TemplateRecord
     from safeexec.host.session.template import Prepare, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
@@ -268,7 +267,6 @@ class SandboxCore:
         """
         self.check_usable()
         self._check_descriptors()
-        wanted = record is not None and record is not False
         origin = self._all_templates().find(template) if template is not None else None
         policy = self._tightened.of(tightened) if origin is None else of_template(origin, tightened)
         yield from self._enter(label, self._queue_seconds if queue_seconds is None else queue_seconds)
@@ -284,8 +282,10 @@ class SandboxCore:
                 from safeexec.host.tools import effects  # with the room of recordings
 
                 effects.follow_effects(session, self.toolbox)
-            if wanted:
-                record_session(session, record, None if origin is None else origin.recorded)
+            if record is not None and record is not False:
+                from safeexec.host.session import recorder  # with the room of recordings
+
+                recorder.record(session, record, prepared=None if origin is None else origin.recorded)
             for name, value in (namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
@@ -400,36 +400,11 @@ class SandboxCore:
         """A session that goes on from a saved state; keywords as for `new_session`. `namespace` has values for the
         variables that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
         """
-        from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
+        from safeexec.host.session import saving  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()
-        policy, wanted = self.policy, record is not None and record is not False
-        saved = yield Work(partial(state_file.read, path, state_file.signing_key(), policy.limits))
-        try:
-            state_file.check(
-                saved.header, policy.name, policy.digest, saved.signed, trust, policy.language.mode, os.fsdecode(path)
-            )
-            session = yield from self.new_session(**tightened)
-            try:
-                if session.workspace is not None:
-                    yield Work(partial(state_file.put_back, session.workspace, saved))
-                yield from session.load(saved.payload, timeout)
-                if wanted:
-                    record_session(session, record, state=(yield Work(saved.whole)))
-                if namespace:
-                    # After the state, which begins a recording: what is set before would be missing there.
-                    there = set((yield from session.names()))
-                    for name, value in namespace.items():
-                        if name not in there:
-                            yield from session.assign(name, value)
-            except BaseException:
-                yield from session.close()
-                raise
-        finally:
-            saved.close()
-        own = saved.signed and saved.header.digest == policy.digest
-        session.trust = "policy" if own else "kernel-only"
-        return session
+        begin = partial(self.new_session, **tightened)
+        return (yield from saving.restored(self.policy, begin, path, trust, timeout, record, namespace or {}))
 
     def session_opened(self, session: SessionCore) -> None:
         self._open.add(session)
@@ -564,12 +539,3 @@ class SandboxCore:
         for name, content in self.files.items():
             workspace.put(name, content)
         workspace.initial = workspace.snapshot()
-
-
-def record_session(
-    session: SessionCore, options: Any, prepared: TemplateRecord | None = None, *, state: bytes | None = None
-) -> RecordedLineage:
-    """Have a session recorded, that goes on from the file `state` or from a template that was `prepared` so."""
-    from safeexec.host.session import recorder  # with the room of recordings
-
-    return recorder.record(session, options, state, prepared)
