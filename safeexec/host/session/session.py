@@ -25,7 +25,7 @@ from safeexec.errors import (
     SessionClosed,
     WorkspaceError,
 )
-from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.channel import Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
 from safeexec.host.session.decode import (
     StepFacts,
@@ -43,12 +43,11 @@ from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
 from safeexec.host.session.kept import ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.host.session.listeners import NOBODY, Listeners
-from safeexec.host.session.output import OutputFile
 from safeexec.host.session.protection import as_tried, planned
 from safeexec.host.session.requests import arguments_for, check_branches, checked_query, timeout_of, too_long
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
-from safeexec.host.session.states import ASKING, CLOSED, IDLE, LOST, STEPPING
+from safeexec.host.session.states import ASKING, CLOSED, IDLE, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.host.waiting import Core, Wait, Work, drive
@@ -753,33 +752,6 @@ class SessionCore:
         if self.recorder is None:
             raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
         return self.recorder.history()
-
-    # For a plugin: a state of which each call gets a process of its own
-
-    def park(self, name: str) -> Core[tuple[State, Checkpoint]]:
-        """Name the state as it is now, and go on without a process of its own."""
-        yield from self.checkpoint(name)
-        return self.line.history.find(name)
-
-    def leave(self, state: State, name: str) -> Channel | None:
-        """Give the running process to the caller, to end: the session is in `state`, whose checkpoint is `name`."""
-        runner, self.line.runner = self.line.runner, None
-        if self.keeper.state is not LOST:
-            self.keeper.go(LOST)
-        self.line.release(self.line.history.arrive(state))
-        if self.recorder is not None:
-            self.recorder.left(self, name)
-        return runner.channel if runner is not None else None
-
-    def adopt(self, channel: Channel, origin: Checkpoint, output: tuple[OutputFile, OutputFile]) -> None:
-        """Go on in a process that was thawed from `origin`, whose state the session is in, and writes to `output`."""
-        self.line.adopt(channel, origin, *output)
-        self.keeper.arrived()
-
-    def end(self, channel: Channel) -> Core[None]:
-        """End a process that was given up, and whatever it left behind."""
-        yield from self.line.lineage.end_runner(channel, self.line)
-        channel.close()
 
     # Variables
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
 from safeexec.host.queue import Turnstile
+from safeexec.host.session.parked import parked
 from safeexec.host.session.recorder import TemplateRecord, preparation, record
 from safeexec.host.session.requests import check_branches
 from safeexec.host.waiting import CallTool, Core
@@ -188,15 +189,15 @@ class TemplateCore:
                 self._recorded = preparation(session, recording, self.name)
             except RecordingError as error:
                 self._recorded = error
-            state, copy = yield from session.park(self.name)
-            if (channel := session.leave(state, self.name)) is not None:
-                yield from session.end(channel)
+            kept = yield from parked(session, self.name)
+            if (channel := kept.leave()) is not None:
+                yield from kept.end(channel)
         except BaseException:
             yield from self.close()
             raise
-        self._copy, self._seconds = copy, monotonic() - began
+        self._copy, self._seconds = kept.copy, monotonic() - began
         self._prepared += 1
-        return copy
+        return kept.copy
 
     def _run(self, session: SessionCore) -> Core[None]:
         prepare, timeout = self.definition.prepare, self.definition.timeout
