@@ -311,7 +311,7 @@ class SandboxCore:
         """How many sessions there are now. From any thread."""
         from safeexec.host import stats  # for operators
 
-        rows = [stats.Counted(one.label, one.in_use, one.restored > 0) for one in self.open_sessions()]
+        rows = [stats.Counted(one.label, one.in_use, one.keeper.restored > 0) for one in self.open_sessions()]
         return stats.count(rows, dict(self._places.queued), len(self._spares))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import count
 from time import monotonic
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from safeexec.host.session.saving import Saving
     from safeexec.host.session.spare import Spare
     from safeexec.host.tools.toolbox import PendingCall
-    from safeexec.linux.cgroups import Group
     from safeexec.outcomes import Frame
     from safeexec.policy.model import Policy
     from safeexec.recordings.timeline import Timeline
@@ -297,34 +296,8 @@ class SessionCore:
         return self.keeper.tool_records
 
     @property
-    def restored(self) -> int:
-        """How often its state has been brought back."""
-        return self.keeper.restored
-
-    def ensure_ready(self) -> Core[None]:
-        """What was lost while nobody used it is brought back now, and not by the operation that comes."""
-        return self.keeper.ensure_ready()
-
-    @property
     def workspace(self) -> Workspace | None:
         return self.line.workspace
-
-    @property
-    def group(self) -> Group | None:
-        return self.line.group
-
-    @property
-    def born(self) -> int:
-        """How many new children this session has had."""
-        return self.line.born
-
-    def pids(self) -> Collection[int]:
-        """Its runner and its parked copies."""
-        return self.line.pids()
-
-    def runner_pid(self) -> int | None:
-        """The process that runs steps, if there is one."""
-        return self.line.runner_pid()
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """The policy and the host's tools, for a model's prompt."""
@@ -810,7 +783,7 @@ class SessionCore:
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """What holds this session, and what does not and why: as planned, and as its process finds by trying."""
-        rows = [*self.mechanisms, *planned(self.policy, self.group, self.template)]
+        rows = [*self.mechanisms, *planned(self.policy, self.line.group, self.template)]
         rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
         return as_tried(rows, (yield from self.keeper.ask(self._self_test)))
 

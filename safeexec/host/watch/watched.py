@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from safeexec.host.session.line import Line
-    from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Policy
 
     class Watchable(Protocol):
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
         def closed(self) -> bool: ...
         @property
         def in_use(self) -> bool: ...
-        @property
-        def group(self) -> Group | None: ...
-        def runner_pid(self) -> int | None: ...
         def period(self) -> Period: ...
         def exceed(self, verdict: Verdict) -> bool:
             """Have its caller end it for this. False: there is none who can, so its processes are to be killed here."""
@@ -96,10 +92,10 @@ class WatchedSession:
 
     def total_cpu(self) -> float | None:
         session = self._session()
-        if session is None or session.group is None or session.commanding:
+        if session is None or (group := session.line.group) is None or session.commanding:
             return None
         try:
-            return session.group.cpu_seconds()
+            return group.cpu_seconds()
         except OSError:
             return None
 
@@ -158,7 +154,7 @@ class WatchedSession:
         if session is None or session.exceed(verdict):
             return
         self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
-        for pid in (*hostile, session.runner_pid()):
+        for pid in (*hostile, session.line.runner_pid()):
             for leader in leaders:
                 if pid is not None:
                     processes.kill_member(pid, leader)

@@ -522,7 +522,7 @@ def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
         async with AsyncSandbox("standard") as own:
             task = asyncio.create_task(own.restore(endless, timeout=60.0))
             core = await asyncio.to_thread(restoring, own._core)
-            pids = list(core.pids())
+            pids = list(core.line.pids())
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

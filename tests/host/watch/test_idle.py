@@ -82,11 +82,11 @@ def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> No
     session = open_session()
     session.run("x = 1").check()
     before = parked(session)
-    runner = session._core.runner_pid()
+    runner = session._core.line.runner_pid()
     assert runner is not None
     os.kill(runner, signal.SIGKILL)
     deadline = monotonic() + SOON
-    while session._core.runner_pid() in (runner, None) and monotonic() < deadline:
+    while session._core.line.runner_pid() in (runner, None) and monotonic() < deadline:
         pause()
     result = session.run("x")
     assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
@@ -104,10 +104,10 @@ def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
 def test_a_compacted_session_holds_half_of_what_it_held() -> None:
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        first = {parked(session), session._core.runner_pid()}
+        first = {parked(session), session._core.line.runner_pid()}
         before = _private(first)
         rest(session)
-        after = _private({parked(session), session._core.runner_pid()})
+        after = _private({parked(session), session._core.line.runner_pid()})
     assert after < before * 0.7, f"{before >> 10} KiB before, {after >> 10} KiB after"
 
 
