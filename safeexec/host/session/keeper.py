@@ -294,7 +294,7 @@ class Keeper:
         newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
         if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
             return  # the next user puts it in order
-        if newest is None or newest.pid() is None:
+        if newest is None or not newest.seen():
             return
         if newest is line.runner.origin:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
