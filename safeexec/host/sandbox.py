@@ -198,6 +198,8 @@ class SandboxCore:
         if self._zygote is not None:
             self._zygote.forget()
 
+    # What others ask of it
+
     @property
     def begun(self) -> bool:
         """Whether it was opened, or closed: it is of no more use once it is not alive."""
@@ -223,13 +225,13 @@ class SandboxCore:
         return self._zygote.library if self._zygote is not None else NO_LIBRARY
 
     @property
+    def mechanisms(self) -> list[Mechanism]:
+        return self._zygote.mechanisms if self._zygote is not None else []
+
+    @property
     def protection(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
         return [*self.mechanisms, *groups.mechanisms(), accountant.mechanism(self.policy, self.policy.limits)]
-
-    @property
-    def mechanisms(self) -> list[Mechanism]:
-        return self._zygote.mechanisms if self._zygote is not None else []
 
     def check_usable(self) -> None:
         """Raises `SandboxClosed` when nothing can be run here any more."""
@@ -307,12 +309,23 @@ class SandboxCore:
 
         return self._labels.session(label, begin)
 
-    def stats(self) -> SandboxStats:
-        """How many sessions there are now. From any thread."""
-        from safeexec.host import stats  # for operators
+    def restore(
+        self,
+        path: str | os.PathLike[str],
+        trust: str,
+        timeout: float | None,
+        record: Any = None,
+        namespace: Mapping[str, Any] | None = None,
+        **tightened: Any,
+    ) -> Core[SessionCore]:
+        """A session that goes on from a saved state; keywords as for `new_session`. `namespace` has values for the
+        variables that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
+        """
+        from safeexec.host.session import saving  # with hashlib and its like 10 ms, for saved states
 
-        rows = [stats.Counted(one.label, one.in_use, one.keeper.restored > 0) for one in self.open_sessions()]
-        return stats.count(rows, dict(self._places.queued), len(self._spares))
+        self.check_usable()
+        begin = partial(self.new_session, **tightened)
+        return (yield from saving.restored(self.policy, begin, path, trust, timeout, record, namespace or {}))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""
@@ -323,6 +336,67 @@ class SandboxCore:
         yield from session.open()
         self.session_opened(session)
         return session
+
+    def _check_descriptors(self) -> None:
+        """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
+        gets none for its next checkpoint, or to go back, cannot go on.
+        """
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        needed = SESSION_DESCRIPTORS + RESERVED_DESCRIPTORS * len(self._open)
+        if most != resource.RLIM_INFINITY and (left := most - processes.open_descriptors()) < needed:
+            raise SandboxBusy(
+                f"{left} file descriptors are left to this process, and a session more takes {needed}, with a reserve "
+                f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
+            )
+
+    def _enter(self, label: str | None, seconds: float) -> Core[None]:
+        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`."""
+        places = self._places
+        if not (yield from places.enter(label, monotonic() + seconds)):
+            idle = self.stats().idle
+            advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
+            raise SandboxBusy(
+                f"{places.number} sessions are open (max_sessions), {idle} of them idle, and none was closed "
+                f"within {seconds:g} s; {sum(places.queued.values())} more wait{advice}"
+            )
+        if self.closed:
+            places.leave()
+            self.check_usable()
+
+    def session_opened(self, session: SessionCore) -> None:
+        self._open.add(session)
+        self._opened += 1
+        session.watched.open()
+        with self._lock:
+            if self._idle is None and not self.closed:
+                self._idle = IdleSessions(self, self._idle_seconds)
+
+    def session_closed(self, session: SessionCore) -> None:
+        self._open.discard(session)
+        self._labels.closed(session)
+        session.watched.close()
+        if session.recorder is not None:
+            session.recorder.closed(session)
+        self._places.closed(session)
+        self.replenish()
+
+    def open_sessions(self) -> list[SessionCore]:
+        """Those of callers: not the ones that hold the states of templates."""
+        held = self._templates.sessions() if self._templates is not None else []
+        return [session for session in list(self._open) if session not in held]
+
+    def labelled(self, session: SessionCore) -> bool:
+        """Whether `session_for` gives it to whoever asks."""
+        return self._labels.lead_to(session)
+
+    def stats(self) -> SandboxStats:
+        """How many sessions there are now. From any thread."""
+        from safeexec.host import stats  # for operators
+
+        rows = [stats.Counted(one.label, one.in_use, one.keeper.restored > 0) for one in self.open_sessions()]
+        return stats.count(rows, dict(self._places.queued), len(self._spares))
+
+    # Templates
 
     def new_template(
         self,
@@ -356,81 +430,7 @@ class SandboxCore:
             self._templates = self._templates or Templates(self)
         return self._templates
 
-    def _check_files(self, files: Files | None) -> None:
-        if files:
-            from safeexec.host.files.given import check_given  # for sandboxes with files
-
-            check_given(files, self.policy)
-
-    def _check_descriptors(self) -> None:
-        """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
-        gets none for its next checkpoint, or to go back, cannot go on.
-        """
-        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        needed = SESSION_DESCRIPTORS + RESERVED_DESCRIPTORS * len(self._open)
-        if most != resource.RLIM_INFINITY and (left := most - processes.open_descriptors()) < needed:
-            raise SandboxBusy(
-                f"{left} file descriptors are left to this process, and a session more takes {needed}, with a reserve "
-                f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
-            )
-
-    def _enter(self, label: str | None, seconds: float) -> Core[None]:
-        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`."""
-        places = self._places
-        if not (yield from places.enter(label, monotonic() + seconds)):
-            idle = self.stats().idle
-            advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
-            raise SandboxBusy(
-                f"{places.number} sessions are open (max_sessions), {idle} of them idle, and none was closed "
-                f"within {seconds:g} s; {sum(places.queued.values())} more wait{advice}"
-            )
-        if self.closed:
-            places.leave()
-            self.check_usable()
-
-    def restore(
-        self,
-        path: str | os.PathLike[str],
-        trust: str,
-        timeout: float | None,
-        record: Any = None,
-        namespace: Mapping[str, Any] | None = None,
-        **tightened: Any,
-    ) -> Core[SessionCore]:
-        """A session that goes on from a saved state; keywords as for `new_session`. `namespace` has values for the
-        variables that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
-        """
-        from safeexec.host.session import saving  # with hashlib and its like 10 ms, for saved states
-
-        self.check_usable()
-        begin = partial(self.new_session, **tightened)
-        return (yield from saving.restored(self.policy, begin, path, trust, timeout, record, namespace or {}))
-
-    def session_opened(self, session: SessionCore) -> None:
-        self._open.add(session)
-        self._opened += 1
-        session.watched.open()
-        with self._lock:
-            if self._idle is None and not self.closed:
-                self._idle = IdleSessions(self, self._idle_seconds)
-
-    def open_sessions(self) -> list[SessionCore]:
-        """Those of callers: not the ones that hold the states of templates."""
-        held = self._templates.sessions() if self._templates is not None else []
-        return [session for session in list(self._open) if session not in held]
-
-    def labelled(self, session: SessionCore) -> bool:
-        """Whether `session_for` gives it to whoever asks."""
-        return self._labels.lead_to(session)
-
-    def session_closed(self, session: SessionCore) -> None:
-        self._open.discard(session)
-        self._labels.closed(session)
-        session.watched.close()
-        if session.recorder is not None:
-            session.recorder.closed(session)
-        self._places.closed(session)
-        self.replenish()
+    # Children
 
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
         """A locked-down child that waits for its first request. Each other one that comes up meanwhile renews the
@@ -494,6 +494,39 @@ class SandboxCore:
         """Why process `number` could not be made, in the zygote's words."""
         return self._zygote.problem(number) if self._zygote is not None else ""
 
+    def step_ended(self) -> None:
+        """Where sessions come and go, ask for a spare child before the next one comes.
+
+        The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
+        there `watch.idle` asks for it a moment later.
+        """
+        if self._opened > 1:
+            self._spares.replenish(self)
+
+    def replenish(self) -> None:
+        """Ask for the spare children that are missing. Nobody waits for them here."""
+        self._spares.replenish(self)
+
+    # Files and commands
+
+    def _check_files(self, files: Files | None) -> None:
+        if files:
+            from safeexec.host.files.given import check_given  # for sandboxes with files
+
+            check_given(files, self.policy)
+
+    def new_workspace(self, policy: Policy) -> Workspace:
+        """An empty directory for a new session."""
+        assert self._root is not None
+        with self._lock:
+            return self._root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
+
+    def fill(self, workspace: Workspace) -> None:
+        """Put the sandbox's files into a new workspace."""
+        for name, content in self.files.items():
+            workspace.put(name, content)
+        workspace.initial = workspace.snapshot()
+
     def command(
         self, argv: Sequence[str], directory: str | os.PathLike[str] | None, timeout: float | None
     ) -> Core[CommandResult]:
@@ -514,28 +547,3 @@ class SandboxCore:
             if group is not None:
                 groups.give_up(group)
             workspace.close()
-
-    def step_ended(self) -> None:
-        """Where sessions come and go, ask for a spare child before the next one comes.
-
-        The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
-        there `watch.idle` asks for it a moment later.
-        """
-        if self._opened > 1:
-            self._spares.replenish(self)
-
-    def replenish(self) -> None:
-        """Ask for the spare children that are missing. Nobody waits for them here."""
-        self._spares.replenish(self)
-
-    def new_workspace(self, policy: Policy) -> Workspace:
-        """An empty directory for a new session."""
-        assert self._root is not None
-        with self._lock:
-            return self._root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
-
-    def fill(self, workspace: Workspace) -> None:
-        """Put the sandbox's files into a new workspace."""
-        for name, content in self.files.items():
-            workspace.put(name, content)
-        workspace.initial = workspace.snapshot()
