@@ -550,6 +550,8 @@ class SessionCore:
         notes = yield from self.keeper.restore_after_step()
         return restored(result, notes, self.keeper.remaining())
 
+    # Ending a step, and what the watch asks of it: from any thread
+
     def cancel(self) -> bool:
         """Stop the running step from another thread. Whether there was one."""
         return self._hand_in(Verdict("cancelled", "the step was cancelled by the host"))
@@ -705,6 +707,8 @@ class SessionCore:
         copy.name = None
         self.line.release(dropped)
         yield from ()
+
+    # The recording
 
     def note(self, text: str, score: float | None) -> None:
         """A remark for the recording."""
