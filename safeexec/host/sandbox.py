@@ -321,11 +321,11 @@ class SandboxCore:
         """A session that goes on from a saved state; keywords as for `new_session`. `namespace` has values for the
         variables that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
         """
-        from safeexec.host.session import saving  # with hashlib and its like 10 ms, for saved states
+        from safeexec.host.session import restoring  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()
         begin = partial(self.new_session, **tightened)
-        return (yield from saving.restored(self.policy, begin, path, trust, timeout, record, namespace or {}))
+        return (yield from restoring.from_file(self.policy, begin, path, trust, timeout, record, namespace or {}))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""

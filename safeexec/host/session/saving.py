@@ -6,9 +6,8 @@ The child pickles and unpickles, as that runs code of the guest: it is confined 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from safeexec.errors import ProtocolError, StateFileError, WorkspaceError
 from safeexec.host.files import state_file
@@ -24,53 +23,10 @@ from safeexec.text import one_line
 
 if TYPE_CHECKING:
     from safeexec.host.session.keeper import Keeper
-    from safeexec.host.session.session import SessionCore
     from safeexec.policy.model import Policy
 
 A = TypeVar("A", m.Saved, m.Done)
 """The answer to a request."""
-
-
-def restored(
-    policy: Policy,
-    begin: Callable[[], Core[SessionCore]],
-    path: str | os.PathLike[str],
-    trust: str,
-    timeout: float | None,
-    record: Any,
-    namespace: Mapping[str, Any],
-) -> Core[SessionCore]:
-    """The session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told by
-    `SandboxCore.restore`.
-    """
-    saved = yield Work(partial(state_file.read, path, state_file.signing_key(), policy.limits))
-    try:
-        state_file.check(
-            saved.header, policy.name, policy.digest, saved.signed, trust, policy.language.mode, os.fsdecode(path)
-        )
-        session = yield from begin()
-        try:
-            if session.line.workspace is not None:
-                yield Work(partial(state_file.put_back, session.line.workspace, saved))
-            yield from session.load(saved.payload, timeout)
-            if record is not None and record is not False:
-                from safeexec.host.session import recorder  # with the room of recordings
-
-                recorder.record(session, record, (yield Work(saved.whole)))
-            if namespace:
-                # After the state, which begins a recording: what is set before would be missing there.
-                there = set((yield from session.names()))
-                for name, value in namespace.items():
-                    if name not in there:
-                        yield from session.assign(name, value)
-        except BaseException:
-            yield from session.close()
-            raise
-    finally:
-        saved.close()
-    own = saved.signed and saved.header.digest == policy.digest
-    session.trust = "policy" if own else "kernel-only"
-    return session
 
 
 class Saving:
