@@ -61,6 +61,11 @@ class Turnstile:
             else:
                 self._free += 1
 
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
 
 class Places:
     """The places for the sessions of a sandbox, and who waits for one, by label. Without a number nobody waits."""

@@ -304,12 +304,20 @@ class SandboxCore:
 
         def begin() -> Core[SessionCore]:
             if state is not None and os.path.exists(state):
-                return self.restore(state, "signed", None, label=label, **tightened)
+                return self._restored(state, "signed", None, label=label, **tightened)
             return self.new_session(label=label, **tightened)
 
         return self._labels.session(label, begin)
 
     def restore(
+        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
+    ) -> Core[SessionCore]:
+        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
+        recorded.
+        """
+        return self._restored(path, trust, timeout, record)
+
+    def _restored(
         self,
         path: str | os.PathLike[str],
         trust: str,
@@ -318,9 +326,7 @@ class SandboxCore:
         namespace: Mapping[str, Any] | None = None,
         **tightened: Any,
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state; keywords as for `new_session`. `namespace` has values for the
-        variables that the state lacks. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
-        """
+        """`restore`, with the keywords of `new_session`. `namespace` has the variables that the state lacks."""
         from safeexec.host.session import restoring  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()

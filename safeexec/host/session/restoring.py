@@ -25,7 +25,7 @@ def from_file(
     namespace: Mapping[str, Any],
 ) -> Core[SessionCore]:
     """The session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told by
-    `SandboxCore.restore`.
+    `SandboxCore._restored`.
     """
     saved = yield Work(partial(state_file.read, path, state_file.signing_key(), policy.limits))
     try:
