@@ -62,7 +62,7 @@ def parts(session: Session, rounds: int) -> None:
     """Where the time goes: stamps where the host sends and hears, the CPU clock of the child, and what is left."""
     table = Table("the parts of x = x + 1, checkpoints off")
     session.run("x = 0")
-    (child,) = session._core.pids()
+    (child,) = session._core.line.pids()
     stamps: list[float] = []
     say, hear = Conversation.say, Conversation.hear
 

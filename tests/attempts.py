@@ -33,7 +33,8 @@ class Case(NamedTuple):
 
     @property
     def layer(self) -> str:
-        return self.headers.get("layer", "1")
+        """Which layer is to stop it: `language`, `kernel` or `both`."""
+        return self.headers["layer"]
 
     @property
     def needs(self) -> list[str]:
@@ -52,9 +53,11 @@ def read() -> Iterator[Case]:
             if found := re.match(r"# ([a-z]+): (.*)$", line):
                 headers[found[1]] = found[2]
         headers["id"] = path.stem
-        layer = headers.get("layer", "1")
-        profiles = [] if layer == "2" else ["data-analysis" if headers.get("needs") else "standard"]
-        profiles += [] if layer == "1" else ["confined-python"]
+        layer = headers.get("layer")
+        if layer not in ("language", "kernel", "both"):
+            raise ValueError(f"{path}: it does not say which layer is to stop it")
+        profiles = [] if layer == "kernel" else ["data-analysis" if headers.get("needs") else "standard"]
+        profiles += [] if layer == "language" else ["confined-python"]
         for profile in profiles:
             yield Case(headers, text, profile)
 

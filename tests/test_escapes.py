@@ -1,8 +1,8 @@
 """Attempts to get out. Each is judged from outside, by what it would have brought about, not by what it says.
 
-`escapes/README.md` explains headers and oracles. A case of layer 1 runs under the profile that its needs ask for; one
-of layer 2 takes the language layer for broken and runs under `confined-python`; `both` runs twice. After each case the
-host is alive, the same session answers, and so does a new one.
+`escapes/README.md` explains headers and oracles. A case of the language layer runs under the profile that its needs
+ask for; one of the kernel layer takes that for broken and runs under `confined-python`; `both` runs twice. After each
+case the host is alive, the same session answers, and so does a new one.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 FIRST_RUN = {
     "": "approvals errors identity outcomes results text typed",
-    "host": "audit forks queue sandbox waiting",
+    "host": "audit forks labels queue sandbox waiting",
     "host/faces": "blocking",
     "host/files": "layers",
     "host/session": (
@@ -167,7 +167,7 @@ FIRST_RUN = {
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",
     "host/watch": (
-        "account accountant census gate groups library lineage memory rest rotation supervisor unnamed verdict watched"
+        "account accountant census clock gate groups idle library lineage memory rotation unnamed verdict watched"
     ),
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model places plans profiles resolved settings",

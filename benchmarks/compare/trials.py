@@ -158,7 +158,7 @@ def attempt(host: Host, case: Case, world: World) -> str:
         return "reached"
     marked = "ESCAPED" in re.sub(r"ESCAPED-[A-Z]+", "", text)
     if marked and case.oracle == "marker":
-        return "reached" if case.layer == "2" else "language"
+        return "reached" if case.layer == "kernel" else "language"
     return "" if status == ENDED else "ended"
 
 

@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="one of several servers: ids of its sessions begin with NAME and a dot",
     )
     http.add_argument(
-        "--idle-seconds", type=float, default=1800, metavar="S", help="a session that rests longer is closed (1800)"
+        "--idle-seconds", type=float, default=1800, metavar="S", help="a session idle for longer is closed (1800)"
     )
     http.add_argument(
         "--max-seconds", type=float, default=86400, metavar="S", help="a session that is older is closed (86400)"

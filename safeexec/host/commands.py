@@ -27,7 +27,7 @@ from safeexec.host.waiting import Core
 from safeexec.host.watch import lineage, unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
-from safeexec.host.watch.supervisor import Watch
+from safeexec.host.watch.clock import Watch
 from safeexec.host.watch.verdict import Verdict, files_over
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -225,7 +225,7 @@ class _Watched:
 
     def __init__(self, channel: Channel, limits: Limits, workspace: Workspace, group: Group | None) -> None:
         self.account = Account(limits, forks=True)
-        self.resting = False
+        self.idle = False
         self.verdict: Verdict | None = None
         self._channel = channel
         self._limits = limits

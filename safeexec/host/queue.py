@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 
 from safeexec.host.waiting import Core, Wait
 
@@ -65,3 +65,46 @@ class Turnstile:
     def waiting(self) -> int:
         """How many wait."""
         return len(self._waiting)
+
+
+class Places:
+    """The places for the sessions of a sandbox, and who waits for one, by label. Without a number nobody waits."""
+
+    __slots__ = ("_taken", "_turnstile", "number", "queued")
+
+    def __init__(self, number: int | None) -> None:
+        if number is not None and number < 1:
+            raise ValueError(f"max_sessions={number}: at least one")
+        self.number = number
+        self._turnstile = None if number is None else Turnstile(number)
+        self._taken: set[object] = set()
+        """The sessions that have one. Branches, and those that hold the state of a template, have none."""
+        self.queued: Counter[str | None] = Counter()
+        """How many callers wait for a place, by label."""
+
+    def enter(self, label: str | None, deadline: float) -> Core[bool]:
+        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one; then it is for `take`
+        or `leave`.
+        """
+        if self._turnstile is None:
+            return True
+        self.queued[label] += 1
+        try:
+            return (yield from self._turnstile.enter(deadline))
+        finally:
+            self.queued[label] -= 1
+
+    def leave(self) -> None:
+        """No session came of it: give the place back."""
+        if self._turnstile is not None:
+            self._turnstile.leave()
+
+    def take(self, session: object) -> None:
+        """The place is that of this session."""
+        self._taken.add(session)
+
+    def closed(self, session: object) -> None:
+        """Give back the place of this session, if it has one."""
+        if session in self._taken:
+            self._taken.discard(session)
+            self.leave()

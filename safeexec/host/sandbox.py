@@ -4,72 +4,59 @@ from __future__ import annotations
 
 import os
 import resource
-import stat
 import sys
 import threading
-import weakref
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from safeexec.approvals import Approval
 from safeexec.errors import (
-    PolicyError,
     ProtectionError,
     ProtocolError,
     SandboxBusy,
     SandboxClosed,
-    SandboxError,
-    WorkspaceError,
 )
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
-from safeexec.host.queue import Turnstile
+from safeexec.host.labels import Labels
+from safeexec.host.queue import Places
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.checkpoints import give_up
-from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
-from safeexec.host.session.spare import Spare
-from safeexec.host.session.tightened import check_held_by_host, check_tighter, lowered, value_limits
-from safeexec.host.session.turn import BRIEF_SECONDS
+from safeexec.host.session.spare import Spares
+from safeexec.host.session.tightened import TightenedPolicies, lowered, of_template, value_limits
 from safeexec.host.startup.configuration import configuration
+from safeexec.host.startup.confinement import check_required
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.toolbox import Toolbox
-from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.host.waiting import Core, Work, drive
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
+from safeexec.host.watch.idle import IdleSessions
 from safeexec.host.watch.library import NO_LIBRARY
-from safeexec.host.watch.rest import IdleSessions
 from safeexec.linux import probe, processes
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
-from safeexec.protocol.confinement import ChildConfinement, Mechanism
+from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
-    from safeexec.host.session.recorder import RecordedLineage, TemplateRecord
-    from safeexec.host.session.template import Prepare, TemplateCore, TemplateInfo, Templates
+    from safeexec.host.session.template import Prepare, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
     from safeexec.host.watch.library import LateLibrary
-    from safeexec.linux.cgroups import Group
 
-KEPT_POLICIES = 32
-"""Tightened policies that a sandbox keeps: sessions ask for the same few."""
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
-"""What an open session may need beyond what it holds at rest."""
+"""What an open session may need beyond what it holds while it is idle."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 
 
@@ -91,8 +78,7 @@ class SandboxCore:
     ) -> None:
         self.closed = True
         """True, too, as long as nothing has been opened."""
-        if max_sessions is not None and max_sessions < 1:
-            raise ValueError(f"max_sessions={max_sessions}: at least one")
+        self._places = Places(max_sessions)
         self.policy = policy
         found: dict[str, Tool] = {}
         if tools:
@@ -103,34 +89,21 @@ class SandboxCore:
         self._cards: dict[str, str] = {}
         """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
         self.files = dict(files or {})
-        if self.files:
-            self._check_workspace()
-        check_files(self.files)
-        self.sessions: weakref.WeakSet[SessionCore] = weakref.WeakSet()
+        self._check_files(self.files)
         self._open: set[SessionCore] = set()
         self._opened = 0
         """How many sessions there have been."""
         self._zygote: ZygoteHandle | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
-        self._policies: dict[tuple[tuple[str, str], ...], Policy] = {}
+        self._tightened = TightenedPolicies(self.policy)
         self._came_up = 0.0
         """When a child that was waited for last became ready (monotonic seconds)."""
-        self._spare = spare
-        self._spares: list[Spare] = []
+        self._spares = Spares(spare)
         self._lock = threading.Lock()
         """Held while the zygote is spoken to, and what all sessions share is made: they come from many threads."""
-        self._replenishing = threading.Lock()
-        self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
-        self._max_sessions = max_sessions
-        self._queued: Counter[str | None] = Counter()
-        """How many callers wait for a session, by label."""
-        self._by_label: dict[str, SessionCore] = {}
-        """The sessions that were asked for by their label alone."""
-        self._beginning: set[str] = set()
-        """The labels for which one is being opened."""
+        self._labels = Labels()
         self._queue_seconds = queue_seconds
-        self._entered: set[SessionCore] = set()
         self._idle_seconds = idle_seconds
         self._idle: IdleSessions | None = None
         self.observer = observer_for(self.policy, audit)
@@ -138,9 +111,6 @@ class SandboxCore:
         self._templates: Templates | None = None
         """None as long as nobody asked for one: the module is imported then."""
         self._forked = False
-        self._child: ChildConfinement | None = None
-        self._packages: str | None = None
-        """Where the packages lie that the policy requires."""
         self.layers = BranchLayers(None, -1)
         """What a branch's files are shut off with."""
 
@@ -152,13 +122,18 @@ class SandboxCore:
         """
         self._zygote = ZygoteHandle(launched)
         try:
+            packages = None
             if self.policy.requirements:
                 from safeexec.host.startup.packages import fetched  # few sandboxes fetch anything
 
-                self.policy, self._packages = yield Work(partial(fetched, self.policy))
-            yield from self._zygote.start(self._configuration())
-            self.layers = BranchLayers(self._child, self._zygote.proc)
-            self._check_protection()
+                self.policy, packages = yield Work(partial(fetched, self.policy))
+                self._tightened = TightenedPolicies(self.policy)
+            message = self._configuration(packages)
+            yield from self._zygote.start(message)
+            self.layers = BranchLayers(message.child, self._zygote.proc)
+            # Whether there are control groups is looked up only where it matters.
+            all_rows = any("cgroup" in entry for entry in self.policy.require)
+            check_required(self.policy, self.protection if all_rows else self.mechanisms)
         except BaseException:
             probe.give_up()
             yield from self.close()
@@ -168,46 +143,25 @@ class SandboxCore:
             self.observer.watch(self)
         self.replenish()
 
-    def _configuration(self) -> m.Configure:
-        """What the zygote is told."""
+    def _configuration(self, packages: str | None) -> m.Configure:
+        """What the zygote is told. `packages`: where those lie that the policy requires."""
         workspaces = None
         if self.policy.filesystem.workspace != "none":
             from safeexec.host.files.workspace import WorkspaceRoot  # with what it needs 20 ms that few profiles pay
 
             self._root = WorkspaceRoot()
             workspaces = self._root.path
-        message, user = configuration(self.policy, self.toolbox, workspaces, self._packages)
-        self._child = message.child
+        message, user = configuration(self.policy, self.toolbox, workspaces, packages)
         if self._root is not None:
             self._root.owner = user
         return message
-
-    def _check_protection(self) -> None:
-        """Raises `ProtectionError` unless everything that the policy requires is active."""
-        # Whether there are control groups is looked up only where it matters.
-        rows = self.protection if any("cgroup" in entry for entry in self.policy.require) else self.mechanisms
-        active = {mechanism.name for mechanism in rows if mechanism.active}
-        missing = self.policy.missing_protection(active)
-        if not missing:
-            return
-        reasons = {mechanism.name: mechanism.detail for mechanism in rows if not mechanism.active}
-        text = "; ".join(
-            f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})"
-            for entry in missing
-        )
-        rule = self.policy.origin(f"require.{missing[0]}")
-        kept = ", ".join(entry for entry in self.policy.require if entry not in missing)
-        less = f"Take it out of `require` ({rule})" if rule else f"Write `require: [{kept}]` into the policy"
-        raise ProtectionError(
-            f"this machine cannot give what the policy {self.policy.name!r} requires: {text}. "
-            f"{less} to accept less; `safeexec doctor` shows what there is"
-        )
 
     def close(self) -> Core[None]:
         """Close every session and end every process. Harmless when closed already."""
         if self.closed:
             return
         self.closed = True
+        self._spares.close()
         if self._idle is not None:
             yield from self._idle.close()
         # All are killed before the end of any is waited for: the kernel takes them down side by side.
@@ -215,7 +169,6 @@ class SandboxCore:
             session.begin_close()
         for session in list(self._open):
             yield from session.close()
-        self._end_spares()
         if self._zygote is not None:
             yield from self._zygote.close()
             self.layers.close()
@@ -224,8 +177,7 @@ class SandboxCore:
             self.observer.close()
         if self._root is not None:
             self._root.close()
-        if may_have_groups():
-            groups.finish()
+        groups.finish()
 
     def __del__(self) -> None:
         """Nobody can reach it any more: its processes and directories go, too."""
@@ -239,14 +191,14 @@ class SandboxCore:
         self.closed = self._forked = True
         for session in list(self._open):
             session.forget()
-        for spare in self._spares:
-            spare.forget()
-        self._spares.clear()
+        self._spares.forget()
         self.layers.close()
         if self._root is not None:
             self._root.forget()
         if self._zygote is not None:
             self._zygote.forget()
+
+    # What others ask of it
 
     @property
     def begun(self) -> bool:
@@ -273,19 +225,13 @@ class SandboxCore:
         return self._zygote.library if self._zygote is not None else NO_LIBRARY
 
     @property
+    def mechanisms(self) -> list[Mechanism]:
+        return self._zygote.mechanisms if self._zygote is not None else []
+
+    @property
     def protection(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
         return [*self.mechanisms, *groups.mechanisms(), accountant.mechanism(self.policy, self.policy.limits)]
-
-    def new_group(self, policy: Policy) -> Group | None:
-        """A control group for a new session, where this process may make one."""
-        if not may_have_groups():
-            return None
-        return groups.new_group(policy)
-
-    @property
-    def mechanisms(self) -> list[Mechanism]:
-        return self._zygote.mechanisms if self._zygote is not None else []
 
     def check_usable(self) -> None:
         """Raises `SandboxClosed` when nothing can be run here any more."""
@@ -323,26 +269,25 @@ class SandboxCore:
         """
         self.check_usable()
         self._check_descriptors()
-        wanted = record is not None and record is not False
         origin = self._all_templates().find(template) if template is not None else None
-        policy = self._tightened(tightened, origin)
-        if self._turnstile is not None:
-            yield from self._enter(self._turnstile, label, queue_seconds)
+        policy = self._tightened.of(tightened) if origin is None else of_template(origin, tightened)
+        yield from self._enter(label, self._queue_seconds if queue_seconds is None else queue_seconds)
         try:
             begin = self.begin_session if origin is None else origin.begin
             session = yield from begin(policy, label)
         except BaseException:
-            if self._turnstile is not None:
-                self._turnstile.leave()
+            self._places.leave()
             raise
-        self._entered.add(session)
+        self._places.take(session)
         try:
             if self.toolbox.has_effects:
                 from safeexec.host.tools import effects  # with the room of recordings
 
                 effects.follow_effects(session, self.toolbox)
-            if wanted:
-                record_session(session, record, None if origin is None else origin.recorded)
+            if record is not None and record is not False:
+                from safeexec.host.session import recorder  # with the room of recordings
+
+                recorder.record(session, record, prepared=None if origin is None else origin.recorded)
             for name, value in (namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
@@ -356,43 +301,108 @@ class SandboxCore:
         """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
         `state`, where there is such a file.
         """
-        if not isinstance(label, str) or not label:
-            raise ValueError(f"label={label!r}: a text that says whose session it is")
-        while True:
-            with self._lock:
-                found = self._by_label.get(label)
-                if found is not None and not found.closed:
-                    return found
-                if label not in self._beginning:
-                    self._beginning.add(label)
-                    break
-            yield Wait((), monotonic() + BRIEF_SECONDS)
-        try:
+
+        def begin() -> Core[SessionCore]:
             if state is not None and os.path.exists(state):
-                session = yield from self.restore(state, "signed", None, label=label, **tightened)
-            else:
-                session = yield from self.new_session(label=label, **tightened)
-            self._by_label[label] = session
-            return session
-        finally:
-            self._beginning.discard(label)
+                return self._restored(state, "signed", None, label=label, **tightened)
+            return self.new_session(label=label, **tightened)
 
-    def stats(self) -> SandboxStats:
-        """How many sessions there are now. From any thread."""
-        from safeexec.host import stats  # for operators
+        return self._labels.session(label, begin)
 
-        rows = [stats.Counted(one.label, one.in_use, one.restored > 0) for one in self.open_sessions()]
-        return stats.count(rows, dict(self._queued), len(self._spares))
+    def restore(
+        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
+    ) -> Core[SessionCore]:
+        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
+        recorded.
+        """
+        return self._restored(path, trust, timeout, record)
+
+    def _restored(
+        self,
+        path: str | os.PathLike[str],
+        trust: str,
+        timeout: float | None,
+        record: Any = None,
+        namespace: Mapping[str, Any] | None = None,
+        **tightened: Any,
+    ) -> Core[SessionCore]:
+        """`restore`, with the keywords of `new_session`. `namespace` has the variables that the state lacks."""
+        from safeexec.host.session import restoring  # with hashlib and its like 10 ms, for saved states
+
+        self.check_usable()
+        begin = partial(self.new_session, **tightened)
+        return (yield from restoring.from_file(self.policy, begin, path, trust, timeout, record, namespace or {}))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""
         # A spare child is locked down already, under the limits of the sandbox.
         own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
-        session = SessionCore(self, policy, None if own else self._take_spare())
+        session = SessionCore(self, policy, None if own else self._spares.take())
         session.label = label
         yield from session.open()
         self.session_opened(session)
         return session
+
+    def _check_descriptors(self) -> None:
+        """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
+        gets none for its next checkpoint, or to go back, cannot go on.
+        """
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        needed = SESSION_DESCRIPTORS + RESERVED_DESCRIPTORS * len(self._open)
+        if most != resource.RLIM_INFINITY and (left := most - processes.open_descriptors()) < needed:
+            raise SandboxBusy(
+                f"{left} file descriptors are left to this process, and a session more takes {needed}, with a reserve "
+                f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
+            )
+
+    def _enter(self, label: str | None, seconds: float) -> Core[None]:
+        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`."""
+        places = self._places
+        if not (yield from places.enter(label, monotonic() + seconds)):
+            idle = self.stats().idle
+            advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
+            raise SandboxBusy(
+                f"{places.number} sessions are open (max_sessions), {idle} of them idle, and none was closed "
+                f"within {seconds:g} s; {sum(places.queued.values())} more wait{advice}"
+            )
+        if self.closed:
+            places.leave()
+            self.check_usable()
+
+    def session_opened(self, session: SessionCore) -> None:
+        self._open.add(session)
+        self._opened += 1
+        session.watched.open()
+        with self._lock:
+            if self._idle is None and not self.closed:
+                self._idle = IdleSessions(self, self._idle_seconds)
+
+    def session_closed(self, session: SessionCore) -> None:
+        self._open.discard(session)
+        self._labels.closed(session)
+        session.watched.close()
+        if session.recorder is not None:
+            session.recorder.closed(session)
+        self._places.closed(session)
+        self.replenish()
+
+    def open_sessions(self) -> list[SessionCore]:
+        """Those of callers: not the ones that hold the states of templates."""
+        held = self._templates.sessions() if self._templates is not None else []
+        return [session for session in list(self._open) if session not in held]
+
+    def labelled(self, session: SessionCore) -> bool:
+        """Whether `session_for` gives it to whoever asks."""
+        return self._labels.lead_to(session)
+
+    def stats(self) -> SandboxStats:
+        """How many sessions there are now. From any thread."""
+        from safeexec.host import stats  # for operators
+
+        rows = [stats.Counted(one.label, one.in_use, one.keeper.restored > 0) for one in self.open_sessions()]
+        return stats.count(rows, dict(self._places.queued), len(self._spares))
+
+    # Templates
 
     def new_template(
         self,
@@ -407,10 +417,8 @@ class SandboxCore:
         called with.
         """
         self.check_usable()
-        if files:
-            self._check_workspace()
-            check_files(files)
-        policy = self._tightened(tightened)
+        self._check_files(files)
+        policy = self._tightened.of(tightened)
         return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, face))
 
     def drop_template(self, name: str) -> Core[None]:
@@ -428,148 +436,14 @@ class SandboxCore:
             self._templates = self._templates or Templates(self)
         return self._templates
 
-    def _check_workspace(self) -> None:
-        """Raises `PolicyError` where the policy has no place for files."""
-        if self.policy.filesystem.workspace == "none":
-            raise PolicyError(
-                f"files= needs a workspace, and the policy {self.policy.name!r} has none "
-                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
-            )
-
-    def _check_descriptors(self) -> None:
-        """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
-        gets none for its next checkpoint, or to go back, cannot go on.
-        """
-        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        needed = SESSION_DESCRIPTORS + RESERVED_DESCRIPTORS * len(self._open)
-        if most != resource.RLIM_INFINITY and (left := most - processes.open_descriptors()) < needed:
-            raise SandboxBusy(
-                f"{left} file descriptors are left to this process, and a session more takes {needed}, with a reserve "
-                f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
-            )
-
-    def _enter(self, turnstile: Turnstile, label: str | None, seconds: float | None) -> Core[None]:
-        """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`, by default the sandbox's own."""
-        if seconds is None:
-            seconds = self._queue_seconds
-        self._queued[label] += 1
-        try:
-            entered = yield from turnstile.enter(monotonic() + seconds)
-        finally:
-            self._queued[label] -= 1
-        if not entered:
-            idle = self.stats().idle
-            advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
-            raise SandboxBusy(
-                f"{self._max_sessions} sessions are open (max_sessions), {idle} of them idle, and none was closed "
-                f"within {seconds:g} s; {turnstile.waiting} more wait{advice}"
-            )
-        if self.closed:
-            turnstile.leave()
-            self.check_usable()
-
-    def _take_spare(self) -> Spare | None:
-        try:
-            return self._spares.pop()
-        except IndexError:
-            return None
-
-    def _end_spares(self) -> None:
-        """Once the sandbox is closed. Whoever takes one out of the list ends it, and nobody else."""
-        while self.closed and (spare := self._take_spare()) is not None:
-            spare.close()
-
-    def _tightened(self, changes: dict[str, Any], template: TemplateCore | None = None) -> Policy:
-        """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
-        given = self.policy if template is None else template.policy
-        mode = changes.get("checkpoints")
-        if not changes:
-            return given
-        if len(changes) == 1 and mode in ("idle", "before-step", "off"):
-            return msgspec.structs.replace(given, checkpoints=mode)
-        key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
-        policy = self._policies.get(key) if given is self.policy else None
-        if policy is None:
-            policy = given.replace(**changes)
-            check_tighter(given, policy)
-            if template is not None:
-                check_held_by_host(template, policy)
-            elif len(self._policies) < KEPT_POLICIES:
-                self._policies[key] = policy
-        return policy
-
-    def restore(
-        self,
-        path: str | os.PathLike[str],
-        trust: str,
-        timeout: float | None,
-        record: Any = None,
-        **tightened: Any,
-    ) -> Core[SessionCore]:
-        """A session that goes on from a saved state; keywords as for `new_session`. Raises `StateFileError`, and
-        `RecordingError` where nothing can be recorded.
-        """
-        from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
-
-        self.check_usable()
-        policy, wanted = self.policy, record is not None and record is not False
-        saved = yield Work(partial(state_file.read, path, state_file.signing_key(), policy.limits))
-        try:
-            state_file.check(
-                saved.header, policy.name, policy.digest, saved.signed, trust, policy.language.mode, os.fsdecode(path)
-            )
-            session = yield from self.new_session(**tightened)
-            try:
-                if session.workspace is not None:
-                    yield Work(partial(state_file.put_back, session.workspace, saved))
-                yield from session.load(saved.payload, timeout)
-                if wanted:
-                    record_session(session, record, state=(yield Work(saved.whole)))
-            except BaseException:
-                yield from session.close()
-                raise
-        finally:
-            saved.close()
-        own = saved.signed and saved.header.digest == policy.digest
-        session.trust = "policy" if own else "kernel-only"
-        return session
-
-    def session_opened(self, session: SessionCore) -> None:
-        self._open.add(session)
-        self._opened += 1
-        session.watched.open()
-        with self._lock:
-            if self._idle is None and not self.closed:
-                self._idle = IdleSessions(self, self._idle_seconds)
-
-    def open_sessions(self) -> list[SessionCore]:
-        """Those of callers: not the ones that hold the states of templates."""
-        held = self._templates.sessions() if self._templates is not None else []
-        return [session for session in list(self._open) if session not in held]
-
-    def labelled(self, session: SessionCore) -> bool:
-        """Whether `session_for` gives it to whoever asks."""
-        return session.label is not None and self._by_label.get(session.label) is session
-
-    def session_closed(self, session: SessionCore) -> None:
-        self._open.discard(session)
-        if session.label is not None and self.labelled(session):
-            del self._by_label[session.label]
-        session.watched.close()
-        if session.recorder is not None:
-            session.recorder.closed(session)
-        if session in self._entered:
-            self._entered.discard(session)
-            if self._turnstile is not None:
-                self._turnstile.leave()
-        self.replenish()
+    # Children
 
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
         """A locked-down child that waits for its first request. Each other one that comes up meanwhile renews the
         deadline: where many are asked for at once, the zygote makes one after the other.
         """
         self.check_usable()
-        number, channel = self._spawn(policy, workspace, output, warm_up=False)
+        number, channel = self.ask_for_child(policy, workspace, output, warm_up=False)
         asked = monotonic()
         ready: m.FromChild | None = None
         try:
@@ -580,15 +454,16 @@ class SandboxCore:
             raise ProtectionError(f"no child could be started: {self.problem(number) or error}") from None
         finally:
             if not isinstance(ready, m.Ready):
-                give_up(channel)
+                channel.give_up()
         if not isinstance(ready, m.Ready):
             raise ProtectionError(f"no child of the sandbox became ready in {READY_SECONDS:g} s")
         self._came_up = monotonic()
         return channel
 
-    def _spawn(
+    def ask_for_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, warm_up: bool
     ) -> tuple[int, Channel]:
+        """Ask for a child, as `spawn` does; `warm_up`: before it gets a request, if none comes at once."""
         if workspace is not None:
             workspace.give_access()
         return self.spawn(
@@ -625,60 +500,26 @@ class SandboxCore:
         """Why process `number` could not be made, in the zygote's words."""
         return self._zygote.problem(number) if self._zygote is not None else ""
 
-    def command(
-        self, argv: Sequence[str], directory: str | os.PathLike[str] | None, timeout: float | None
-    ) -> Core[CommandResult]:
-        """Run a program on a copy of a directory of the host."""
-        from safeexec.host import commands  # with shutil 5 ms
-
-        commands.check(self, argv, timeout)
-        workspace = self.new_workspace(self.policy)
-        group = self.new_group(self.policy)
-        try:
-            yield Work(partial(self.fill, workspace))
-            if directory is not None:
-                yield Work(partial(workspace.copy_tree, directory))
-            result = yield from commands.run(self, argv, workspace, workspace.path, timeout, group)
-            yield Work(workspace.clear)
-            return result
-        finally:
-            if group is not None:
-                groups.give_up(group)
-            workspace.close()
-
     def step_ended(self) -> None:
         """Where sessions come and go, ask for a spare child before the next one comes.
 
         The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
-        there `watch.rest` asks for it a moment later.
+        there `watch.idle` asks for it a moment later.
         """
         if self._opened > 1:
-            self.replenish()
+            self._spares.replenish(self)
 
     def replenish(self) -> None:
-        """Ask for spare children up to the number that is kept. Nobody waits for them here."""
-        if self.closed or len(self._spares) >= self._spare or self._zygote is None or not self._zygote.alive:
-            return
-        if not self._replenishing.acquire(blocking=False):
-            return
-        made: list[Workspace | OutputFile | Channel] = []
-        try:
-            workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
-            if workspace is not None:
-                made.append(workspace)
-                self.fill(workspace)
-            made.append(out := PrintedFile("stdout"))
-            made.append(err := OutputFile("stderr"))
-            made.append(channel := self._spawn(self.policy, workspace, (out.fd, err.fd), warm_up=True)[1])
-            self._spares.append(Spare(channel, out, err, workspace))
-            made.clear()
-        except (OSError, SandboxError):
-            pass  # no room, or no descriptor left: the session that needs a child is told so
-        finally:
-            for part in made:
-                part.close()
-            self._replenishing.release()
-        self._end_spares()  # if it was closed meanwhile, nobody else will end them
+        """Ask for the spare children that are missing. Nobody waits for them here."""
+        self._spares.replenish(self)
+
+    # Files and commands
+
+    def _check_files(self, files: Files | None) -> None:
+        if files:
+            from safeexec.host.files.given import check_given  # for sandboxes with files
+
+            check_given(files, self.policy)
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """An empty directory for a new session."""
@@ -692,41 +533,23 @@ class SandboxCore:
             workspace.put(name, content)
         workspace.initial = workspace.snapshot()
 
+    def command(
+        self, argv: Sequence[str], directory: str | os.PathLike[str] | None, timeout: float | None
+    ) -> Core[CommandResult]:
+        """Run a program on a copy of a directory of the host."""
+        from safeexec.host import commands  # with shutil 5 ms
 
-def record_session(
-    session: SessionCore, options: Any, prepared: TemplateRecord | None = None, *, state: bytes | None = None
-) -> RecordedLineage:
-    """Have a session recorded, that goes on from the file `state` or from a template that was `prepared` so."""
-    from safeexec.host.session import recorder  # with the room of recordings
-
-    return recorder.record(session, options, state, prepared)
-
-
-def check_files(files: Files) -> None:
-    """Whether each file or directory is there to be copied. Raises FileNotFoundError, `WorkspaceError`, TypeError."""
-    for name, content in files.items():
-        if isinstance(content, bytes):
-            continue
+        commands.check(self, argv, timeout)
+        workspace = self.new_workspace(self.policy)
+        group = groups.new_group(self.policy)
         try:
-            mode = os.stat(content).st_mode
-        except (OSError, ValueError) as error:
-            text = f"the file for {name!r}"
-            if isinstance(content, str) and ("\n" in content or not os.path.dirname(content)):
-                text += " (a str is a path of the host; content is given as bytes)"
-            if isinstance(error, OSError):
-                raise type(error)(error.errno, f"{error.strerror}: {text}", os.fspath(content)) from None
-            raise WorkspaceError(f"{text}: {error}") from None
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise WorkspaceError(f"files[{name!r}]: {os.fsdecode(content)} is neither a regular file nor a directory")
-
-
-@cache
-def may_have_groups() -> bool:
-    """Whether it is worth looking: 20 us, where `host.watch.groups` would cost a start 0.5 ms."""
-    for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
-        try:
-            with open(f"{place}/cgroup.controllers", encoding="utf-8") as file:
-                return "memory" in file.read().split() or os.access(f"{place}/cgroup.procs", os.W_OK)
-        except OSError:
-            continue
-    return False
+            yield Work(partial(self.fill, workspace))
+            if directory is not None:
+                yield Work(partial(workspace.copy_tree, directory))
+            result = yield from commands.run(self, argv, workspace, workspace.path, timeout, group)
+            yield Work(workspace.clear)
+            return result
+        finally:
+            if group is not None:
+                groups.give_up(group)
+            workspace.close()

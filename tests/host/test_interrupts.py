@@ -138,7 +138,7 @@ def test_many_threads_open_sessions_at_once_and_none_is_busy(profile: str) -> No
 
 
 def watching() -> int:
-    """Threads that look after resting sessions."""
+    """Threads that look after idle sessions."""
     return sum(frame.f_code.co_name == "_watch" for frame in outermost_frames())
 
 

@@ -48,7 +48,7 @@ def by_the_host(session: Session, step: str) -> str:
     return session.run(
         f"{step}\nprint('on')\nwhile True: pass",
         timeout=60,
-        on_output=lambda _: os.kill(session._core.runner_pid() or 0, signal.SIGKILL),
+        on_output=lambda _: os.kill(session._core.line.runner_pid() or 0, signal.SIGKILL),
     ).outcome
 
 

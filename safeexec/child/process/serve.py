@@ -134,46 +134,39 @@ class Server:
         there.
         """
         control, self._control = self._control, None
-        assert control is not None
-        if _thread._count():
-            # A fork carries one thread only, and the locks of the others stay locked for ever.
-            os.close(control)
-            return True
-        try:
-            thawed = self.checkpoints.freeze(control, self._step, self.link)
-        except OSError:
-            # No process to be had (NPROC, memory): the end of the socket tells the host that there is no checkpoint.
-            with contextlib.suppress(OSError):
-                os.close(control)
-            return True
-        if thawed is not None:
-            self._wake(*thawed)
-            return False
-        if not hurry:
+        problem = self._copy_onto(control)
+        if problem == "" and not hurry:
             self.warm_up()
-        return True
+        return problem is not None
 
     def _freeze_on_request(self) -> None:
         # The control socket stays where it is until it is used: a copy that is made before closes it with the others.
         if self._control is not None and not self._freeze(hurry=True):
             return
-        control = self.link.take_fd()
+        problem = self._copy_onto(self.link.take_fd())
+        if problem is not None:
+            self.link.send(m.Done(problem=problem))
+
+    def _copy_onto(self, control: int | None) -> str | None:
+        """Make a checkpoint that parks on `control`. Returns an empty text, or why there is none: then the end of the
+        socket tells that, too. None in a runner that was thawed from the copy: it has been woken.
+        """
         if control is None or _thread._count():
-            if control is not None:
-                os.close(control)
-            self.link.send(m.Done(problem="a guest thread is alive, and a checkpoint can carry one thread only"))
-            return
-        try:
-            thawed = self.checkpoints.freeze(control, self._step, self.link)
-        except OSError as error:
+            problem = "a guest thread is alive, and a checkpoint can carry one thread only"
+        else:
+            try:
+                thawed = self.checkpoints.freeze(control, self._step, self.link)
+            except OSError as error:  # no process to be had: NPROC, memory
+                problem = f"the kernel refused the fork: {error.strerror or error}"
+            else:
+                if thawed is None:
+                    return ""
+                self._wake(*thawed)
+                return None
+        if control is not None:
             with contextlib.suppress(OSError):
                 os.close(control)
-            self.link.send(m.Done(problem=f"the kernel refused the fork: {error.strerror or error}"))
-            return
-        if thawed is not None:
-            self._wake(*thawed)
-            return
-        self.link.send(m.Done())
+        return problem
 
     def _host_waits(self) -> bool:
         return self._serving and not self.link.quiet(0)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from safeexec.host.plugins.plugin import Plugin, PluginCore
     from safeexec.host.sandbox import SandboxCore
     from safeexec.host.session.options import Program, RunOptions
-    from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
     from safeexec.policy.keywords import SessionChanges
     from safeexec.protocol.confinement import Mechanism
@@ -217,11 +216,7 @@ class AsyncSession(SessionFace):
 
         Leaving the loop early stops the step and restores the state.
         """
-        return AsyncStream(
-            lambda on_output: self._core.run(
-                source, timeout=timeout, atomic=atomic, callbacks=(on_output, None, None, None, None)
-            )
-        )
+        return AsyncStream(self._core, source, timeout, atomic)
 
     # State
 
@@ -261,7 +256,8 @@ class AsyncStream(OneStep):
     __slots__ = ()
 
     def __aiter__(self) -> AsyncIterator[str]:
-        return _Pieces(self._begin(), self._end)
+        pieces: deque[str] = deque()
+        return _Pieces(self._begin(pieces.append), pieces, self._end)
 
     def _end(self, result: Result) -> None:
         self._result = result
@@ -274,9 +270,9 @@ class _Pieces:
 
     __slots__ = ("_core", "_end", "_pieces", "_wanted")
 
-    def __init__(self, start: Callable[[OnOutput], Core[Result]], end: Callable[[Result], None]) -> None:
-        self._pieces: deque[str] = deque()
-        self._core: Core[Result] | None = start(self._pieces.append)
+    def __init__(self, core: Core[Result], pieces: deque[str], end: Callable[[Result], None]) -> None:
+        self._core: Core[Result] | None = core
+        self._pieces = pieces
         self._wanted: Any = None
         self._end = end
 

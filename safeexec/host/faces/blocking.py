@@ -590,11 +590,7 @@ class Session(SessionFace):
 
         Leaving the loop early stops the step and restores the state.
         """
-        return Stream(
-            lambda on_output: self._core.run(
-                source, timeout=timeout, atomic=atomic, callbacks=(on_output, None, None, None, None)
-            )
-        )
+        return Stream(self._core, source, timeout, atomic)
 
     # State
 
@@ -687,10 +683,10 @@ class Session(SessionFace):
 class OneStep:
     """What `Stream` and `AsyncStream` share: a step that is begun once, and its result."""
 
-    __slots__ = ("_result", "_start")
+    __slots__ = ("_result", "_run")
 
-    def __init__(self, start: Callable[[OnOutput], Core[Result]]) -> None:
-        self._start: Callable[[OnOutput], Core[Result]] | None = start
+    def __init__(self, core: SessionCore, source: str, timeout: float | None, atomic: bool) -> None:
+        self._run: Callable[..., Core[Result]] | None = partial(core.run, source, timeout=timeout, atomic=atomic)
         self._result: Result | None = None
 
     @property
@@ -700,12 +696,12 @@ class OneStep:
             raise RuntimeError("the step has not ended: iterate over the stream to its end first")
         return self._result
 
-    def _begin(self) -> Callable[[OnOutput], Core[Result]]:
-        """What starts the step. Raises RuntimeError the second time."""
-        if self._start is None:
+    def _begin(self, hear: OnOutput) -> Core[Result]:
+        """The step, whose output `hear` gets. Raises RuntimeError the second time."""
+        if self._run is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
-        start, self._start = self._start, None
-        return start
+        run, self._run = self._run, None
+        return run(callbacks=(hear, None, None, None, None))
 
 
 class Stream(OneStep):
@@ -714,11 +710,11 @@ class Stream(OneStep):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[str]:
-        return self._pieces(self._begin())
-
-    def _pieces(self, start: Callable[[OnOutput], Core[Result]]) -> Iterator[str]:
         heard: deque[str] = deque()
-        step = stepwise(start(heard.append))
+        return self._pieces(self._begin(heard.append), heard)
+
+    def _pieces(self, core: Core[Result], heard: deque[str]) -> Iterator[str]:
+        step = stepwise(core)
         with closing(step):
             try:
                 while True:

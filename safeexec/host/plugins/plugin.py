@@ -25,7 +25,7 @@ from safeexec.host.plugins.settings import encoded
 from safeexec.host.plugins.settings import values as setting_values
 from safeexec.host.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.host.queue import Turnstile
-from safeexec.host.sandbox import SandboxCore, record_session
+from safeexec.host.sandbox import SandboxCore
 from safeexec.host.session.decode import may_be_bound
 from safeexec.host.session.session import SessionCore
 from safeexec.host.tools.tool import tools_from
@@ -148,7 +148,9 @@ class PluginCore:
     def _follow(self, core: SessionCore) -> None:
         """Record a session of the plugin: each time that it is loaded it has one more. Raises `RecordingError`."""
         if self._recording is None:
-            self._recording = record_session(core, self._record)
+            from safeexec.host.session import recorder  # with the room of recordings
+
+            self._recording = recorder.record(core, self._record)
         elif self._recording.over:
             raise RecordingError(
                 f"the session of {self.definition.name} was closed, and its recording ended with that: load it anew, "

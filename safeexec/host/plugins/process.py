@@ -12,6 +12,7 @@ import msgspec
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile, PrintedFile
+from safeexec.host.session.parked import ParkedState, parked
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spare
@@ -21,8 +22,6 @@ from safeexec.protocol import messages as m
 from safeexec.results import STARTS_EMPTY, PluginError
 
 if TYPE_CHECKING:
-    from safeexec.host.session.checkpoints import Checkpoint
-    from safeexec.host.session.history import State
     from safeexec.results import Result
 
 LOADED = "loaded"
@@ -43,12 +42,10 @@ class Loaded:
     def __init__(self, core: SessionCore, *, fresh: bool) -> None:
         self.core = core
         self._fresh = fresh
-        self._born = core.born
+        self._born = core.line.born
         """The number of the child that the plugin was loaded into."""
-        self._loaded: State | None = None
-        """The state of the plugin as it was loaded."""
-        self._origin: Checkpoint | None = None
-        """The copy of that state from which the process of each call comes."""
+        self._parked: ParkedState | None = None
+        """A fresh plugin as it was loaded: the process of each call comes from the copy of that state."""
         self._next: deque[Spare] = deque()
         """Processes that are being thawed, each with output files that no other call has seen."""
         self._dying: deque[Channel] = deque()
@@ -56,9 +53,8 @@ class Loaded:
 
     def park(self) -> Core[None]:
         """Keep the plugin as it is now, and make the copies for the first calls."""
-        core = self.core
         try:
-            self._loaded, self._origin = yield from core.park(LOADED)
+            self._parked = yield from parked(self.core, LOADED)
         except CheckpointError as error:
             raise PluginError(f"a fresh plugin needs a checkpoint of its loaded state: {error}") from None
         yield from self._leave()
@@ -70,13 +66,13 @@ class Loaded:
         """
         if not self._fresh:
             return True
-        assert self._origin is not None
+        assert self._parked is not None
         if self.started_over:
             return False
-        if self.core.runner_pid() is not None:
+        if self.core.line.runner_pid() is not None:
             # The last call was stopped, and the session has been restored to the plugin as it was loaded.
             return True
-        if not self._origin.alive:
+        if not self._parked.copy.alive:
             # The processes thawed from it are orphans, which the end of the last call took for strays and ended: one
             # that has said that it is there may not have died yet.
             return False
@@ -88,18 +84,18 @@ class Loaded:
         if (yield from copy.ready()) is None:
             copy.close()
             return False
-        self.core.adopt(copy.channel, self._origin, (copy.out, copy.err))
+        self._parked.adopt(copy.channel, copy.out, copy.err)
         yield from self._ask()
         return True
 
     @property
     def started_over(self) -> bool:
         """Whether the session's process is one that the plugin has not been loaded into."""
-        return self.core.born != self._born
+        return self.core.line.born != self._born
 
     def installed(self) -> None:
         """The plugin has been loaded into the process that there is now."""
-        self._born = self.core.born
+        self._born = self.core.line.born
 
     def after(self, result: Result) -> Core[Result]:
         """A call has ended. In a fresh plugin its process goes, with whatever the call left in it."""
@@ -116,18 +112,18 @@ class Loaded:
             yield from self._leave()
 
     def _leave(self) -> Core[None]:
-        core, loaded = self.core, self._loaded
+        loaded, workspace = self._parked, self.core.line.workspace
         assert loaded is not None
         self._calls += 1
-        old = core.leave(loaded, LOADED)
+        old = loaded.leave()
         if old is not None:
-            if core.workspace is not None or self._calls % SWEEP == 0:
-                yield from core.end(old)
+            if workspace is not None or self._calls % SWEEP == 0:
+                yield from loaded.end(old)
             else:
                 old.kill()
                 self._dying.append(old)
-        if core.workspace is not None and loaded.files is not None:
-            core.workspace.restore(loaded.files)
+        if workspace is not None and loaded.state.files is not None:
+            workspace.restore(loaded.state.files)
         while len(self._dying) > DYING:
             yield from self._bury()
 
@@ -138,8 +134,8 @@ class Loaded:
 
     def _ask(self) -> Core[None]:
         """Ask for the next copies; nobody waits for them here."""
-        while self._origin is not None and len(self._next) < AHEAD:
-            channel = yield from self._origin.thaw(monotonic() + READY_SECONDS, self.core.sandbox.gate)
+        while self._parked is not None and len(self._next) < AHEAD:
+            channel = yield from self._parked.copy.thaw(monotonic() + READY_SECONDS, self.core.sandbox.gate)
             if channel is None:
                 return
             copy = Spare(channel, PrintedFile("stdout"), OutputFile("stderr"), None)

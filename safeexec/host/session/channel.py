@@ -176,10 +176,6 @@ class Channel:
             except (Gone, ProtocolError):
                 return
 
-    def cpu_seconds(self) -> float | None:
-        """CPU time that the process has used by the kernel's count, or None when it is gone."""
-        return None if self.pid is None else processes.cpu_seconds(self.pid)
-
     def wake(self) -> None:
         """Let whoever waits for a message wait no longer: the process is about to be ended. From any thread."""
         with contextlib.suppress(OSError):  # closed already
@@ -228,6 +224,11 @@ class Channel:
         """Close socket and pidfd; the process sees the end of its socket."""
         self.socket.close()
         self._close_pidfd()
+
+    def give_up(self) -> None:
+        """End a process that comes up: one that has not spoken yet finds its socket closed."""
+        self.kill()
+        self.close()
 
     def _close_pidfd(self) -> None:
         pidfd, self.pidfd = self.pidfd, -1

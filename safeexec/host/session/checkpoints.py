@@ -6,6 +6,7 @@ A copy waits on its control socket, whose other end it holds. Closing ours ends 
 from __future__ import annotations
 
 import os
+import select
 import socket
 from time import monotonic
 
@@ -55,7 +56,12 @@ def check_name(name: object) -> None:
 
 
 class Checkpoint(Struct, eq=False):
-    """One parked copy of a session. `users` counts the sessions that could go back to it."""
+    """One parked copy of a session. `users` counts the sessions that could go back to it.
+
+    Whether it has parked (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
+    thread: none of these waits, or takes what the copy has said from its socket. `parked` does both, and `thaw` and
+    `held` build on that: they are for whoever has the session's turn.
+    """
 
     control: socket.socket
     step: int
@@ -69,7 +75,7 @@ class Checkpoint(Struct, eq=False):
     users: int = 1
     channel: Channel | None = None
     peeked: int | None = None
-    """The pid that `peek` has found."""
+    """The pid that `pid` has found, while the channel does not know it."""
     ended: bool = False
     """Whether nobody can park on the control socket any more, as far as `parked` has found out."""
 
@@ -78,7 +84,7 @@ class Checkpoint(Struct, eq=False):
         return self.name if self.name is not None else f"step {self.step}"
 
     def seen(self) -> bool | None:
-        """Whether the copy has parked; False when it never will, None while that is open. Does not wait."""
+        """Whether the copy has parked; False when it never will, None while that is open."""
         if self.channel is not None and self.channel.pid is not None:
             return True
         try:
@@ -88,8 +94,8 @@ class Checkpoint(Struct, eq=False):
         except OSError:
             return False
 
-    def peek(self) -> int | None:
-        """The copy's process, once it has parked. From any thread: its message stays for who drives the session."""
+    def pid(self) -> int | None:
+        """The copy's process, once it has parked. None for a copy that nobody will make, too."""
         channel = self.channel
         if channel is not None and channel.pid is not None:
             return channel.pid
@@ -102,6 +108,18 @@ class Checkpoint(Struct, eq=False):
             except OSError:  # nothing has come yet, or it is closed
                 return None
         return self.peeked
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process, or the one that is to make it, has not ended."""
+        if self.channel is not None and self.channel.pidfd >= 0:
+            return not processes.has_ended(self.channel.pidfd)
+        poller = select.poll()
+        try:
+            poller.register(self.control, 0)
+        except ValueError:  # closed meanwhile
+            return False
+        return not poller.poll(0)  # nobody has the other end any more
 
     def parked(self, deadline: float) -> Core[bool]:
         """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
@@ -121,14 +139,6 @@ class Checkpoint(Struct, eq=False):
         if self.channel.pid is None:
             self.channel.read_if_ready()
         return self.channel
-
-    def pid(self) -> int | None:
-        """The copy's process, once it has parked. Does not wait. None for a copy that nobody will make, too."""
-        return self._met().pid if self.seen() else None
-
-    @property
-    def alive(self) -> bool:
-        return self.channel is None or self.channel.pidfd < 0 or not processes.has_ended(self.channel.pidfd)
 
     def thaw(self, deadline: float, gate: ForkGate) -> Core[Channel | None]:
         """Ask the copy for a process that goes on from its state, and wait for nothing but the copy: the process waits
@@ -152,8 +162,7 @@ class Checkpoint(Struct, eq=False):
 
     def held(self) -> list[int]:
         """A pidfd of the copy if it has parked, the caller's to close. Does not wait."""
-        self.pid()
-        return [] if self.channel is None else self.channel.held()
+        return self._met().held() if self.seen() else []
 
     def kill(self) -> None:
         """End the copy, whoever uses it."""
@@ -184,18 +193,12 @@ def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
     except (Gone, ProtocolError):
         ready = None
     except BaseException:
-        give_up(channel)
+        channel.give_up()
         raise
     if isinstance(ready, m.Ready):
         return ready
-    give_up(channel)
+    channel.give_up()
     return None
-
-
-def give_up(channel: Channel) -> None:
-    """End a process that comes up: one that has not spoken yet finds its socket closed."""
-    channel.kill()
-    channel.close()
 
 
 def living(checkpoint: Checkpoint | None) -> Checkpoint | None:

@@ -1,4 +1,6 @@
-"""From what a child said to what the caller gets: every field is bounded, decoded and checked here, nowhere else."""
+"""From what a child said to what the caller gets: every field is bounded, decoded and checked here, nowhere else. And
+back: a value of the host as a child gets it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from msgspec.structs import replace
 
 from safeexec import hints
 from safeexec.errors import ProtocolError
-from safeexec.host.watch.supervisor import killed_error
+from safeexec.host.watch.clock import killed_error
 from safeexec.outcomes import Frame, Variable
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import foreign_in
@@ -19,7 +21,7 @@ from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import Printed
-    from safeexec.host.watch.supervisor import Place
+    from safeexec.host.watch.clock import Place
     from safeexec.host.watch.verdict import Verdict
     from safeexec.policy.model import Limits
     from safeexec.protocol.plan import LimitsPlan
@@ -47,11 +49,11 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
         return data.decode("utf-8", "replace")
 
 
-def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool) -> Any:
-    """One value of the child, within the policy's bounds. `arrays`: arrays and frames are made anew; otherwise they are
-    plain data. Raises `ProtocolError`.
+def decode_payload(payload: bytes | bytearray | memoryview, depth: int, *, arrays: bool) -> Any:
+    """One value of the child, nested `depth` deep at most (`limits.value_depth`). `arrays`: arrays and frames are made
+    anew; otherwise they are plain data. Raises `ProtocolError`.
     """
-    return decode(payload, max_depth=limits.value_depth + 2, arrays=arrays)
+    return decode(payload, max_depth=depth + 2, arrays=arrays)
 
 
 def may_be_bound(name: object) -> bool:
@@ -74,8 +76,8 @@ def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
     return payload.data
 
 
-def decode_file(limits: Limits, fd: int, size: int, *, arrays: bool) -> Any:
-    """The value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
+def decode_file(fd: int, size: int, depth: int, *, arrays: bool) -> Any:
+    """The same of a value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
 
     Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
     memory of the array in it, or is kept for the next value.
@@ -85,7 +87,7 @@ def decode_file(limits: Limits, fd: int, size: int, *, arrays: bool) -> Any:
     with memoryview(kept) as whole, whole[:size] as view, view.toreadonly() as read_only:
         if os.preadv(fd, [view], 0) != size:
             raise ProtocolError(f"a value of {size} bytes was announced, and fewer came")
-        value = decode_payload(limits, kept if own else read_only, arrays=arrays)
+        value = decode_payload(kept if own else read_only, depth, arrays=arrays)
     if not own:
         _kept.append(kept)
     return value

@@ -201,7 +201,7 @@ class History(Generic[C]):
             return self._dropped()
         return self._forget([copy])
 
-    def spare(self) -> list[C]:
+    def expendable(self) -> list[C]:
         """The copies that could go for want of room: automatic ones, the oldest first, none of the present state."""
         kept = {copy for _, copy in self.named.values()}
         memory = self.current.memory

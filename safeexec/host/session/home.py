@@ -13,7 +13,6 @@ from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core
 from safeexec.host.watch.gate import ForkGate
 from safeexec.host.watch.library import LateLibrary
-from safeexec.linux.cgroups import Group
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -97,9 +96,6 @@ class Home(Protocol):
 
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
         """A locked-down child that waits for its first request."""
-
-    def new_group(self, policy: Policy) -> Group | None:
-        """A control group for a new session, where this process may make one."""
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """An empty directory for the files of a new session."""

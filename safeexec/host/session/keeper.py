@@ -284,7 +284,7 @@ class Keeper:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
 
     def compact(self) -> Core[None]:
-        """At rest: make the newest copy anew, so that it and the running process share what both hold.
+        """While the session is idle: make the newest copy anew, so that it and the process share what both hold.
 
         An automatic copy is made before the process warms up for its next step; from then on each has a copy of
         its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
@@ -294,11 +294,11 @@ class Keeper:
         newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
         if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
             return  # the next user puts it in order
-        if newest is None or newest.pid() is None:
+        if newest is None or not newest.seen():
             return
         if newest is line.runner.origin:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
-            # stays as deep as it was made, however long its sessions rest.
+            # stays as deep as it was made, however long its sessions are idle.
             return
         self.go(ASKING)
         try:

@@ -19,7 +19,6 @@ from safeexec.host.session.checkpoints import (
     THAW_SECONDS,
     Checkpoint,
     check_depth,
-    give_up,
     living,
     woken,
 )
@@ -27,6 +26,7 @@ from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
+from safeexec.host.watch import groups
 from safeexec.host.watch.lineage import KILL_SECONDS, Lineage
 from safeexec.host.watch.memory import share_bytes
 from safeexec.linux import processes
@@ -150,7 +150,7 @@ class Line:
 
     def _begin_group(self, channel: Channel, lineage: Lineage) -> None:
         """Give the session a control group, where there are any, with the process that it begins in."""
-        self.group, self._oom_kills = self.sandbox.new_group(self.policy), 0
+        self.group, self._oom_kills = groups.new_group(self.policy), 0
         if self.group is not None:
             lineage.groups.append(self.group)
             self._enter_group(channel)
@@ -270,7 +270,7 @@ class Line:
         # Not what each holds alone: a page that only two of them share would be nobody's.
         sizes = {copy: share_bytes(pid) for copy, pid in held}
         total = sum(sizes.values()) >> 20
-        for copy in self.history.spare():
+        for copy in self.history.expendable():
             if total <= limit:
                 return
             total -= sizes.get(copy, 0) >> 20
@@ -381,7 +381,7 @@ class Line:
         coming, self._coming = self._coming, None
         if coming is not None and coming[1] is not but:
             coming[1].read_if_ready()
-            give_up(coming[1])
+            coming[1].give_up()
 
     def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
         """Tell a process that was thawed from `copy` to go on: in the directory `place`; and where another session made

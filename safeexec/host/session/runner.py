@@ -87,7 +87,7 @@ class Runner:
             answer = yield from self.ask(m.Deliver(), m.Done, seconds, (fd,))
             if answer.problem:
                 raise ProtocolError(answer.problem)
-            return decode_file(self._limits, fd, size, arrays=arrays)
+            return decode_file(fd, size, self._limits.value_depth, arrays=arrays)
         finally:
             os.ftruncate(fd, 0)
             os.close(fd)

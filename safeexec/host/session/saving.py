@@ -16,7 +16,7 @@ from safeexec.host.session.decode import NAMES
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.step import FREEZE_SECONDS, AnswerTool, Step
 from safeexec.host.waiting import Core, Work
-from safeexec.host.watch.supervisor import Watch
+from safeexec.host.watch.clock import Watch
 from safeexec.host.watch.verdict import Verdict
 from safeexec.protocol import messages as m
 from safeexec.text import one_line

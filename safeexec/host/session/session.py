@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import count
 from time import monotonic
@@ -25,7 +25,7 @@ from safeexec.errors import (
     SessionClosed,
     WorkspaceError,
 )
-from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.channel import Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
 from safeexec.host.session.decode import (
     StepFacts,
@@ -43,18 +43,17 @@ from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
 from safeexec.host.session.kept import ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.host.session.listeners import NOBODY, Listeners
-from safeexec.host.session.output import OutputFile
 from safeexec.host.session.protection import as_tried, planned
 from safeexec.host.session.requests import arguments_for, check_branches, checked_query, timeout_of, too_long
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
-from safeexec.host.session.states import ASKING, CLOSED, IDLE, LOST, STEPPING
+from safeexec.host.session.states import ASKING, CLOSED, IDLE, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
-from safeexec.host.watch.supervisor import Place, Watch
+from safeexec.host.watch.clock import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
@@ -70,7 +69,6 @@ if TYPE_CHECKING:
     from safeexec.host.session.saving import Saving
     from safeexec.host.session.spare import Spare
     from safeexec.host.tools.toolbox import PendingCall
-    from safeexec.linux.cgroups import Group
     from safeexec.outcomes import Frame
     from safeexec.policy.model import Policy
     from safeexec.recordings.timeline import Timeline
@@ -79,7 +77,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 COMPACT_SECONDS = 0.5
-"""How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
+"""How long a session must be idle before it is compacted, which costs the next step 1.4 ms."""
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 CLOSED_HERE = "the session is closed"
@@ -164,7 +162,7 @@ class SessionCore:
                     "run(..., wait=seconds), use a session per thread, or branch"
                 )
             yield Wait((), monotonic() + BRIEF_SECONDS)
-        if self.watched.resting:
+        if self.watched.idle:
             self.watched.wake()
         try:
             return (yield from work)
@@ -298,34 +296,8 @@ class SessionCore:
         return self.keeper.tool_records
 
     @property
-    def restored(self) -> int:
-        """How often its state has been brought back."""
-        return self.keeper.restored
-
-    def ensure_ready(self) -> Core[None]:
-        """What was lost while nobody used it is brought back now, and not by the operation that comes."""
-        return self.keeper.ensure_ready()
-
-    @property
     def workspace(self) -> Workspace | None:
         return self.line.workspace
-
-    @property
-    def group(self) -> Group | None:
-        return self.line.group
-
-    @property
-    def born(self) -> int:
-        """How many new children this session has had."""
-        return self.line.born
-
-    def pids(self) -> Collection[int]:
-        """Its runner and its parked copies."""
-        return self.line.pids()
-
-    def runner_pid(self) -> int | None:
-        """The process that runs steps, if there is one."""
-        return self.line.runner_pid()
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """The policy and the host's tools, for a model's prompt."""
@@ -338,9 +310,9 @@ class SessionCore:
         for index, (name, source) in enumerate(modules):
             self.keeper.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
-    # At rest
+    # While it is idle
 
-    def restless(self) -> bool:
+    def can_be_compacted(self) -> bool:
         """Whether nobody has used the session for a while, and it holds more memory than it would compacted."""
         return (
             self.compacted != self.used
@@ -349,7 +321,7 @@ class SessionCore:
         )
 
     def compact(self) -> Core[None]:
-        """At rest: make the newest copy anew, so that it and the running process share what both hold."""
+        """While it is idle: make the newest copy anew, so that it and the running process share what both hold."""
         self.compacted = self.used
         return self.keeper.compact()
 
@@ -362,7 +334,7 @@ class SessionCore:
         *,
         timeout: float | None,
         atomic: bool,
-        callbacks: Callbacks,
+        callbacks: Callbacks = NOBODY,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
         namespace: Mapping[str, Any] | None = None,
@@ -493,7 +465,8 @@ class SessionCore:
             raise
         if isinstance(done, Verdict) or over is not None:
             assert over is not None
-            return (yield from self._killed(step, over, calls))
+            place = yield from step.where()
+            return (yield from self._ended(step, over, place, calls))
         records = self.keeper.tool_records.since(calls)
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
@@ -552,10 +525,6 @@ class SessionCore:
         notes = yield from self.keeper.undo_step()
         return restored(result, notes, self.keeper.remaining())
 
-    def _killed(self, step: Step, verdict: Verdict, calls: int) -> Core[Result]:
-        place = yield from step.where()
-        return (yield from self._ended(step, verdict, place, calls))
-
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
         verdict = step.close() or self.keeper.overused  # a look found it before the step, and ended the process late
@@ -580,6 +549,8 @@ class SessionCore:
         result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources)
         notes = yield from self.keeper.restore_after_step()
         return restored(result, notes, self.keeper.remaining())
+
+    # Ending a step, and what the watch asks of it: from any thread
 
     def cancel(self) -> bool:
         """Stop the running step from another thread. Whether there was one."""
@@ -737,6 +708,8 @@ class SessionCore:
         self.line.release(dropped)
         yield from ()
 
+    # The recording
+
     def note(self, text: str, score: float | None) -> None:
         """A remark for the recording."""
         if self.recorder is not None:
@@ -757,33 +730,6 @@ class SessionCore:
             raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
         return self.recorder.history()
 
-    # For a plugin: a state of which each call gets a process of its own
-
-    def park(self, name: str) -> Core[tuple[State, Checkpoint]]:
-        """Name the state as it is now, and go on without a process of its own."""
-        yield from self.checkpoint(name)
-        return self.line.history.find(name)
-
-    def leave(self, state: State, name: str) -> Channel | None:
-        """Give the running process to the caller, to end: the session is in `state`, whose checkpoint is `name`."""
-        runner, self.line.runner = self.line.runner, None
-        if self.keeper.state is not LOST:
-            self.keeper.go(LOST)
-        self.line.release(self.line.history.arrive(state))
-        if self.recorder is not None:
-            self.recorder.left(self, name)
-        return runner.channel if runner is not None else None
-
-    def adopt(self, channel: Channel, origin: Checkpoint, output: tuple[OutputFile, OutputFile]) -> None:
-        """Go on in a process that was thawed from `origin`, whose state the session is in, and writes to `output`."""
-        self.line.adopt(channel, origin, *output)
-        self.keeper.arrived()
-
-    def end(self, channel: Channel) -> Core[None]:
-        """End a process that was given up, and whatever it left behind."""
-        yield from self.line.lineage.end_runner(channel, self.line)
-        channel.close()
-
     # Variables
 
     @exclusive
@@ -794,7 +740,9 @@ class SessionCore:
         answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
         if not answer.found:
             return False, None
-        return True, value if answer.pending else decode_payload(self.policy.limits, answer.value, arrays=arrays)
+        if not answer.pending:
+            value = decode_payload(answer.value, self.policy.limits.value_depth, arrays=arrays)
+        return True, value
 
     def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
         answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
@@ -839,7 +787,7 @@ class SessionCore:
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """What holds this session, and what does not and why: as planned, and as its process finds by trying."""
-        rows = [*self.mechanisms, *planned(self.policy, self.group, self.template)]
+        rows = [*self.mechanisms, *planned(self.policy, self.line.group, self.template)]
         rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
         return as_tried(rows, (yield from self.keeper.ask(self._self_test)))
 

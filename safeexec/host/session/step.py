@@ -18,8 +18,7 @@ from safeexec.host.session.listeners import NOBODY, Listeners
 from safeexec.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core
-from safeexec.host.watch import supervisor
-from safeexec.host.watch.supervisor import Place, Watch
+from safeexec.host.watch.clock import TICK_SECONDS, Place, Watch, where
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -28,6 +27,7 @@ from safeexec.protocol.printed import EVERYWHERE
 if TYPE_CHECKING:
     from safeexec.host.files.workspace_files import Marks
     from safeexec.host.session.standard_input import StandardInput
+    from safeexec.host.session.turn import First
 
 AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
 """Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
@@ -43,7 +43,7 @@ SHOWN_BYTES = 64 << 20
 """Of displays that come as the step runs; a child may update one without end, and its listener may keep them all."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
-AHEAD_SECONDS = supervisor.TICK_SECONDS
+AHEAD_SECONDS = TICK_SECONDS
 """How long before a step's deadline the host asks for the process that will go on from the state before it: at its last
 look before the deadline. With pandas such a process takes 2.5 ms.
 """
@@ -79,7 +79,7 @@ class Step(Struct, eq=False):
     _shown_bytes: int = 0
     closed: bool = False
     """Whether its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
-    _first_verdict: dict[None, Verdict] = {}
+    _first_verdict: First[Verdict] = {}
     """The verdict that stands: the first one that was handed in, or `UNENDED` once the step is closed without one."""
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
@@ -109,14 +109,14 @@ class Step(Struct, eq=False):
             left = max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
             self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=left)
         else:
-            self.value = decode_payload(self._line.policy.limits, done.value, arrays=arrays)
+            self.value = decode_payload(done.value, self._line.policy.limits.value_depth, arrays=arrays)
         return done
 
     def hand_in(self, verdict: Verdict) -> bool:
         """Have it end, with `verdict` if that is the first one. False if it is closed already. May be called from any
         thread, and from a handler of signals.
         """
-        if self.closed or self._first_verdict.setdefault(None, verdict) is UNENDED:  # atomic: one call of C code
+        if self.closed or self._first_verdict.setdefault(None, verdict) is UNENDED:
             return False
         self._runner.channel.wake()
         return True
@@ -247,7 +247,7 @@ class Step(Struct, eq=False):
     def where(self) -> Core[Place]:
         """Where its code is: asked before it is killed, and after the state before it has got its copy."""
         yield from self.secure(FREEZE_SECONDS)
-        place = yield from supervisor.where(self._runner.channel, self._line.err, self._line.sandbox.gate)
+        place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate)
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         return place
 

@@ -1,6 +1,6 @@
 """Templates: a prepared state of a sandbox, by name, from which sessions begin at the cost of a fork.
 
-A template is a session at rest: it has prepared the state, given that a name, and let its process go. Each session that
+A template is an idle session: it has prepared the state, given that a name, and let its process go. Each session that
 begins there is a branch of it. So what holds for branches holds for them: `limits.branches` counts them, and all of
 them share what forks share.
 """
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
 from safeexec.host.queue import Turnstile
+from safeexec.host.session.parked import parked
 from safeexec.host.session.recorder import TemplateRecord, preparation, record
 from safeexec.host.session.requests import check_branches
 from safeexec.host.waiting import CallTool, Core
@@ -188,15 +189,15 @@ class TemplateCore:
                 self._recorded = preparation(session, recording, self.name)
             except RecordingError as error:
                 self._recorded = error
-            state, copy = yield from session.park(self.name)
-            if (channel := session.leave(state, self.name)) is not None:
-                yield from session.end(channel)
+            kept = yield from parked(session, self.name)
+            if (channel := kept.leave()) is not None:
+                yield from kept.end(channel)
         except BaseException:
             yield from self.close()
             raise
-        self._copy, self._seconds = copy, monotonic() - began
+        self._copy, self._seconds = kept.copy, monotonic() - began
         self._prepared += 1
-        return copy
+        return kept.copy
 
     def _run(self, session: SessionCore) -> Core[None]:
         prepare, timeout = self.definition.prepare, self.definition.timeout
@@ -204,7 +205,7 @@ class TemplateCore:
             is_async = inspect.iscoroutinefunction(prepare)
             yield CallTool(partial(prepare, self._face(session)), None, is_async=is_async, owner=self)
         elif prepare is not None:
-            result = yield from session.run(prepare, timeout=timeout, atomic=False, callbacks=(None,) * 5)
+            result = yield from session.run(prepare, timeout=timeout, atomic=False)
             try:
                 result.check()
             except StepFailed as error:

@@ -3,13 +3,60 @@
 from __future__ import annotations
 
 import resource
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from safeexec.errors import PolicyError
 from safeexec.policy.model import Limits, Policy
 
 if TYPE_CHECKING:
     from safeexec.host.session.template import TemplateCore
+
+KEPT = 32
+"""Policies that are kept: sessions ask for the same few."""
+
+
+class TightenedPolicies:
+    """The policies of sessions that ask for changes of one policy. The usual few are kept: one takes 1 ms to build."""
+
+    __slots__ = ("_given", "_kept")
+
+    def __init__(self, given: Policy) -> None:
+        self._given = given
+        self._kept: dict[tuple[tuple[str, str], ...], Policy] = {}
+
+    def of(self, changes: Mapping[str, Any]) -> Policy:
+        """The policy with these changes. Raises `PolicyError` for one that would widen it."""
+        if not changes:
+            return self._given
+        key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
+        policy = self._kept.get(key)
+        if policy is None:
+            policy = tightened(self._given, changes)
+            if len(self._kept) < KEPT:
+                self._kept[key] = policy
+        return policy
+
+
+def of_template(template: TemplateCore, changes: Mapping[str, Any]) -> Policy:
+    """The policy of a session that begins in `template` and asks for `changes`. Raises `PolicyError`."""
+    policy = tightened(template.policy, changes)
+    check_held_by_host(template, policy)
+    return policy
+
+
+def tightened(given: Policy, changes: Mapping[str, Any]) -> Policy:
+    """`given` with these changes. Raises `PolicyError` for one that would widen it."""
+    if not changes:
+        return given
+    mode = changes.get("checkpoints")
+    if len(changes) == 1 and mode in ("idle", "before-step", "off"):
+        return replace(given, checkpoints=mode)
+    policy = given.replace(**changes)
+    check_tighter(given, policy)
+    return policy
 
 
 def check_tighter(given: Policy, wanted: Policy) -> None:

@@ -19,9 +19,14 @@ from safeexec.errors import SessionBusy
 from safeexec.host.waiting import Core, Wait
 
 R = TypeVar("R")
+T = TypeVar("T")
 
+First = dict[None, T]
+"""Holds one thing for ever: the first that anybody puts there, by `setdefault(None, thing)`. That is one call of C
+code: of threads and handlers of signals that come at once all get the same.
+"""
 BRIEF_SECONDS = 0.0005
-"""How long to wait at a time for whoever looks after resting sessions: a look takes 0.1 ms."""
+"""How long to wait at a time for whoever looks after idle sessions: a look takes 0.1 ms."""
 BUSY_SECONDS = 0.02
 """How often at least to ask whether a session that somebody waits for is free."""
 
@@ -38,8 +43,8 @@ class Turn(Struct, eq=False):
     thread: int = 0
     """The thread that began it."""
     _core: Callable[[], Any] = _nobody
-    _next: dict[None, Turn] = {}
-    """The turn that follows, once there is one. A dict for its `setdefault`, which is atomic."""
+    _next: First[Turn] = {}
+    """The turn that follows, once there is one."""
 
     def belongs_to(self, core: Core[R]) -> Core[R]:
         """`core`, the generator whose life is that of the turn."""
@@ -55,7 +60,7 @@ class Turn(Struct, eq=False):
     def begin_after(self, last: Turn) -> Turn:
         """Follow `last`, which has ended. Returns the turn that does: another caller may have been faster."""
         self.thread = threading.get_ident()
-        return last._next.setdefault(None, self)  # atomic: one call of C code
+        return last._next.setdefault(None, self)
 
 
 def patiently(seconds: float, operation: Callable[[], Core[R]]) -> Core[R]:

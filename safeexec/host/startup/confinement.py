@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from safeexec.linux.probe import Probe
     from safeexec.policy.model import Limits, Policy
 
-__all__ = ["Confinement", "User", "describe", "library_paths", "plan", "unprivileged_user"]
+__all__ = ["Confinement", "User", "check_required", "describe", "library_paths", "plan", "unprivileged_user"]
 
 _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/nix/store", "/gnu/store")
 _SYSTEM_DATA = (
@@ -403,3 +403,22 @@ def describe(facts: Probe | None = None) -> list[Mechanism]:
         detail = "" if answer.works else f"{answer.reason}: {without}"
         found.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), answer.works, detail))
     return [*found, *group_mechanisms()]
+
+
+def check_required(policy: Policy, rows: list[Mechanism]) -> None:
+    """Raises `ProtectionError` unless all that the policy requires is active in `rows`."""
+    active = {mechanism.name for mechanism in rows if mechanism.active}
+    missing = policy.missing_protection(active)
+    if not missing:
+        return
+    reasons = {mechanism.name: mechanism.detail for mechanism in rows if not mechanism.active}
+    text = "; ".join(
+        f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})" for entry in missing
+    )
+    rule = policy.origin(f"require.{missing[0]}")
+    kept = ", ".join(entry for entry in policy.require if entry not in missing)
+    less = f"Take it out of `require` ({rule})" if rule else f"Write `require: [{kept}]` into the policy"
+    raise ProtectionError(
+        f"this machine cannot give what the policy {policy.name!r} requires: {text}. "
+        f"{less} to accept less; `safeexec doctor` shows what there is"
+    )

@@ -1,4 +1,4 @@
-"""What one session may use, and what it has used: since its step began, or since it has been at rest.
+"""What one session may use, and what it has used: since its step began, or since it has been idle.
 
 Pure: figures and times are handed in. The first verdict on a step stands; the step's caller carries it out.
 """

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.census import Birth, Census, Machine, Process, owner_of
-from safeexec.host.watch.rotation import CALM_RATE, REST_SECONDS, Rotation, Sleeper
+from safeexec.host.watch.rotation import CALM_RATE, IDLE_LOOK_SECONDS, Rotation, Sleeper
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space
@@ -86,7 +86,7 @@ class Accountant:
         self._last = 0.0
         self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
         """Sessions that have run since their files were looked at, the longest waiting first."""
-        self.resting = True
+        self.idle = True
         """Whether no session is in use, and the next look is a quarter of a second away."""
         self._took = 0.0
         """CPU time of the last look."""
@@ -111,10 +111,10 @@ class Accountant:
         self._rotation.remove(subject)
 
     def hurry(self, subject: Subject) -> None:
-        """It is in use, and was found `resting`: look at it soon."""
+        """It is in use, and was found `idle`: look at it soon."""
         self._rotation.wake(subject)
-        if self.resting:
-            self.resting = False
+        if self.idle:
+            self.idle = False
             with contextlib.suppress(RuntimeError):  # somebody else did at the same time
                 self._wake.release()
 
@@ -142,13 +142,13 @@ class Accountant:
         self._rotation.retire(lineages)
         for subject, share in found.items():
             self._guarded(subject, partial(self._judge, subject, share, now))
-        self.resting, self._took = not used, thread_time() - began
+        self.idle, self._took = not used, thread_time() - began
         self._look_deeper((now - self._last) / DEEP_SHARE)
         self._last = now
 
     def pause(self) -> float:
         """Seconds until the next look."""
-        return max(REST_SECONDS if self.resting else LOOK_SECONDS, min(SHARE * self._took, LONGEST_SECONDS))
+        return max(IDLE_LOOK_SECONDS if self.idle else LOOK_SECONDS, min(SHARE * self._took, LONGEST_SECONDS))
 
     def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:
         account = subject.account
@@ -182,12 +182,12 @@ class Accountant:
         return None if None in shares else sum(share for share in shares if share is not None)
 
     def _run(self) -> None:
-        idle = 0
+        empty = 0
         try:
-            while idle < LINGER_LOOKS or not self._may_end():
+            while empty < LINGER_LOOKS or not self._may_end():
                 with contextlib.suppress(OSError):
                     self.look(monotonic())
-                idle = 0 if self._rotation else idle + 1
+                empty = 0 if self._rotation else empty + 1
                 if self._wake.acquire(timeout=self.pause()):
                     self._wake.acquire(timeout=LOOK_SECONDS)
         except BaseException:
@@ -249,7 +249,7 @@ def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
     under which the zygote was prepared, which the policy of a session only lowers.
     """
     limits = policy.limits
-    look, rest = round(LOOK_SECONDS * 1000), round(REST_SECONDS * 1000)
+    look, idle = round(LOOK_SECONDS * 1000), round(IDLE_LOOK_SECONDS * 1000)
     mapped = address_space(sandbox) - (sandbox.memory_mb - limits.memory_mb << 20)
     ends = "Pipes and socket pairs of a process" if policy.socketpair else "Pipes of a process"
     descriptors = limits.open_files + SPARE_DESCRIPTORS
@@ -258,7 +258,7 @@ def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
     return Mechanism(
         "watch",
         True,
-        f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest, once "
+        f"one look at all sessions of the host every {look} ms while any is in use, else every {idle} ms, once "
         f"a second after five in which nothing has run ({CALM_RATE} of these a second at most); with more than about "
         f"{many} in use less often, for it takes "
         f"{100 / SHARE:g} % of a core at most, and {100 / DEEP_SHARE:g} % for files and descriptors. "

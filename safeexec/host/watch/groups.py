@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,18 @@ def _parent() -> _Parent:
     return _parents[0]
 
 
+@cache
+def _may_exist() -> bool:
+    """Whether it is worth looking for a parent: 20 us, where to look would cost a start 0.5 ms."""
+    for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        try:
+            with open(f"{place}/cgroup.controllers", encoding="utf-8") as file:
+                return "memory" in file.read().split() or os.access(f"{place}/cgroup.procs", os.W_OK)
+        except OSError:
+            continue
+    return False
+
+
 def mechanisms() -> list[Mechanism]:
     """What groups do here, or why there are none, one row for each tier."""
     parent = _parent()
@@ -77,6 +90,8 @@ def mechanisms() -> list[Mechanism]:
 
 def new_group(policy: Policy) -> cgroups.Group | None:
     """A group for one session of `policy`, or None where there are none, or none is needed."""
+    if not _may_exist():
+        return None
     parent = _parent()
     # To move a process into a group takes 0.13 ms. Who may not fork has no processes that end between two looks.
     forks = policy.limits.processes > 0 or bool(policy.danger_allow_commands)

@@ -1,6 +1,6 @@
 """Whose turn it is to be looked at. Pure: time is handed in.
 
-A session in use is looked at each time, one at rest a few times a second, and one that has been calm for long once a
+A session in use is looked at each time, an idle one a few times a second, and one that has been calm for long once a
 second, or more rarely where there are many. A few of the calm ones come at each look, so that a thousand of them do not
 delay the look at one that runs.
 """
@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable
 from math import ceil
 from typing import Generic, Protocol, TypeVar
 
-REST_SECONDS = 0.25
-"""How often a session is looked at that nobody uses."""
-QUIET_SECONDS, CALM_SECONDS = 5.0, 1.0
-"""A session at rest of which nothing has run for so long is calm: it is looked at once a second. Meanwhile a fork waits
+IDLE_LOOK_SECONDS = 0.25
+"""How often an idle session is looked at."""
+CALM_AFTER_SECONDS, CALM_LOOK_SECONDS = 5.0, 1.0
+"""An idle session of which nothing has run for so long is calm: it is looked at once a second. Meanwhile a fork waits
 for permission, and the address space is bounded.
 """
 CALM_RATE = 200
@@ -26,7 +26,7 @@ CALM_RATE = 200
 class Sleeper(Protocol):
     """What the rotation asks of a session or a command."""
 
-    resting: bool
+    idle: bool
     """Whether the next look may be a while away. Whoever begins to use it, and finds that, has it woken."""
 
     def lineage_leaders(self) -> Collection[int]:
@@ -44,13 +44,13 @@ S = TypeVar("S", bound=Sleeper)
 class LastLook:
     """What is remembered of a lineage until the next one."""
 
-    __slots__ = ("due", "quiet", "ran", "subjects")
+    __slots__ = ("calm", "due", "ran", "subjects")
 
     def __init__(self, now: float) -> None:
         self.due = now
         self.ran = now
         """When a look last found something of it running."""
-        self.quiet = False
+        self.calm = False
         self.subjects: list[int] = []
         """Whose processes are in it."""
 
@@ -81,12 +81,12 @@ class Rotation(Generic[S]):
 
     def wake(self, subject: S) -> None:
         """It is in use again."""
-        subject.resting = False
+        subject.idle = False
         self._awake.add(id(subject))
 
     def turn(self, now: float) -> tuple[dict[int, list[S]], set[int]]:
         """By lineage, all who share it: of those awake, and of the calm whose turn it is. And the lineages in use."""
-        count = ceil(min(len(self._calm) / CALM_SECONDS, CALM_RATE) * min(CALM_SECONDS, now - self._last))
+        count = ceil(min(len(self._calm) / CALM_LOOK_SECONDS, CALM_RATE) * min(CALM_LOOK_SECONDS, now - self._last))
         self._last = now
         lineages = self._awakened()
         used = {leader for leader, subjects in lineages.items() if any(map(_in_use, subjects))}
@@ -115,14 +115,14 @@ class Rotation(Generic[S]):
         lineage = self._lineages[leader]
         if ran:
             lineage.ran = now
-        lineage.quiet = now - lineage.ran >= QUIET_SECONDS
-        lineage.due = now + REST_SECONDS
+        lineage.calm = now - lineage.ran >= CALM_AFTER_SECONDS
+        lineage.due = now + IDLE_LOOK_SECONDS
 
     def retire(self, lineages: dict[int, list[S]]) -> None:
         """After the looks of a turn: a subject that has been calm for long is left out of most looks to come."""
         calm: dict[int, S] = {}
         for leader, subjects in lineages.items():
-            if not self._lineages[leader].quiet:
+            if not self._lineages[leader].calm:
                 self._awake.update(self._lineages[leader].subjects)
                 continue
             calm |= {id(subject): subject for subject in subjects}
@@ -136,7 +136,7 @@ class Rotation(Generic[S]):
 
     def _sleeps(self, subject: S) -> bool:
         seen = [self._lineages.get(leader) for leader in subject.lineage_leaders()]
-        return subject.resting and all(lineage is not None and lineage.quiet for lineage in seen)
+        return subject.idle and all(lineage is not None and lineage.calm for lineage in seen)
 
     def _awakened(self) -> dict[int, list[S]]:
         """The lineages of those awake. Who shares one with them is awake as well."""
@@ -164,10 +164,10 @@ class Rotation(Generic[S]):
 
 
 def _in_use(subject: Sleeper) -> bool:
-    """Whether it is in use; marks it as resting if not. The mark comes first: whoever begins to use it meanwhile is
+    """Whether it is in use; marks it as idle if not. The mark comes first: whoever begins to use it meanwhile is
     either seen here, or sees the mark.
     """
-    subject.resting = True
+    subject.idle = True
     if subject.in_use():
-        subject.resting = False
-    return not subject.resting
+        subject.idle = False
+    return not subject.idle

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from safeexec.host.session.line import Line
-    from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Policy
 
     class Watchable(Protocol):
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
         def closed(self) -> bool: ...
         @property
         def in_use(self) -> bool: ...
-        @property
-        def group(self) -> Group | None: ...
-        def runner_pid(self) -> int | None: ...
         def period(self) -> Period: ...
         def exceed(self, verdict: Verdict) -> bool:
             """Have its caller end it for this. False: there is none who can, so its processes are to be killed here."""
@@ -59,14 +55,14 @@ class WatchedSession:
         self._session = weakref.ref(session)
         self.account = Account(session.policy.limits)
         self.accountant = accountant()
-        self.resting = False
+        self.idle = False
 
     def open(self) -> None:
         """Be looked at from now on."""
         self.accountant.add(self)
 
     def wake(self) -> None:
-        """It is in use, and was found `resting`."""
+        """It is in use, and was found `idle`."""
         self.accountant.hurry(self)
 
     def close(self) -> None:
@@ -82,7 +78,7 @@ class WatchedSession:
         line = session.line
         if (runner := line.runner) is not None:
             self.account.base = runner.memory_base
-        parked = [copy.peek() for copy in line.history.copies()]
+        parked = [copy.pid() for copy in line.history.copies()]
         copies = {pid for pid in parked if pid is not None}
         return Known(line.runner_pid(), copies, parked.count(None) + session.asks)
 
@@ -96,10 +92,10 @@ class WatchedSession:
 
     def total_cpu(self) -> float | None:
         session = self._session()
-        if session is None or session.group is None or session.commanding:
+        if session is None or (group := session.line.group) is None or session.commanding:
             return None
         try:
-            return session.group.cpu_seconds()
+            return group.cpu_seconds()
         except OSError:
             return None
 
@@ -158,7 +154,7 @@ class WatchedSession:
         if session is None or session.exceed(verdict):
             return
         self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
-        for pid in (*hostile, session.runner_pid()):
+        for pid in (*hostile, session.line.runner_pid()):
             for leader in leaders:
                 if pid is not None:
                     processes.kill_member(pid, leader)

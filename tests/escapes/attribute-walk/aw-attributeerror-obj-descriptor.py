@@ -1,7 +1,7 @@
 # id: aw-attributeerror-obj-descriptor
 # class: attribute-walk
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; argparse reads the attribute, its error carries it, the descriptor of AttributeError shows it
 # severity: escape
 # oracle: marker

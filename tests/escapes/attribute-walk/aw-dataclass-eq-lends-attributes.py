@@ -1,7 +1,7 @@
 # id: aw-dataclass-eq-lends-attributes
 # class: attribute-walk
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; a generated __eq__ hands an attribute of any object to the other operand
 # severity: escape
 # oracle: marker

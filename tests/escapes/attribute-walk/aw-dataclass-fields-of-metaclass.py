@@ -1,7 +1,7 @@
 # id: aw-dataclass-fields-of-metaclass
 # class: attribute-walk
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; dataclasses.replace reads whatever __dataclass_fields__ names
 # severity: escape
 # oracle: marker

@@ -1,7 +1,7 @@
 # id: aw-event-loop-dict
 # class: attribute-walk
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; the dict of an event loop holds its sockets
 # severity: escape
 # oracle: marker

@@ -1,7 +1,7 @@
 # id: aw-super-of-metaclass
 # class: attribute-walk
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; super() of a metaclass gives the unbound type.__subclasses__
 # severity: escape
 # oracle: marker

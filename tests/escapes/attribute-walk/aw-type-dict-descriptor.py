@@ -1,7 +1,7 @@
 # id: aw-type-dict-descriptor
 # class: attribute-walk
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; the __dict__ descriptor of type opens the dict of any class
 # severity: escape
 # oracle: marker

@@ -1,7 +1,7 @@
 # id: aw-type-hints-of-library-function
 # class: attribute-walk
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; get_type_hints resolves text in the namespace of library code
 # severity: escape
 # oracle: marker

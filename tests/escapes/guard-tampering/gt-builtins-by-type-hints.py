@@ -1,7 +1,7 @@
 # id: gt-builtins-by-type-hints
 # class: guard-tampering
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; get_type_hints hands out the builtins that guards live in
 # severity: escape
 # oracle: marker

@@ -1,7 +1,7 @@
 # id: gt-star-import-of-a-guard
 # class: guard-tampering
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; from m import * binds whatever __all__ names, also a guard
 # severity: escape
 # oracle: marker

@@ -1,7 +1,7 @@
 # id: im-lambdify-symbol-name
 # class: import-bypass
 # expect: blocked
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; lambdify runs the printed expression, and a symbol may have any name
 # severity: escape
 # oracle: marker

@@ -1,7 +1,7 @@
 # id: im-mpmath-identify
 # class: import-bypass
 # expect: blocked
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; mpmath.identify evaluates the names of constants
 # severity: escape
 # oracle: marker

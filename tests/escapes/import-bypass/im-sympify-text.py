@@ -1,7 +1,7 @@
 # id: im-sympify-text
 # class: import-bypass
 # expect: blocked
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; sympify and a score of functions that call it evaluate text
 # severity: escape
 # oracle: marker

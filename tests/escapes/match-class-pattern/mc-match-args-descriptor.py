@@ -1,7 +1,7 @@
 # id: mc-match-args-descriptor
 # class: match-class-pattern
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; a descriptor answers the guard and the interpreter differently
 # severity: escape
 # oracle: marker

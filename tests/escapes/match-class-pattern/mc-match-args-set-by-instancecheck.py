@@ -1,7 +1,7 @@
 # id: mc-match-args-set-by-instancecheck
 # class: match-class-pattern
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; __match_args__ changes between the guard's look and the match
 # severity: escape
 # oracle: marker

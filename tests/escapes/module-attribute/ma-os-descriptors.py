@@ -1,7 +1,7 @@
 # id: ma-os-descriptors
 # class: module-attribute
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED and what a descriptor that is not the step's own gave
 # severity: escape
 # oracle: marker

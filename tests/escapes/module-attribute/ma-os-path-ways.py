@@ -1,7 +1,7 @@
 # id: ma-os-path-ways
 # class: module-attribute
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED with a name of the real os, or of the process's environment
 # severity: escape
 # oracle: marker

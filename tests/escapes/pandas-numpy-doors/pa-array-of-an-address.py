@@ -1,7 +1,7 @@
 # id: pa-array-of-an-address
 # class: pandas-numpy-doors
 # expect: blocked-at-run
-# layer: 1
+# layer: language
 # proves: prints ESCAPED; Arrow's C data interface takes an address and makes an array of what lies there
 # severity: escape
 # oracle: marker

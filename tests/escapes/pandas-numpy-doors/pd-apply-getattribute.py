@@ -1,7 +1,7 @@
 # id: pd-apply-getattribute
 # class: pandas-numpy-doors
 # expect: blocked
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; Series.apply and agg call methods by name, unbound ones with any object
 # severity: escape
 # oracle: marker

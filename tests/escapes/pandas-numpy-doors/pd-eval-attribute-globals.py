@@ -1,7 +1,7 @@
 # id: pd-eval-attribute-globals
 # class: pandas-numpy-doors
 # expect: blocked
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; an expression of DataFrame.eval reads any attribute
 # severity: escape
 # oracle: marker

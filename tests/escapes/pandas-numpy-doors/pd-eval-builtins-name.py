@@ -1,7 +1,7 @@
 # id: pd-eval-builtins-name
 # class: pandas-numpy-doors
 # expect: blocked
-# layer: 1
+# layer: language
 # proves: prints ESCAPED; pandas.eval gives the dict of the guards, which can be written to
 # severity: escape
 # oracle: marker

@@ -1,7 +1,7 @@
 # id: pd-eval-frames-above
 # class: pandas-numpy-doors
 # expect: blocked
-# layer: 1
+# layer: language
 # proves: prints ESCAPED pid; pandas.eval looks names up in a frame that level= chooses
 # severity: escape
 # oracle: marker

@@ -881,10 +881,10 @@ def test_a_fresh_call_never_begins_in_a_process_that_is_being_ended(monkeypatch:
         for number in range(3):
             assert plugin.double(number) == 2 * number
             loaded = plugin._core._loaded
-            assert loaded is not None and loaded._origin is not None
+            assert loaded is not None and loaded._parked is not None
             for copy in loaded._next:
                 assert select.select([copy.channel.socket], [], [], 30)[0]
                 copy.channel.read_if_ready()
-            loaded._origin.kill()
+            loaded._parked.copy.kill()
             for _ in range(3):
                 assert plugin.invoke("double", [number]).value == 2 * number

@@ -7,13 +7,16 @@ import signal
 import threading
 from collections.abc import Callable
 from time import monotonic
+from typing import cast
 
 import pytest
 
 from safeexec import CheckpointError, Policy, Result, Sandbox, Session
 from safeexec.host.session import step
-from safeexec.host.session.channel import Channel
+from safeexec.host.session.channel import Channel, new_control
+from safeexec.host.session.checkpoints import Checkpoint
 from safeexec.host.waiting import Wait, drive, wait
+from safeexec.host.watch.lineage import Lineage
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.outcomes import STARTS_EMPTY
@@ -423,6 +426,19 @@ def test_the_list_has_no_checkpoint_that_has_died(session: Session) -> None:
     with pytest.raises(CheckpointError, match="gone"):
         session.rollback("here")
     assert session.get("x") == 1
+
+
+def test_any_thread_may_ask_which_process_parked_and_takes_nothing_from_who_waits_for_it() -> None:
+    ours, theirs = new_control()
+    copy = Checkpoint(ours, 1, cast(Lineage, None))
+    assert (copy.seen(), copy.pid(), copy.alive) == (None, None, True)
+    theirs.send(b"?")
+    assert (copy.seen(), copy.pid(), copy.alive, copy.channel) == (True, os.getpid(), True, None)
+    theirs.close()
+    assert (copy.seen(), copy.pid(), copy.alive) == (True, os.getpid(), False)
+    assert ours.recv(2) == b"?"
+    copy.forget()
+    assert not copy.alive
 
 
 def test_a_name_used_again_is_replaced(session: Session) -> None:

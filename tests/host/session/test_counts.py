@@ -162,7 +162,7 @@ def test_the_language_layer_takes_one_short_way() -> None:
 
 
 def test_the_child_finds_its_memory_in_place(session: Session) -> None:
-    (child,) = session._core.pids()
+    (child,) = session._core.line.pids()
 
     before = faults(child)
     for _ in range(STEPS):
@@ -176,7 +176,7 @@ def test_a_step_after_a_rollback_finds_its_pages_copied() -> None:
         session.run("x = 0").check()
         session.run(STEP).check()
         session.rollback()
-        pid = session._core.runner_pid()
+        pid = session._core.line.runner_pid()
         assert pid is not None
         deadline, before, same = monotonic() + DEADLINE_SECONDS, faults(pid), 0
         while same < 10 and monotonic() < deadline:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import CheckpointError, Policy, Recording, RecordingError, RecordOptions, Sandbox, Session
+from safeexec import CheckpointError, Policy, Recording, RecordingError, RecordOptions, Sandbox, Session, replay
 from safeexec.host.session.session import SessionCore
 from safeexec.host.waiting import drive
 from safeexec.recordings import format as form
@@ -67,6 +67,18 @@ def test_a_session_tells_what_went_in_and_what_came_out(recorded: Sandbox, tmp_p
     refused, back = told(path, form.RolledBack)
     assert refused.problem.startswith("CheckpointError: no checkpoint 'there'") and refused.now == 2
     assert (back.name, back.problem, back.now) == (None, "", 1)
+
+
+def test_variables_beside_a_saved_state_are_in_it(recorded: Sandbox, tmp_path: Path) -> None:
+    """Those that the state lacks, set after it; one that it has stays as it was saved."""
+    state, path = tmp_path / "s.state", tmp_path / "r.jsonl"
+    with recorded.session(namespace={"kept": 1}) as first:
+        first.save(state)
+    with recorded.session_for("ann", restore=state, record=path, namespace={"kept": 2, "late": 3}) as session:
+        assert session.run("kept, late").value == (1, 3)
+    assert [(record.name, value_of(record.value)) for record in told(path, form.Set)] == [("late", 3)]
+    with replay(path, policy=recorded.policy) as replayed:
+        assert replayed.difference is None and replayed.session.run("kept, late").value == (1, 3)
 
 
 def test_files_are_in_it(tmp_path: Path) -> None:

@@ -439,6 +439,7 @@ class BareSession:
         """Which of them belong to each of its states."""
         self.dead: set[int] = set()
         self.carried: set[int] = set()
+        self.keeper = self
 
     def do(self, operation: Any, *args: Any) -> Any:
         return drive(self.recorder.follow(operation, self, args, {}))

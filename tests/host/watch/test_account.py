@@ -16,7 +16,7 @@ from safeexec.host.watch.accountant import (
     SHARE,
     Accountant,
 )
-from safeexec.host.watch.rotation import CALM_SECONDS, QUIET_SECONDS, REST_SECONDS
+from safeexec.host.watch.rotation import CALM_AFTER_SECONDS, CALM_LOOK_SECONDS, IDLE_LOOK_SECONDS
 from safeexec.host.watch.verdict import Verdict
 from safeexec.policy.model import Limits
 from tests.host.watch.scripted import ScriptedMachine
@@ -34,7 +34,7 @@ class ScriptedSubject:
         self.machine, self.leader, self.runner, self.grouped = machine, leader, runner, grouped
         self.copies: set[int] = set()
         self.promised = 0
-        self.used, self.resting = True, False
+        self.used, self.idle = True, False
         self.began = Period(0.0)
         self.verdicts: list[Verdict] = []
         self.ended: set[int] = set()
@@ -242,17 +242,17 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
 
 def test_a_session_that_has_long_been_calm_is_looked_at_once_a_second_until_it_runs(scene: Scene) -> None:
     scene.session.used = False
-    for _ in range(int(QUIET_SECONDS / REST_SECONDS) + 3):
-        scene.look(REST_SECONDS)
+    for _ in range(int(CALM_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 3):
+        scene.look(IDLE_LOOK_SECONDS)
     scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(CALM_SECONDS) == "cpu"
+    assert scene.outcome(CALM_LOOK_SECONDS) == "cpu"
     scene.session.verdicts.clear()
     scene.session.began = Period(1.0)
     scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(REST_SECONDS) == "cpu"
+    assert scene.outcome(IDLE_LOOK_SECONDS) == "cpu"
 
 
-@pytest.mark.parametrize("used", [True, False], ids=["in use", "at rest"])
+@pytest.mark.parametrize("used", [True, False], ids=["in use", "idle"])
 def test_a_fork_that_waits_is_a_verdict_at_any_time(scene: Scene, used: bool) -> None:
     scene.session.used = used
     scene.session.fork = Verdict("violation", "started a process")
@@ -291,7 +291,7 @@ def test_files_are_asked_for_while_anything_runs(scene: Scene) -> None:
     scene.session.used = False
     for _ in range(3):
         scene.look(0.25)
-    assert not scene.session.asked, "at rest nothing changes"
+    assert not scene.session.asked, "nothing changes while it is idle"
     scene.machine.run(scene.runner, 0.1)
     scene.session.files = Verdict("output", "too much")
     assert scene.outcome(0.25) == "output"
@@ -310,7 +310,7 @@ def test_what_files_take_puts_off_no_look(scene: Scene, monkeypatch: pytest.Monk
     assert LOOK_SECONDS <= scene.accountant.pause() < LONGEST_SECONDS <= 0.05 * SHARE
     scene.session.used = False
     scene.look(0.25)
-    assert scene.accountant.pause() == REST_SECONDS
+    assert scene.accountant.pause() == IDLE_LOOK_SECONDS
 
 
 def test_branches_of_a_lineage_are_judged_each_by_its_own() -> None:

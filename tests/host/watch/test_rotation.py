@@ -7,7 +7,7 @@ import gc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeexec.host.watch.rotation import CALM_RATE, CALM_SECONDS, QUIET_SECONDS, REST_SECONDS, Rotation
+from safeexec.host.watch.rotation import CALM_AFTER_SECONDS, CALM_LOOK_SECONDS, CALM_RATE, IDLE_LOOK_SECONDS, Rotation
 
 LOOK = 0.05
 
@@ -15,7 +15,7 @@ LOOK = 0.05
 class Session:
     def __init__(self, *leaders: int) -> None:
         self.leaders = set(leaders)
-        self.resting = False
+        self.idle = False
         self.used = False
 
     def lineage_leaders(self) -> set[int]:
@@ -27,7 +27,7 @@ class Session:
     def use(self, rotation: Rotation[Session]) -> None:
         """As a caller does: its turn first, then a look at the mark."""
         self.used = True
-        if self.resting:
+        if self.idle:
             rotation.wake(self)
 
 
@@ -51,8 +51,8 @@ class Watch:
         return lineages
 
     def calm_down(self) -> None:
-        for _ in range(int(QUIET_SECONDS / REST_SECONDS) + 2):
-            self.turn(REST_SECONDS)
+        for _ in range(int(CALM_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 2):
+            self.turn(IDLE_LOOK_SECONDS)
 
 
 def test_a_thousand_that_are_calm_come_in_turn_beside_the_one_in_use() -> None:
@@ -90,9 +90,9 @@ def test_what_runs_by_itself_is_looked_at_often_again() -> None:
         watch.rotation.enter(session)
     watch.calm_down()
     while 7 not in watch.turn(running=frozenset({7})):
-        assert watch.now - watch.visits[7] <= 2 * CALM_SECONDS
+        assert watch.now - watch.visits[7] <= 2 * CALM_LOOK_SECONDS
     for _ in range(10):
-        assert 7 in watch.turn(REST_SECONDS, running=frozenset({7}))
+        assert 7 in watch.turn(IDLE_LOOK_SECONDS, running=frozenset({7}))
 
 
 def test_who_is_removed_or_gone_has_no_turn() -> None:
@@ -104,7 +104,7 @@ def test_who_is_removed_or_gone_has_no_turn() -> None:
     watch.rotation.remove(sessions[0])
     del sessions[1:], session
     gc.collect()
-    assert not watch.turn(CALM_SECONDS) and not watch.rotation.leaders() and not len(watch.rotation)
+    assert not watch.turn(CALM_LOOK_SECONDS) and not watch.rotation.leaders() and not len(watch.rotation)
 
 
 ACTS = st.tuples(st.sampled_from(["use", "rest", "join", "leave", "move", "end", "run"]), st.integers(0, 9))
@@ -136,7 +136,7 @@ def test_no_session_waits_too_long_and_none_is_left_out_of_its_lineage(script: l
                 sessions[which].leaders = set()
             elif act == "run":
                 running.add(which)
-        lineages = watch.turn(REST_SECONDS, running=frozenset(running))
+        lineages = watch.turn(IDLE_LOOK_SECONDS, running=frozenset(running))
         for session in sessions.values():
             for leader in session.leaders:
                 if session.used:
@@ -144,4 +144,4 @@ def test_no_session_waits_too_long_and_none_is_left_out_of_its_lineage(script: l
                 if leader in lineages:
                     assert session in lineages[leader]
         for leader in {leader for session in sessions.values() for leader in session.leaders}:
-            assert watch.now - watch.visits[leader] <= 2 * CALM_SECONDS
+            assert watch.now - watch.visits[leader] <= 2 * CALM_LOOK_SECONDS

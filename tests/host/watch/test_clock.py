@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import Session
-from safeexec.host.watch.supervisor import Place
+from safeexec.host.watch.clock import Place
 from tests.untrusted.doubling import SLACK, growth
 
 OpenSession = Callable[..., Session]

@@ -82,11 +82,11 @@ def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> No
     session = open_session()
     session.run("x = 1").check()
     before = parked(session)
-    runner = session._core.runner_pid()
+    runner = session._core.line.runner_pid()
     assert runner is not None
     os.kill(runner, signal.SIGKILL)
     deadline = monotonic() + SOON
-    while session._core.runner_pid() in (runner, None) and monotonic() < deadline:
+    while session._core.line.runner_pid() in (runner, None) and monotonic() < deadline:
         pause()
     result = session.run("x")
     assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
@@ -97,17 +97,17 @@ def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
     """A step that comes soon finds what was made ready for it."""
     session = open_session()
     session.run("x = 1").check()
-    assert not session._core.restless() and COMPACT_SECONDS >= 0.5
+    assert not session._core.can_be_compacted() and COMPACT_SECONDS >= 0.5
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the memory of processes that gave up their rights")
 def test_a_compacted_session_holds_half_of_what_it_held() -> None:
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        first = {parked(session), session._core.runner_pid()}
+        first = {parked(session), session._core.line.runner_pid()}
         before = _private(first)
         rest(session)
-        after = _private({parked(session), session._core.runner_pid()})
+        after = _private({parked(session), session._core.line.runner_pid()})
     assert after < before * 0.7, f"{before >> 10} KiB before, {after >> 10} KiB after"
 
 
@@ -245,8 +245,9 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
         session.run("x = 1").check()
     minder = sandbox._core._idle
     def rest():
-        while any(session._core.restless() or session._core.compacted < session._core.used for session in sessions):
-            assert minder._ended.locked(), "the thread that looks after resting sessions has died"
+        cores = [session._core for session in sessions]
+        while any(core.can_be_compacted() or core.compacted < core.used for core in cores):
+            assert minder._ended.locked(), "the thread that looks after idle sessions has died"
             time.sleep(0.01)
     held = []
     while True:

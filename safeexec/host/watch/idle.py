@@ -71,7 +71,7 @@ class IdleSessions:
         sandbox.replenish()
         for session in sandbox.open_sessions():
             try:
-                if session.restless():
+                if session.can_be_compacted():
                     drive(session.attend(session.compact))
                 if session.abandoned and not sandbox.labelled(session):
                     drive(session.close_if_idle(0.0))

@@ -1,0 +1,54 @@
+"""Sessions that are asked for by a label alone: one for each, however many ask."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from safeexec.host.session.turn import BRIEF_SECONDS
+from safeexec.host.waiting import Core, Wait
+
+if TYPE_CHECKING:
+    from safeexec.host.session.session import SessionCore
+
+
+class Labels:
+    """The sessions of one sandbox that were asked for so. From any thread."""
+
+    __slots__ = ("_beginning", "_lock", "_sessions")
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, SessionCore] = {}
+        self._beginning: set[str] = set()
+        """The labels for which one is being opened."""
+        self._lock = threading.Lock()
+
+    def session(self, label: str, begin: Callable[[], Core[SessionCore]]) -> Core[SessionCore]:
+        """The open session of this label; else a new one, which `begin` opens for all who ask meanwhile."""
+        if not isinstance(label, str) or not label:
+            raise ValueError(f"label={label!r}: a text that says whose session it is")
+        while True:
+            with self._lock:
+                found = self._sessions.get(label)
+                if found is not None and not found.closed:
+                    return found
+                if label not in self._beginning:
+                    self._beginning.add(label)
+                    break
+            yield Wait((), monotonic() + BRIEF_SECONDS)
+        try:
+            session = self._sessions[label] = yield from begin()
+            return session
+        finally:
+            self._beginning.discard(label)
+
+    def lead_to(self, session: SessionCore) -> bool:
+        """Whether whoever asks for the label of this session gets it."""
+        return session.label is not None and self._sessions.get(session.label) is session
+
+    def closed(self, session: SessionCore) -> None:
+        """The next one who asks for its label gets another session."""
+        if session.label is not None and self.lead_to(session):
+            del self._sessions[session.label]
