@@ -62,8 +62,10 @@ def test_the_kernel_opens_nothing_for_a_guest_without_a_language_layer(
     """The first child and a later one; told by the kernel's rule, with the line of the profile."""
     decided = SandboxCore._configuration
 
-    def without_language(core: SandboxCore) -> m.Configure:
-        return msgspec.structs.replace(decided(core), language=Policy.load("confined-python").language_plan(()))
+    def without_language(core: SandboxCore, packages: str | None) -> m.Configure:
+        return msgspec.structs.replace(
+            decided(core, packages), language=Policy.load("confined-python").language_plan(())
+        )
 
     monkeypatch.setattr(SandboxCore, "_configuration", without_language)
     with Sandbox(profile, spare=0) as sandbox:
