@@ -2116,7 +2116,7 @@ def _marked(way: Way) -> Any:
     return pytest.param(way, id=way.name, marks=[*way.marks, *([pytest.mark.modules(*libraries)] if libraries else [])])
 
 
-@pytest.mark.parametrize("way", map(_marked, WAYS))
+@pytest.mark.parametrize("way", [_marked(way) for way in WAYS])
 def test_it_is_stopped_by_its_rule(sandboxes: dict[str, Sandbox], way: Way) -> None:
 
     found = told(sandboxes, way)
