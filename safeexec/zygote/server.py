@@ -180,6 +180,7 @@ def run(fd: int) -> NoReturn:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
     _say_ready(link, mechanisms, configure, zygote.image)
+    zygote.lockdown.limit()
     zygote.serve()
 
 

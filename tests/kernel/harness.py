@@ -179,6 +179,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         lockdown = Lockdown.prepare(decided.child, kept)
         if job["strict"]:
             _kill_instead_of_naming(lockdown)
+        lockdown.limit()
         mechanisms += lockdown.mechanisms
         pid = os.fork()
         if pid == 0:

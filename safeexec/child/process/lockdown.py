@@ -75,7 +75,7 @@ class Lockdown:
 
     @classmethod
     def prepare(cls, plan: ChildConfinement, keep_fds: Iterable[int] = ()) -> Lockdown:
-        """In the zygote, after `zygote.confine.enter` and the imports. Sets what children simply inherit.
+        """In the zygote, after `zygote.confine.enter` and the imports.
 
         `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
         machine without a system call table).
@@ -85,8 +85,15 @@ class Lockdown:
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
         violations.configure(plan)
         seccomp.set_no_new_privs()
-        rlimits.set_limits(_inherited_limits(plan))
         return cls(plan, keep_fds)
+
+    def limit(self) -> None:
+        """In the zygote, once it has sent all descriptors that it sends: set the limits that children simply inherit.
+
+        What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
+        the low limit of a child, that was ETOOMANYREFS on a busy machine.
+        """
+        rlimits.set_limits(_inherited_limits(self.plan))
 
     def measure(self) -> None:
         """Take the zygote's present size as what the memory limit counts from. Call it again after late imports."""
