@@ -109,17 +109,21 @@ def machine() -> Probe:
 
 
 _LOOPS = {base: dict(vars(base)) for base in asyncio.SelectorEventLoop.__mro__[:-1]}
-_TYPE_HINTS = typing.get_type_hints
+_TYPING = dict(vars(typing))
 
 
 @pytest.fixture(autouse=True)
 def _own_event_loops_and_type_hints() -> Iterator[None]:
     """Tests of the guest's language run in this process. The guest's asyncio has a policy of its own, and closes what
-    reaches descriptors in the classes of all event loops; and `typing.get_type_hints` is the guest's, which knows no
-    name of the host's modules.
+    reaches descriptors in the classes of all event loops; and `typing` reads for the guest, who is given no name of the
+    host's modules.
     """
     yield
-    typing.get_type_hints = _TYPE_HINTS
+    for name in [name for name, value in vars(typing).items() if _TYPING.get(name) is not value]:
+        if name in _TYPING:
+            setattr(typing, name, _TYPING[name])
+        else:
+            delattr(typing, name)
     events._event_loop_policy = None  # type: ignore[attr-defined]
     for base, before in _LOOPS.items():
         for name in [name for name, value in vars(base).items() if before.get(name) is not value]:
