@@ -167,8 +167,10 @@ def _of_class(module: str, name: str) -> Any:
     """A class, or a function that a program has in place of a library's, of this very module and name."""
     space = vars(import_module(module))
     found = space.get(name)
-    given = space.get("REPLACEMENTS", {}).values() if module.startswith(_REPLACEMENTS) else ()
-    callable_here = isinstance(found, type) or name in _OF_DATACLASSES or any(found is value for value in given)
+    given: list[Any] = []
+    if module.startswith(_REPLACEMENTS):
+        given = [*space.get("REPLACEMENTS", {}).values(), *(space.get(own) for own in _OF_DATACLASSES)]
+    callable_here = isinstance(found, type) or any(found is value for value in given)
     if not callable_here or (getattr(found, "__module__", ""), getattr(found, "__qualname__", "")) != (module, name):
         raise refused(module, name)
     return found
