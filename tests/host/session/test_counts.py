@@ -37,7 +37,7 @@ FAULTS = 1.0
 AFTER_ROLLBACK = 100
 """Page faults of the first step after a rollback and a pause. On 3.11 it was 14, and 260 without what is done there."""
 _KERNEL = ("posix", "select", "_socket", "time")
-REHEARSAL = f"""
+WARMED_UP = f"""
 import socket, sys
 from safeexec import Policy
 from safeexec.protocol import messages as m
@@ -61,13 +61,13 @@ def note(frame, event, function):
     if event in counts:
         counts[event] += 1
 
-def rehearse():
+def warm_up():
     for _ in range({STEPS}):
         assert server._warm_up(m.Execute(0, {STEP.encode()}))
 
-rehearse()
+warm_up()
 sys.setprofile(note)
-rehearse()
+warm_up()
 sys.setprofile(None)
 print(*(count / {STEPS} for count in counts.values()))
 """
@@ -155,8 +155,8 @@ def test_the_child_takes_one_short_way() -> None:
 
 
 def test_the_language_layer_takes_one_short_way() -> None:
-    """Its guests may not look: a server of the zygote's rehearses a step, in a process without confinement."""
-    found = subprocess.run([sys.executable, "-c", REHEARSAL], capture_output=True, text=True, timeout=60, check=True)
+    """Its guests may not look: a server of the zygote warms up by a step, in a process without confinement."""
+    found = subprocess.run([sys.executable, "-c", WARMED_UP], capture_output=True, text=True, timeout=60, check=True)
     calls, builtins = map(float, found.stdout.split())
     assert calls <= RESTRICTED_CALLS and builtins <= RESTRICTED_BUILTINS, found.stdout
 
