@@ -390,7 +390,7 @@ _makers: Final[dict[int, Any]] = {}
 """Identity of each function of typing and typing_extensions → what makes the bases of a class that names it as one."""
 
 
-def keep_bases(module: ModuleType) -> None:
+def note_bases(module: ModuleType) -> None:
     """Note what the functions of a module of types make when classes name them as a base: see `_keep_bases`."""
     made = [value for value in vars(module).values() if type(value) is FunctionType]
     _makers.update({identity(value): vars(value).get("__mro_entries__") for value in made})
@@ -537,12 +537,12 @@ def _judge_descriptors(judge: Judge) -> None:
 
 
 _READ: Final = {
-    FunctionType: "__builtins__ __closure__ __code__ __globals__",
-    BuiltinFunctionType: "__self__",
-    GeneratorType: "gi_code gi_frame",
-    CoroutineType: "cr_code cr_frame",
-    AsyncGeneratorType: "ag_code ag_frame",
-    TracebackType: "tb_frame",
+    FunctionType: {"__builtins__", "__closure__", "__code__", "__globals__"},
+    BuiltinFunctionType: {"__self__"},
+    GeneratorType: {"gi_code", "gi_frame"},
+    CoroutineType: {"cr_code", "cr_frame"},
+    AsyncGeneratorType: {"ag_code", "ag_frame"},
+    TracebackType: {"tb_frame"},
 }
 """Types of Python's own → their attributes that lead away from a program."""
 _STORED: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
@@ -563,8 +563,15 @@ def judge_attributes(reads: Ask, stores: Ask) -> None:
     """
     if type(dict_of(FunctionType)["__globals__"]) is property:
         return
-    for kind, names in _READ.items():
-        _judge_attributes(kind, {*names.split(), *(_STORED if kind is FunctionType else ())}, reads, stores)
+    for kind, read in _READ.items():
+        stored = _STORED if kind is FunctionType else frozenset()
+        held = dict_of(kind)
+        made = {
+            name: _judged(held[name], name, reads if name in read else None, stores if name in stored else None)
+            for name in read | stored
+        }
+        with very_dict(kind) as space:
+            space |= made
     subclasses, frame_of = dict_of(type)["__subclasses__"], sys._getframe
 
     class Subclasses:
@@ -580,16 +587,18 @@ def judge_attributes(reads: Ask, stores: Ask) -> None:
         space["__subclasses__"] = Subclasses()
 
 
-def _judge_attributes(kind: type, names: Iterable[str], reads: Ask, stores: Ask) -> None:
-    made = {name: _judged(dict_of(kind)[name], name, reads, stores) for name in names}
-    with very_dict(kind) as space:
-        space |= made
+def _judged(member: Any, name: str, reads: Ask | None, stores: Ask | None) -> property:
+    """What stands for an attribute: `reads` is asked where it is judged who reads it, `stores` where who stores it."""
+    frame_of, getter = sys._getframe, member.__get__
+    if reads is not None:
+        get = getter
 
+        def getter(owner: Any) -> Any:
+            reads(frame_of(1), name)
+            return get(owner)
 
-def _judged(member: Any, name: str, reads: Ask, stores: Ask) -> property:
-    def read(owner: Any) -> Any:
-        reads(frame_of(1), name)
-        return get(owner)
+    if stores is None:
+        return property(getter)
 
     def store(owner: Any, value: Any) -> None:
         stores(frame_of(1), name)
@@ -599,9 +608,7 @@ def _judged(member: Any, name: str, reads: Ask, stores: Ask) -> property:
         stores(frame_of(1), name)
         member.__delete__(owner)
 
-    get, frame_of = member.__get__, sys._getframe
-    read = read if any(name in names.split() for names in _READ.values()) else get
-    return property(read, store, delete) if name in _STORED else property(read)
+    return property(getter, store, delete)
 
 
 def _word(address: int) -> Any:

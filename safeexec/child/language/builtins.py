@@ -13,7 +13,7 @@ from operator import index
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from safeexec.child.language.guards import GuestProgram, attribute_guards, exact, leads_away
+from safeexec.child.language.guards import GuestProgram, attribute_guards, exact, is_of_program, leads_away
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
 from safeexec.compiler import names
@@ -215,11 +215,6 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
         return sorted(visible(frame_of(1)))
 
     return {"globals": globals, "locals": locals, "vars": vars, "dir": dir}
-
-
-def is_of_program(frame: FrameType) -> bool:
-    """Tell whether guest code runs in the frame: a library that calls `locals` or `eval` shows nothing of its own."""
-    return names.GUARD_ATTRIBUTE in frame.f_builtins
 
 
 def locals_of(frame: FrameType) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from functools import partial
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
-from safeexec.child.language.builtins import code_of, is_hidden, is_of_program, locals_of, text_guards, without_own
+from safeexec.child.language.builtins import code_of, is_hidden, locals_of, text_guards, without_own
+from safeexec.child.language.guards import is_of_program
 from safeexec.child.language.interchange import guard_interchange
 from safeexec.child.language.native import builtin
 from safeexec.child.language.on_import import after_import

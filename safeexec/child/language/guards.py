@@ -337,7 +337,7 @@ def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask]:
     """
 
     def reads(frame: FrameType, name: str) -> None:
-        if (name in frame.f_code.co_names or name == "__code__") and not _is_of_program(frame):
+        if (name in frame.f_code.co_names or name == "__code__") and not is_of_program(frame):
             return
         if not _spells(frame, name, rules):
             raise refusal(rules, "attribute", name, AttributeError)
@@ -349,7 +349,8 @@ def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask]:
     return reads, stores
 
 
-def _is_of_program(frame: FrameType) -> bool:
+def is_of_program(frame: FrameType) -> bool:
+    """Tell whether guest code runs in the frame: a library that calls `locals` or `eval` shows nothing of its own."""
     return names.GUARD_ATTRIBUTE in frame.f_builtins
 
 
@@ -357,7 +358,7 @@ def _spells(frame: FrameType, name: str, rules: Rules) -> bool:
     """Tell whether the code of a frame spells the name of an attribute; that of a program, whether its policy allows
     it. Reads and stores of libraries that are guarded stand for those who call them.
     """
-    if _is_of_program(frame):
+    if is_of_program(frame):
         return rules.attribute(name) == PLAIN
     if frame.f_globals is globals() and (asked := _GUARDS.get(frame.f_code.co_qualname)) is not None:
         return bool(frame.f_locals[asked] == name)  # what it gives is judged there
@@ -365,7 +366,7 @@ def _spells(frame: FrameType, name: str, rules: Rules) -> bool:
         assert frame.f_back is not None
         frame = frame.f_back
     code = frame.f_code
-    return name in code.co_names or name in code.co_consts or name in constants(code)
+    return name in code.co_names or name in constants(code)
 
 
 _GUARDS: Final = {"attribute_guards.<locals>.read": "name", "_by_name.<locals>.guarded": "wanted"}
@@ -852,6 +853,7 @@ __all__ = [
     "constants",
     "exact",
     "group_guard",
+    "is_of_program",
     "judge_of_class_stores",
     "judges_of_attributes",
     "leads_away",

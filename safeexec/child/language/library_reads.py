@@ -46,7 +46,7 @@ from safeexec.facades.build import facade
 from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
-from safeexec.facades.sealed import keep_bases, make_no_more, very_dict, write_to_class
+from safeexec.facades.sealed import make_no_more, note_bases, very_dict, write_to_class
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import dict_of, identity, mro_of
 
@@ -121,7 +121,7 @@ def guard_reads(rules: Rules) -> None:
     _change("typing", _keep_typing)
     _change("typing_extensions", _keep_extensions)
     for module in ("typing", "typing_extensions"):
-        _change(module, keep_bases)
+        _change(module, note_bases)
     _change("warnings", _drop_sources)
     _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
 
