@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -37,6 +39,17 @@ PLAN = language_plan(Policy.load("standard"))
 def test_what_leads_away_has_no_name(module: str, name: str) -> None:
     with pytest.raises(pickle.UnpicklingError, match="which the policy does not allow"):
         find(module, name, PLAN)
+
+
+def test_a_function_of_a_library_has_none_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some functions of ours are methods of dataclasses: a library may call one of its own so, too."""
+    library = ModuleType("sympy.made_up")
+    exec("def _replace(): pass\nclass Made: pass", vars(library))
+    monkeypatch.setitem(sys.modules, library.__name__, library)
+    plan = language_plan(Policy.load("mathematics"))
+    assert find(library.__name__, "Made", plan) is vars(library)["Made"]
+    with pytest.raises(pickle.UnpicklingError, match="which the policy does not allow"):
+        find(library.__name__, "_replace", plan)
 
 
 @pytest.mark.parametrize("name", [7, None, b"Field"])
