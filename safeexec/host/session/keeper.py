@@ -247,7 +247,7 @@ class Keeper:
         """A copy of the state as it is now."""
         line = self.line
         runner = yield from self.ready_runner()
-        line.make_room()
+        yield from line.make_room()
         yield from self._see_files()
         self.go(ASKING)
         try:

@@ -258,28 +258,31 @@ class Line:
             raise
         return copy
 
-    def make_room(self) -> None:
+    def make_room(self) -> Core[None]:
         """Keep the copies within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before.
         Raises `CheckpointError`.
         """
-        limit = self.policy.limits.checkpoint_memory_mb
-        held = [(copy, pid) for copy in self.history.copies() if (pid := copy.pid()) is not None]
+        limit = self.policy.limits.checkpoint_memory_mb << 20
         # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
-        if sum(processes.private_memory(pid) for _, pid in held) >> 20 <= limit:
+        if self._held_by_copies(processes.private_memory) <= limit:
             return
-        # Not what each holds alone: a page that only two of them share would be nobody's.
-        sizes = {copy: share_bytes(pid) for copy, pid in held}
-        total = sum(sizes.values()) >> 20
         for copy in self.history.expendable():
-            if total <= limit:
+            if self._held_by_copies(share_bytes) <= limit:
                 return
-            total -= sizes.get(copy, 0) >> 20
+            ending = copy.held() if copy.users == 1 else []
             self.lose(copy)
-        if total > limit:
+            yield from wait_for(ending)  # until it has gone it counts as one more holder of what it shares
+        if (total := self._held_by_copies(share_bytes)) > limit:
             raise CheckpointError(
-                f"the checkpoints of this session hold {total} MiB; limits.checkpoint_memory_mb is {limit}. "
-                f"Drop one first: {', '.join(self.history.named) or 'none has a name'}"
+                f"the checkpoints of this session hold {total >> 20} MiB; limits.checkpoint_memory_mb is "
+                f"{limit >> 20}. Drop one first: {', '.join(self.history.named) or 'none has a name'}"
             )
+
+    def _held_by_copies(self, measure: Callable[[int], int]) -> int:
+        """Bytes of all copies by `measure`: with `share_bytes`, pages that only copies share are theirs in full, which
+        they are not by what each holds alone.
+        """
+        return sum(measure(pid) for copy in self.history.copies() if (pid := copy.pid()) is not None)
 
     # Going back
 
