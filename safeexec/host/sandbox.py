@@ -13,12 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.approvals import Approval
-from safeexec.errors import (
-    ProtectionError,
-    ProtocolError,
-    SandboxBusy,
-    SandboxClosed,
-)
+from safeexec.errors import ProtectionError, ProtocolError, RecordingError, SandboxBusy, SandboxClosed
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
@@ -327,6 +322,10 @@ class SandboxCore:
         **tightened: Any,
     ) -> Core[SessionCore]:
         """`restore`, with the keywords of `new_session`. `namespace` has the variables that the state lacks."""
+        if record is not None and record is not False and tightened.get("template") is not None:
+            raise RecordingError(
+                "a recording begins with a saved state or a template, not with both: leave out `record` or `template`"
+            )
         from safeexec.host.session import restoring  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()

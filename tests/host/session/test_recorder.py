@@ -81,6 +81,20 @@ def test_variables_beside_a_saved_state_are_in_it(recorded: Sandbox, tmp_path: P
         assert replayed.difference is None and replayed.session.run("kept, late").value == (1, 3)
 
 
+def test_a_recording_begins_with_a_saved_state_or_a_template_and_not_with_both(
+    recorded: Sandbox, tmp_path: Path
+) -> None:
+    state, path = tmp_path / "s.state", tmp_path / "r.jsonl"
+    recorded.template("t", prepare="x = 1")
+    with recorded.session() as first:
+        first.save(state)
+    with pytest.raises(RecordingError, match="leave out `record` or `template`"):
+        recorded.session_for("ann", restore=state, template="t", record=path)
+    assert not path.exists()
+    with recorded.session_for("ann", restore=state, template="t") as session:
+        assert session.run("x").value == 1
+
+
 def test_files_are_in_it(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     policy = Policy.load("standard").replace(filesystem={"workspace": "read-write"})
