@@ -61,7 +61,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("modules"):
         for name in mark.args:
             if find_spec(name) is None:
-                pytest.skip(f"{name} is not installed (pip install 'safeexec[data]')")
+                pytest.skip(f"{name} is not installed (pip install 'safeexec[libraries]' has the libraries of data)")
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             answer = getattr(probe(), name)

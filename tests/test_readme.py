@@ -87,7 +87,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 def test_python_block_runs_and_prints_what_is_shown(example: Example, tmp_path: Path, home: dict[str, str]) -> None:
     for name in example.needs:
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed: pip install '.[data]'")
+            pytest.skip(f"{name} is not installed")
     script = tmp_path / "example.py"
     script.write_text(example.source, encoding="utf-8")
     done = subprocess.run([sys.executable, script], cwd=tmp_path, env=home, capture_output=True, text=True, check=False)

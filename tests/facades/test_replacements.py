@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
 import platform
+import struct
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -388,3 +390,45 @@ def test_there_is_one_locale_and_no_machine(guest: Guest) -> None:
     assert names["version"] == (platform.python_version(), platform.system())
     for module, name in ("platform", "node"), ("platform", "os"), ("mimetypes", "MimeTypes"), ("locale", "sys"):
         assert not hasattr(names[module], name)
+
+
+FORGED = {
+    "text that ends beyond its bytes": "(pa.large_string(), 1, 0, 0, [None, ints(0, 1 << 40), ints(0)], [], None)",
+    "text without bytes": "(pa.large_string(), 1, 0, 0, [None, ints(0, 1), None], [], None)",
+    "a buffer less": "(pa.large_string(), 1, 0, 0, [None, ints(0, 1)], [], None)",
+    "more items than there are": "(pa.int64(), 1 << 40, 0, 0, [None, ints(0)], [], None)",
+    "fewer than none": "(pa.int64(), -1, 0, 0, [None, ints(0)], [], None)",
+    "items before the first": "(pa.int64(), 1, 0, -100, [None, ints(0)], [], None)",
+    "items behind the last": "(pa.int64(), 1, 0, 1 << 62, [None, ints(0)], [], None)",
+    "a code that the dictionary lacks":
+        "(pa.dictionary(pa.int64(), pa.null()), 1, 0, 0, [None, ints(9)], [], (pa.null(), 1, 1, 0, [None], [], None))",
+    "a child less": "(pa.struct([('a', pa.int64())]), 1, 0, 0, [None], [], None)",
+    "children that are too short":
+        "(pa.struct([('a', pa.null())]), 5, 0, 0, [None], [(pa.null(), 1, 1, 0, [None], [], None)], None)",
+}  # fmt: skip
+
+
+@pytest.mark.modules("pyarrow")
+@pytest.mark.parametrize("data", FORGED.values(), ids=FORGED.keys())
+def test_an_array_of_arrow_reads_no_memory_beyond_its_buffers(data: str) -> None:
+    from safeexec.facades.replacements.arrow import py_buffer, restore_array
+
+    pa: Any = importlib.import_module("pyarrow")
+
+    def ints(*values: int) -> Any:
+        return py_buffer(struct.pack(f"<{len(values)}q", *values))
+
+    with pytest.raises((ValueError, IndexError)):
+        restore_array(eval(data, {"pa": pa, "ints": ints}))
+
+
+@pytest.mark.modules("pyarrow")
+def test_a_buffer_of_arrow_is_not_changed_any_more() -> None:
+    from safeexec.facades.replacements.arrow import py_buffer
+
+    data = bytearray(b"as it was")
+    held = py_buffer(data)
+    data[:2] = b"--"
+    assert held.to_pybytes() == b"as it was"
+    with pytest.raises(TypeError):
+        py_buffer(memoryview(data))

@@ -131,7 +131,7 @@ def guard_reads(rules: Rules) -> None:
     _change("pandas.io.formats.style", _close_styler)
     _put("_plotly_utils.basevalidators", "eval", lambda: _validator)
     _change("plotly.express.trendline_functions", _drop_results)
-    _change("plotly.graph_objs._layout", lambda layout: delattr(layout.Layout, "re"))
+    _change("plotly.graph_objs._layout", lambda layout: vars(layout.Layout).get("re") and delattr(layout.Layout, "re"))
     _put("sklearn.utils.validation", "joblib", lambda: SimpleNamespace(Memory=_no_memory))
     _put("statsmodels.iolib.smpickle", "load_pickle", lambda: _refused_pickle)
     _put("statsmodels.iolib.smpickle", "save_pickle", lambda: _refused_pickle)
@@ -813,7 +813,7 @@ def _show_paths(zipfile: Any) -> None:
 
 def _close_selectors(css: ModuleType) -> None:
     """`tag.css.api` is the module soupsieve: let it be a namespace of its functions."""
-    if (real := vars(css).get("soupsieve")) is not None:
+    if isinstance(real := vars(css).get("soupsieve"), ModuleType):
         vars(css)["soupsieve"] = SimpleNamespace(**{name: _getattr(real, name) for name in (*real.__all__, "escape")})
 
 

@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import io
 import pickle
+import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, ClassVar, Final, NewType, ParamSpec, TypeVar, TypeVarTuple
@@ -47,25 +48,45 @@ _PLAIN: Final = {
     "numpy._core.multiarray": "_reconstruct scalar",
     "numpy._core.numeric": "_frombuffer",
     "pandas": (
-        "BooleanDtype Categorical CategoricalDtype DataFrame Float64Dtype Index Int64Dtype IntervalDtype MultiIndex "
-        "PeriodDtype PeriodIndex RangeIndex Series StringDtype DatetimeIndex TimedeltaIndex"
+        "ArrowDtype BooleanDtype Categorical CategoricalDtype DataFrame DatetimeIndex DatetimeTZDtype "
+        "Float32Dtype Float64Dtype Index Int16Dtype Int32Dtype Int64Dtype Int8Dtype Interval IntervalDtype "
+        "IntervalIndex MultiIndex NA Period PeriodDtype PeriodIndex RangeIndex Series SparseDtype StringDtype "
+        "TimedeltaIndex Timestamp UInt16Dtype UInt32Dtype UInt64Dtype UInt8Dtype"
     ),
     "pandas._libs.arrays": "__pyx_unpickle_NDArrayBacked",
     "pandas._libs.internals": "_unpickle_block",
+    "pandas._libs.interval": "Interval __pyx_unpickle_IntervalMixin",
+    "pandas._libs.sparse": "BlockIndex IntIndex",
     "pandas._libs.tslibs.nattype": "_nat_unpickle",
+    "pandas._libs.tslibs.offsets": (
+        "BHalfYearBegin BHalfYearEnd BQuarterBegin BQuarterEnd BYearBegin BYearEnd BusinessDay BusinessHour "
+        "BusinessMonthBegin BusinessMonthEnd CustomBusinessDay CustomBusinessHour CustomBusinessMonthBegin "
+        "CustomBusinessMonthEnd DateOffset Day Easter FY5253 FY5253Quarter HalfYearBegin HalfYearEnd Hour "
+        "LastWeekOfMonth Micro Milli Minute MonthBegin MonthEnd Nano QuarterBegin QuarterEnd Second SemiMonthBegin "
+        "SemiMonthEnd Week WeekOfMonth YearBegin YearEnd"
+    ),
     "pandas._libs.tslibs.timedeltas": "_timedelta_unpickle",
     "pandas._libs.tslibs.timestamps": "_unpickle_timestamp",
-    "pandas.arrays": "BooleanArray DatetimeArray FloatingArray IntegerArray PeriodArray StringArray TimedeltaArray",
+    "pandas.arrays": (
+        "ArrowExtensionArray ArrowStringArray BooleanArray DatetimeArray FloatingArray IntegerArray IntervalArray "
+        "PeriodArray SparseArray StringArray TimedeltaArray"
+    ),
     "pandas.core.indexes.base": "_new_Index",
     "pandas.core.indexes.datetimes": "_new_DatetimeIndex",
+    "pandas.core.indexes.interval": "_new_IntervalIndex",
     "pandas.core.indexes.timedeltas": "_new_TimedeltaIndex",
     "pandas.core.internals.managers": "BlockManager SingleBlockManager",
     "operator": "itemgetter",
     "pathlib": "PurePath PurePosixPath PureWindowsPath",
+    "pyarrow.lib": (
+        "_reconstruct_record_batch _reconstruct_table _restore_array binary chunked_array decimal128 decimal256 "
+        "dictionary field list_ map_ py_buffer scalar schema struct timestamp type_for_alias"
+    ),
     "random": "Random",
     "statistics": "NormalDist",
     "types": "SimpleNamespace",
     "uuid": "SafeUUID UUID",
+    "zoneinfo": "ZoneInfo",
 }
 """Module → the names in it that any pickle may name; of libraries only where the policy opens them."""
 _values: Final = {("builtins", "object"): object, ("builtins", "iter"): iter, ("builtins", "getattr"): checked_getattr}
@@ -161,6 +182,13 @@ def _is_exception(name: object) -> bool:
     return isinstance(found, type) and issubclass(found, BaseException)
 
 
+def _makes_zone(kind: Any, name: Any, *default: Any) -> bool:
+    """Whether that is the method by which a time zone is made again, of its key."""
+    return (
+        kind is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", _MISSING) and type(name) is str and name == "_unpickle"
+    )
+
+
 class _NamesSomething(Exception):
     pass
 
@@ -208,8 +236,8 @@ class _Own(_IN_PYTHON):  # type: ignore[misc]
         arguments = self.stack.pop()
         function = self._callable(self.stack[-1])
         self.stack[-1] = made = function(*arguments)
-        if function is checked_getattr and self._is_own_class(made):  # how older protocols name a class within a class
-            self._found[id(made)] = made
+        if function is checked_getattr and (self._is_own_class(made) or _makes_zone(*arguments)):
+            self._found[id(made)] = made  # how older protocols name a class within a class, and all of them a zone
 
     def load_newobj(self) -> None:
         arguments = self.stack.pop()

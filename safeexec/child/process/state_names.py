@@ -86,7 +86,9 @@ INTERNALS: Final[dict[str, str]] = {
     "pandas.io.formats.style_render": "_default_formatter",
     "pandas.plotting._matplotlib.converter": "_daily_finder",
     "pandas.plotting._matplotlib.timeseries": "_format_coord",
+    "pyarrow.lib": "_reconstruct_record_batch _reconstruct_table",
     "re": "_compile",
+    "safeexec.facades.replacements.arrow": "py_buffer restore_array",
     "scipy._lib.array_api_compat.numpy._aliases": "asarray",
     "scipy.interpolate._interpolate": "interp1d._call_linear_np",
     "scipy.stats._distn_infrastructure": "rv_discrete._entropy",
@@ -101,6 +103,12 @@ INTERNALS: Final[dict[str, str]] = {
     ),
 }
 """Module → the names in it that a state may name besides those of facades and builtins."""
+_ARROW: Final = "safeexec.facades.replacements.arrow"
+_CHECKED: Final = {
+    ("pyarrow.lib", "_restore_array"): (_ARROW, "restore_array"),
+    ("pyarrow.lib", "py_buffer"): (_ARROW, "py_buffer"),
+}
+"""Module and name → those of the function of ours that does the same, and checks what it is given."""
 _REPLACEMENTS: Final = "safeexec.facades.replacements."
 _OF_DATACLASSES: Final = ("_replace", "_dataclass_getstate", "_dataclass_setstate")
 """Functions of ours that are methods of a program's dataclasses."""
@@ -127,6 +135,7 @@ def find(module: str, name: str, plan: LanguagePlan) -> Any:
     """The object that a saved state means by this name. Raises UnpicklingError where it is not on the list."""
     if type(module) is not str or type(name) is not str:
         raise pickle.UnpicklingError("the saved state names something by other than text")
+    module, name = _CHECKED.get((module, name), (module, name))
     if name in INTERNALS.get(module, "").split():
         return _member(import_module(module), name)
     if not name.isidentifier() or rules_of(plan).attribute(name) != PLAIN:

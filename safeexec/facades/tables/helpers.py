@@ -48,8 +48,9 @@ TABLES = {
     "tabulate": Table("simple_separated_format tabulate tabulate_formats"),
     "pytz": Table(
         """
-            all_timezones all_timezones_set AmbiguousTimeError common_timezones common_timezones_set country_names
-            country_timezones FixedOffset InvalidTimeError NonExistentTimeError timezone UnknownTimeZoneError UTC utc
+            all_timezones all_timezones_set AmbiguousTimeError BaseTzInfo common_timezones common_timezones_set
+            country_names country_timezones FixedOffset InvalidTimeError NonExistentTimeError timezone
+            UnknownTimeZoneError UTC utc
         """,
         refuse={"open_resource resource_exists": FILES},
     ),

@@ -29,7 +29,7 @@ TABLES = {
             Nominal Norm Path Paths Perc Plot PolyFit Range Scale Shift Stack Stat Temporal Text
         """
     ),
-    "seaborn.axisgrid": Table("FacetGrid JointGrid PairGrid"),
+    "seaborn.axisgrid": Table("FacetGrid JointGrid PairGrid jointplot pairplot"),
     "seaborn.palettes": Table(
         """
             blend_palette color_palette crayon_palette cubehelix_palette dark_palette desaturate diverging_palette

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,50 @@ def test_a_data_frame_comes_back(sandbox_for: Callable[[str], Sandbox]) -> None:
     )
     with sandbox_for("data-analysis").session() as session:
         assert session.run(source).check().value == (True, [0, 1, 2])
+
+
+OF_PANDAS = """
+import pandas as pd
+days = pd.to_datetime(['2020', '2021'])
+made = [
+    pd.DataFrame({'a': [1, 2]}, index=days.tz_localize('Europe/Berlin')), pd.Series(days.tz_localize('UTC')),
+    pd.DataFrame({'a': pd.interval_range(0, 2)}), pd.Series(pd.period_range('2020', periods=2, freq='M')),
+    pd.Series([0, 0, 1], dtype='Sparse[int]'), pd.Series([1, None], dtype='UInt8'), pd.Series(['a'], dtype='category'),
+    pd.Series([1.5, None], dtype='Float32'), pd.DataFrame({'a': [1]}, index=pd.date_range('2020', periods=1, freq='h')),
+    pd.Timestamp('2020', tz='UTC'), pd.Period('2020'), pd.Interval(0, 1), pd.Timedelta('1D'), pd.offsets.MonthEnd(2),
+]
+"""
+OF_ARROW = """
+import datetime, pandas as pd, pyarrow as pa
+table = pa.table({
+    'a': [1, 2], 'b': ['x', None], 'c': [datetime.datetime(2020, 1, 1), None], 'd': [[1], [2, 3]],
+    'e': [{'x': 1}, None], 'f': pa.array(['a', 'b']).dictionary_encode(),
+    'g': pa.array([1, 2], pa.timestamp('ns', 'UTC')), 'h': pa.array([None, None], pa.decimal128(5, 2)),
+    'i': pa.array([[('a', 1)], None], pa.map_(pa.string(), pa.int64())),
+    'j': pa.nulls(2), 'k': pa.array([b'ab', None], pa.binary(2)), 'l': pa.array(['0', 'x', 'y']).slice(1),
+})
+made = [
+    table, table.to_batches()[0], table['b'], table.schema, pd.Series(['a', None]), pd.DataFrame({'a': []}, dtype=str),
+    pd.Series([1, None], dtype='int64[pyarrow]'), table.to_pandas().drop(columns='i'), pd.Series(pd.Categorical(['a'])),
+]
+"""
+
+
+@pytest.mark.parametrize(("library", "source"), [("pandas", OF_PANDAS), ("pyarrow", OF_ARROW)])
+def test_what_libraries_of_data_make_comes_back(
+    sandbox_for: Callable[[str], Sandbox], tmp_path: Path, library: str, source: str
+) -> None:
+    """By a pickle of the program, and in a saved state."""
+    pytest.importorskip(library)
+    same = "\nimport pickle\ndef same(x, y): return x.equals(y) if hasattr(x, 'equals') else x == y\n"
+    twice = "again = pickle.loads(pickle.dumps(made))\n"
+    lost = "[x for x, y in zip(made, again, strict=True) if type(x) is not type(y) or not same(x, y)]"
+    sandbox = sandbox_for("data-analysis")
+    with sandbox.session() as session:
+        assert session.run(source + same + twice + lost).check().value == []
+        assert session.save(tmp_path / "state") == {}
+    with sandbox.restore(tmp_path / "state") as session:
+        assert session.run(lost).check().value == []
 
 
 def test_classes_and_functions_of_a_programs_other_modules_come_back(sandbox_for: Callable[[str], Sandbox]) -> None:
