@@ -43,6 +43,8 @@ with Sandbox("calculator", spare=1) as sandbox:
 """
 _LINE = re.compile(r"(\d+) +(?:<\.\.\. )?(\w+)(.*)")
 _FORKED = re.compile(r"= (\d+)(?: /\* (\d+) in strace)?")
+TRIES = 3
+"""strace 6.1 gives up where a process that it has just stopped is killed (PTRACE_LISTEN: EIO): once in some runs."""
 ZYGOTE = "zygote-ready"
 """What only the process says that forks the children of sessions."""
 _REFUSED = re.compile(r"\(errno [34]\d{3}\)")  # strace has no name for these
@@ -54,7 +56,11 @@ def traced(directory: Path, *arguments: str) -> dict[str, list[tuple[str, str]]]
     log = directory / "strace.log"
     command = [STRACE, "-f", "-qq", "--decode-pids=pidns", "-o", str(log), sys.executable, *arguments]
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": path})
+    environment = {**os.environ, "PYTHONPATH": path}
+    for _ in range(TRIES):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+        if not (done.returncode and done.stderr.startswith(f"{STRACE}: ptrace(")):
+            break
     assert done.returncode == 0, done.stderr
     lines: dict[str, list[tuple[str, str]]] = {}
     for line in log.read_text(errors="replace").splitlines():
