@@ -137,6 +137,7 @@ def guard_reads(rules: Rules) -> None:
     _put("statsmodels.iolib.smpickle", "save_pickle", lambda: _refused_pickle)
     if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
+    _put("six", "delattr", lambda: _leave_it)  # its classes are immutable, and what it finds is found before that
     _put("sympy.core.core", "setattr", lambda: _setattr_of_registry)
     _change("yaml.representer", _check_yaml_states)
     _change("zipfile", _show_paths)
@@ -804,6 +805,10 @@ def _code_in(code: CodeType, name: str) -> CodeType:
     """The code of the first function of this name in `code`."""
     inner = [item for item in code.co_consts if isinstance(item, CodeType)]
     return next((item for item in inner if item.co_name == name), None) or _code_in(inner[0], name)
+
+
+def _leave_it(target: object, name: str) -> None:
+    """As `delattr`, and nothing is deleted."""
 
 
 def _show_paths(zipfile: Any) -> None:

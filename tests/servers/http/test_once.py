@@ -146,7 +146,7 @@ def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "RETURN_SECONDS", 0.2)
+    monkeypatch.setattr(once, "RETURN_SECONDS", 1.0)
 
     async def inside() -> None:
         answers, ended = once.Answers(), []
@@ -155,7 +155,7 @@ def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPa
             try:
                 await asyncio.sleep(60)
             finally:
-                await asyncio.sleep(0.1)  # a step that is stopped brings its state in order
+                await asyncio.sleep(0.5)  # a step that is stopped brings its state in order
                 ended.append(1)
             raise AssertionError
 
@@ -164,13 +164,13 @@ def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPa
                 async with asyncio.timeout(seconds):
                     await answers.once("a", (), work())
 
-        other = asyncio.create_task(come_and_go(0.5))
+        other = asyncio.create_task(come_and_go(1.5))
         await come_and_go(0.1)
         await other  # one was there all the time
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)
         await come_and_go(0.3)  # it came back in time
         assert not ended and len(answers.tasks()) == 1
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(1.25)
         for _ in range(2):  # while it is being stopped, and later
             with pytest.raises(RefusedRequest, match="no answer any more"):
                 await answers.once("a", (), work())
