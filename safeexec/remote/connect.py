@@ -45,8 +45,8 @@ def connect(
     `SandboxClosed`, as it is where the server does not come back.
 
     Plugins, host tools and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file`
-    and `write_file`. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be reached,
-    refuses the token, or is no safeexec.
+    and `write_file` of a session. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be
+    reached, refuses the token, or is no safeexec.
     """
     return RemoteSandbox(_Reach(url, token, command, policy)).open()
 
