@@ -97,17 +97,16 @@ def decoded(name: str, data: bytes) -> str:
 
 
 def print_error(result: Result) -> None:
-    """Why a step did not end well, on stderr: the place, what happened, the rule, the hint."""
+    """Why a step did not end well, on stderr: the place, what happened, the rule, the hint. Its notes in any case."""
     error = result.error
-    if error is None:
-        return
     lines: list[str] = []
-    for entry in error.diagnostics or (error,):
+    for entry in () if error is None else error.diagnostics or (error,):
         lines += _error_lines(entry)
     if result.state == "restored":
         lines.append("state: restored to what it was before this step")
     lines += [f"note: {note}" for note in result.notes]
-    tell("\n".join(lines), file=sys.stderr)
+    if lines:
+        tell("\n".join(lines), file=sys.stderr)
 
 
 def _error_lines(error: ErrorInfo) -> list[str]:

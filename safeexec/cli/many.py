@@ -78,9 +78,7 @@ def main(options: argparse.Namespace) -> int:
 def _problem(options: argparse.Namespace, root: Path) -> str | None:
     """Why nothing can be run as it is asked for."""
     if options.program is not None or options.steps or options.record or options.display_dir:
-        return (
-            "--many runs what is in a directory: FILE, -c, --step, --record, --display-dir are for one program"
-        )
+        return "--many runs what is in a directory: FILE, -c, --step, --record, --display-dir are for one program"
     if options.workers is not None and options.workers < 1:
         return "--workers must be at least 1"
     if not root.is_dir():
