@@ -121,8 +121,10 @@ class _Draft:
         for key, value in source.content.items():
             if key == "extends":
                 continue
-            if not (key in LISTS and isinstance(value, dict)):
-                # An edit has lines of its own for what it adds and removes; the list stays where it is written.
+            edits = (key in LISTS and isinstance(value, dict)) or (key in SECTIONS and not source.marks)
+            if not edits:
+                # An edit has lines of its own for what it adds and removes; the list stays where it is written, and so
+                # does a section of which a program changes a setting.
                 self.origins[key] = source.rule(key)
             if key in SCALARS:
                 self.values[key] = value

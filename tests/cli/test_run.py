@@ -133,6 +133,7 @@ def test_files_of_the_workspace(tmp_path: Path) -> None:
         ["run", "no-such-file.py"],
         ["run", "--timeout", "-1", "-c", "1"],
         ["walk"],
+        ["card", "-p", "calculator", "standard"],
     ],
 )
 def test_a_wrong_command_line_is_status_2_and_one_clear_message(arguments: list[str]) -> None:
@@ -140,6 +141,10 @@ def test_a_wrong_command_line_is_status_2_and_one_clear_message(arguments: list[
     assert done.returncode == 2
     assert done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_a_command_that_is_misspelt_is_told() -> None:
+    assert "there is no command 'polcy'; did you mean policy?" in safeexec("polcy").stderr
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
