@@ -16,7 +16,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
@@ -73,6 +73,8 @@ class HttpWire:
         self._make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._base = parts.hostname, parts.port, parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
+        if token is None and parts.password:
+            token = unquote(parts.password)
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

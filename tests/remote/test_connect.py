@@ -118,6 +118,19 @@ def test_half_of_a_character_costs_its_own_call_and_not_the_connection(there: Sa
     assert there.run("chr(0xd800)").value == "\ud800"
 
 
+def test_a_command_is_a_list() -> None:
+    with pytest.raises(TypeError, match=r"command=\['safeexec', 'serve', '--stdio'\]"):
+        connect(command="safeexec serve --stdio")
+
+
+@needs_server
+def test_the_token_may_be_the_password_in_the_address(door: Doors) -> None:
+    if "url" in door:
+        address = door["url"].replace("//", f"//any:{door['token']}@")
+        with connect(address) as sandbox:
+            assert sandbox.run("1").value == 1
+
+
 def test_files_are_put_into_a_session_that_is_open(there: Sandbox) -> None:
     with pytest.raises(SandboxError, match="write_file"):
         there.session(files={"a": b"1"})  # type: ignore[call-arg]
