@@ -19,7 +19,9 @@ NEWEST_LEFT = "is the newest that was left"
 
 
 class Usage(Struct, frozen=True):
-    """What one step took. The host measures both times; `peak_memory_mb` is the child's resident peak in MiB."""
+    """What one step took. The host measures both times; `peak_memory_mb` is the child's resident peak in MiB, with the
+    preloaded modules; 0.0 where its process ended before the host could look.
+    """
 
     wall_ms: float = 0.0
     cpu_ms: float = 0.0

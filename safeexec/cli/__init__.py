@@ -13,6 +13,8 @@ from typing import NoReturn
 from safeexec import __version__
 from safeexec.cli.common import tell
 from safeexec.errors import SandboxError
+from safeexec.matching import suggestion
+from safeexec.text import one_line
 
 COMMANDS = {
     "run": "run Python source under a policy",
@@ -58,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"safeexec {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if arguments[:1] == [asked] and asked not in COMMANDS:
+        known = suggestion(asked, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+        parser.error(f"there is no command {one_line(asked)!r}{known}")
     for name, about in COMMANDS.items():
         command = commands.add_parser(name, help=about)
         if name == asked:  # the one that is imported: start-up time is part of every run

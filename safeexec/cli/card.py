@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from safeexec import Policy
@@ -18,6 +19,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prints the card. Raises `PolicyError` for an unknown policy."""
+    if args.option is not None and args.policy is not None:
+        print("safeexec card: one policy: -p, or its name without it", file=sys.stderr)
+        return 2
     card = Policy.load(args.option or args.policy or "standard").card(format=args.format)
     print(card, end="" if card.endswith("\n") else "\n")
     return 0

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from safeexec.text import printable
+from safeexec.untrusted.source_text import encoding_of
 
 if TYPE_CHECKING:
     from safeexec import ErrorInfo, Result
@@ -74,7 +75,7 @@ def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
 
 
 def read_source(name: str) -> str:
-    """The text of a source file, or of standard input for ``-``. Raises OSError, also for text that is not UTF-8."""
+    """The text of a source file, or of standard input for ``-``. Raises OSError, also for what is no text."""
     # The user named it: a pipe is allowed (`<(…)`), a program without end is not.
     with open(sys.stdin.fileno(), "rb", closefd=False) if name == "-" else open(name, "rb") as file:
         data = file.read(MAX_SOURCE + 1)
@@ -84,25 +85,28 @@ def read_source(name: str) -> str:
 
 
 def decoded(name: str, data: bytes) -> str:
-    """The text of a source file. Raises OSError for what is not UTF-8."""
+    """The text of a source file, as Python reads it: in UTF-8, or as its comment says (PEP 263). Raises OSError for
+    what is no such text.
+    """
+    encoding = encoding_of(data) or "utf-8"
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise OSError(f"{name} is not UTF-8 text: byte {error.start} cannot be read") from None
+        known = "UTF-8" if encoding.startswith("utf-8") else encoding
+        raise OSError(f"{name} is not {known} text: byte {error.start} cannot be read") from None
 
 
 def print_error(result: Result) -> None:
-    """Why a step did not end well, on stderr: the place, what happened, the rule, the hint."""
+    """Why a step did not end well, on stderr: the place, what happened, the rule, the hint. Its notes in any case."""
     error = result.error
-    if error is None:
-        return
     lines: list[str] = []
-    for entry in error.diagnostics or (error,):
+    for entry in () if error is None else error.diagnostics or (error,):
         lines += _error_lines(entry)
     if result.state == "restored":
         lines.append("state: restored to what it was before this step")
     lines += [f"note: {note}" for note in result.notes]
-    tell("\n".join(lines), file=sys.stderr)
+    if lines:
+        tell("\n".join(lines), file=sys.stderr)
 
 
 def _error_lines(error: ErrorInfo) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from safeexec import Recording, RecordingError, SandboxError, Timeline, replay
 from safeexec.cli.common import print_error, tell
 from safeexec.cli.replay import add_changes, changes_of, place
+from safeexec.matching import suggestion
 from safeexec.text import one_line
 
 HELP = """\
@@ -70,8 +71,14 @@ def _do(options: argparse.Namespace, timeline: Timeline, words: list[str]) -> No
         _error(options, arguments[0])
     elif act is not None:
         tell(act(timeline, *arguments))
-    else:
+    elif name == "help":
         tell(HELP)
+    else:
+        known = [command for command, _ in COMMANDS] + ["error", "try"]
+        what = (
+            f"{name} takes other words" if name in known else f"there is no command {name!r}{suggestion(name, known)}"
+        )
+        raise RecordingError(f"{one_line(what)}\n{HELP}")
 
 
 def when(timeline: Timeline, name: str) -> str:
@@ -81,9 +88,8 @@ def when(timeline: Timeline, name: str) -> str:
 
 
 def at(timeline: Timeline, step: str) -> str:
-    """One moment in full."""
-    session, number = _place(step)
-    return timeline.at(number, None if "." not in step else session).describe()
+    """One moment in full, by the number that the history shows."""
+    return timeline.at(*reversed(_place(step))).describe()
 
 
 def effects(timeline: Timeline) -> str:

@@ -85,5 +85,5 @@ def main(options: argparse.Namespace) -> int:
             return EXIT_DIFFERENT
         torn = ", whose last line is cut off" if replayed.recording.torn else ""
         steps = f"{replayed.steps} step{'' if replayed.steps == 1 else 's'}"
-        tell(f"{steps} of {options.recording}{torn}: nothing differs")
+        tell(f"{steps} of {options.recording}{torn}: nothing {'else ' if options.replace else ''}differs")
     return 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 from pathlib import Path
 
 from safeexec.cli.common import tell
@@ -29,11 +31,13 @@ def main(options: argparse.Namespace) -> int:
     if target.exists() and source.exists() and target.samefile(source):
         tell(f"safeexec view: {target} is the recording; name another file with -o")
         return 2
+    mode = stat.S_IMODE(source.stat().st_mode) & 0o666  # who may not read the recording may not read the page
     if options.output:
-        target.write_text(render(page), encoding="utf-8")
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as file:
+            file.write(render(page).encode())
     else:
         # Nobody has said this name: a link that came with the recording is not written through.
         with opened(target.parent) as directory:
-            put_file(directory, target.name, render(page).encode())
+            put_file(directory, target.name, render(page).encode(), mode=mode)
     tell(f"{target}: {len(page.nodes)} rows")
     return 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from safeexec.facades.access import allowed_names, allowed_submodules, module_access
-from safeexec.facades.tables import judge
+from safeexec.facades.tables import judge, submodules
 from safeexec.hints.needs import choose, importable, provided
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.builtins import BUILTINS
@@ -105,6 +105,8 @@ def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
 def _below(name: str, last: str, plan: LanguagePlan) -> str:
     """For a part of a module that can be imported."""
     owner = name.rpartition(".")[0] or name
+    if last in submodules(owner):  # it has been reviewed: the policy alone leaves it out
+        return f"The policy leaves `{name}` out; what is left of `{owner}` can be used."
     if found := nearest(last, allowed_submodules(owner, plan)):
         return f"Did you mean `import {owner}.{found[0]}`?"
     while "." in owner and not module_access(owner, plan).allowed:

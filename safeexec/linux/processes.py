@@ -77,6 +77,7 @@ SWEEP_SECONDS = 1.0
 _RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
+_PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)
 
 
 def open_descriptors() -> int:
@@ -187,6 +188,15 @@ def shared_memory(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             return sum(map(int, _RSS_SHARED.findall(file.read()))) << 10
+    except OSError:
+        return 0
+
+
+def peak_memory(pid: int | None) -> int:
+    """The most resident bytes that process `pid` has had at once, as `ru_maxrss` counts them; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            return sum(map(int, _PEAK.findall(file.read()))) << 10
     except OSError:
         return 0
 

@@ -45,9 +45,13 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
         draft.apply(source)
         mistakes += source.mistakes
         mistakes += check_names(source)
+        if draft.sections["language"]["mode"] == "python":
+            mistakes += _without_effect(source)
+            draft.drop_language_layer()
     files = tuple(source.path or source.file for source in reversed(chain))
     policy = draft.policy(name, files + (start.files if start else ()), make)
-    mistakes += draft.mistakes
+    told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
+    mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
     mistakes += contradictions(policy, chain[-1])
     if mistakes:
         error = fail(mistakes)
@@ -64,6 +68,19 @@ def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
         text = f"wall_seconds ({limits.wall_seconds:g}) is more than max_wall_seconds ({limits.max_wall_seconds:g})"
         found.append(source.mistake("limits.wall_seconds", text))
     return found
+
+
+def _without_effect(source: PolicyFile) -> list[Mistake]:
+    """What a file says of a language layer that its mode does not have. Empty settings say nothing of it."""
+    content = source.content
+    said = {
+        "builtins": content.get("builtins"),
+        "imports": content.get("imports"),
+        "attributes": any(content.get("attributes", {}).values()),
+        "language.constructs": content.get("language", {}).get("constructs", "all") != "all",
+    }
+    text = "has no effect with `language.mode: python`: take it out, or extend a profile whose mode is restricted"
+    return [source.mistake(path, text) for path, written in said.items() if written]
 
 
 class _Draft:
@@ -104,8 +121,10 @@ class _Draft:
         for key, value in source.content.items():
             if key == "extends":
                 continue
-            if not (key in LISTS and isinstance(value, dict)):
-                # An edit has lines of its own for what it adds and removes; the list stays where it is written.
+            edits = (key in LISTS and isinstance(value, dict)) or (key in SECTIONS and not source.marks)
+            if not edits:
+                # An edit has lines of its own for what it adds and removes; the list stays where it is written, and so
+                # does a section of which a program changes a setting.
                 self.origins[key] = source.rule(key)
             if key in SCALARS:
                 self.values[key] = value
@@ -114,6 +133,9 @@ class _Draft:
             elif key == "imports":
                 for module, entry in value.items():
                     self._module(module, entry, source)
+                for module, entry in value.items():  # after the line of its package, wherever that is written
+                    if entry == "none":
+                        self._take_from_package(module)
             elif key == "hints":
                 for name, hint in value.items():
                     self.hints[name] = hint
@@ -122,6 +144,13 @@ class _Draft:
                 self.determinism = None if value is None else {**(self.determinism or {}), **value}
             else:
                 self._section(key, value, source)
+
+    def drop_language_layer(self) -> None:
+        """What mode ``python`` inherits of a language layer holds nobody, so the policy does not say it."""
+        self.values["builtins"] = ()
+        self.imports.clear()
+        self.sections["attributes"] = asdict(Attributes())
+        self.sections["language"]["constructs"] = ALL
 
     def _section(self, section: str, values: dict[str, Any], source: PolicyFile) -> None:
         settings = self.sections[section]
@@ -185,6 +214,22 @@ class _Draft:
                 self._note(source.mistake(f"{path}.remove", text))
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
+
+    def _take_from_package(self, module: str) -> None:
+        """The entry of the nearest package above covers its submodules: it leaves this one out."""
+        above = module.rpartition(".")[0]
+        while above and above not in self.imports:
+            above = above.rpartition(".")[0]
+        if not above:
+            return
+        chosen, part = self.imports[above], module[len(above) + 1 :]
+        if chosen.names is None:
+            self.imports[above] = Selection(refused=tuple(dict.fromkeys([*chosen.refused, part])))
+            return
+        self.imports[above] = Selection(names=tuple(name for name in chosen.names if name != part))
+        for name in chosen.names:
+            if part.startswith(f"{name}."):  # it lists a package in between, of which all but this is left
+                self.imports[f"{above}.{name}"] = Selection(refused=(part[len(name) + 1 :],))
 
     def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
         """What is taken away must be there."""

@@ -56,7 +56,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpu_seconds: Seconds = 60.0
     """CPU time of one step, seconds, all threads together."""
     memory_mb: Annotated[int, Meta(ge=16, le=1 << 20)] = 256
-    """Memory beyond what the preloaded modules use, MiB."""
+    """Memory beyond what the preloaded modules use, MiB. The host looks every 50 ms: for less, a step may hold more."""
     output_kb: Size = 256
     """stdout and stderr kept per step, each, KiB. Sixteen times as much ends the step."""
     processes: Annotated[int, Meta(ge=0, le=256)] = 0

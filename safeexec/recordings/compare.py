@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from safeexec.recordings.format import Ended, Value
 from safeexec.recordings.forms import value_of
-from safeexec.text import short_repr
+from safeexec.text import short_repr, shorten
 
 CHANCE = re.compile(r"0x[0-9a-f]{6,16}|(?<=Previous line repeated )\d+")
 SHOWN = 300
@@ -41,8 +41,22 @@ def differing(recorded: Ended, now: Ended) -> tuple[str, str, str] | None:
     for name in FIELDS:
         before, after = (_part(one, name) for one in (recorded, now))
         if before != after and not (name == "value" and _same_value(recorded.value, now.value)):
-            return name, short_repr(before, SHOWN), short_repr(after, SHOWN)
+            return name, _shown(name, before), _shown(name, after)
     return None
+
+
+def _shown(name: str, part: Any) -> str:
+    """A part in a few words."""
+    if name != "changes":
+        return short_repr(part, SHOWN)
+    *verbs, described = part
+    words = [
+        f"{verb} {', '.join(names)}"
+        for verb, names in zip(("created", "changed", "deleted"), verbs, strict=True)
+        if names
+    ]
+    words += [f"{key}: {text}" for key, text in described.items()]
+    return shorten("; ".join(words) or "none", SHOWN)
 
 
 FIELDS = (

@@ -194,11 +194,13 @@ class Timeline:
         return len(self.steps)
 
     def at(self, step: int, session: int | None = None) -> Moment:
-        """A step by its number. Raises `RecordingError`."""
-        try:
-            return self._places[self.session if session is None else session, step]
-        except KeyError:
-            raise RecordingError(f"there is no step {step} of session {session or self.session}") from None
+        """A step by its number; without `session` also one that a branch went on from. Raises `RecordingError`."""
+        found = self._places.get((self.session if session is None else session, step))
+        if found is None and session is None:
+            found = next((one for one in _past(self.now()) if one.step == step and one.ended is not None), None)
+        if found is None:
+            raise RecordingError(f"there is no step {step} of session {session or self.session}")
+        return found
 
     def now(self, session: int | None = None) -> Moment:
         """The state that a session is in. Raises `RecordingError`."""
@@ -295,6 +297,13 @@ class Timeline:
         elif isinstance(record, form.Branched):
             for number in record.branches:
                 self._lines[number] = _Reading(now)
+
+
+def _past(moment: Moment | None) -> Iterator[Moment]:
+    """It, and all before it."""
+    while moment is not None:
+        yield moment
+        moment = moment.before
 
 
 def _after(before: Moment, **fields: Any) -> Moment:

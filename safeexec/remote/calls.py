@@ -5,6 +5,7 @@ What carries calls (`pipe`, `http`) has a thread that reads; it never touches wh
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from time import monotonic, sleep
@@ -12,6 +13,8 @@ from typing import Any, Protocol
 
 from safeexec import errors
 from safeexec.errors import ProtocolError, SandboxError
+from safeexec.host.session.standard_input import encoded
+from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.text import one_line
 from safeexec.untrusted.json_text import loads
 
@@ -120,7 +123,7 @@ class Wire(Protocol):
         ...
 
     def ask(self, method: str, params: dict[str, Any]) -> Asked:
-        """Begin a call. Raises `SandboxClosed`; TypeError for parameters that are no JSON."""
+        """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
         ...
 
     def lose(self, error: Exception, asked: Asked | None = None) -> None:
@@ -130,6 +133,16 @@ class Wire(Protocol):
     def close(self) -> None:
         """Let go of the server. It may take a moment."""
         ...
+
+
+def sent(message: dict[str, Any]) -> bytes:
+    """A call as JSON on one line. What no server would read is refused here, where it hurts only its own call:
+    TypeError for what is no JSON, ValueError for half of a character, `SandboxError` for more than `MAX_MESSAGE` bytes.
+    """
+    data = encoded(json.dumps(message, allow_nan=False, ensure_ascii=False), "the call")
+    if len(data) > MAX_MESSAGE:
+        raise SandboxError(f"the call has {len(data)} bytes, and {MAX_MESSAGE} are the most that is sent")
+    return data
 
 
 def raised(kind: object, message: object) -> Exception:

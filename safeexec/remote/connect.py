@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Generator, Sequence
 from typing import Any, NoReturn, cast
 
@@ -33,8 +34,9 @@ def connect(
         with connect(["http://a:8000", "http://b:8000"], token) as sandbox: ...
         with connect(command=["ssh", "host", "safeexec", "serve", "--stdio"]) as sandbox: ...
 
-    Give the `url` of `safeexec serve` and its `token`, or a `command` that runs `safeexec serve --stdio`, which is
-    started here and ended by `close()`. `policy` is one that the server offers; the default is the server's.
+    Give the `url` of `safeexec serve` and its `token` (which may be the password in the address), or a `command` that
+    runs `safeexec serve --stdio`, which is started here and ended by `close()`. `policy` is one that the server offers;
+    the default is the server's.
 
     With several addresses each session lives at one of the servers, a new one where we have the fewest. A call that no
     server has begun is made again at another one, or later where all are full. Calls of a session wait where they come
@@ -45,8 +47,8 @@ def connect(
     `SandboxClosed`, as it is where the server does not come back.
 
     Plugins, host tools and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file`
-    and `write_file`. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be reached,
-    refuses the token, or is no safeexec.
+    and `write_file` of a session. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be
+    reached, refuses the token, or is no safeexec.
     """
     return RemoteSandbox(_Reach(url, token, command, policy)).open()
 
@@ -70,6 +72,8 @@ class _Reach:
     ) -> None:
         if (url is None) is (command is None):
             raise TypeError("connect takes the url of a server, or command=[…] that runs one")
+        if isinstance(command, str):
+            raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
         self._url, self._token, self._command, self._policy = url, token, command, policy
 
     def __call__(self) -> RemoteSandboxCore:

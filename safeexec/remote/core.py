@@ -20,7 +20,7 @@ from safeexec.host.commands import CommandResult
 from safeexec.host.session.checkpoints import CheckpointInfo
 from safeexec.host.session.decode import encode_payload
 from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners
-from safeexec.host.session.standard_input import Given, pieces_of
+from safeexec.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.marked import marked, unmarked
 from safeexec.outcomes import is_text
@@ -77,6 +77,8 @@ class RemoteSandboxCore:
         _unrecorded(record)
         if template is not None:
             self.templates()
+        if "files" in tightened:
+            raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
         given = {name: value for name, value in tightened.items() if value is not None}
         if namespace:
             given["namespace"] = self.values(namespace)
@@ -125,7 +127,9 @@ class RemoteSandboxCore:
         raise SandboxError("over a connection, programs run in the workspace of a session: session.command()")
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        return _result((yield from self.ask("sandbox.check", {**self._which, "source": source, "stdin": stdin})))
+        return _result(
+            (yield from self.ask("sandbox.check", {**self._which, "source": _source(source), "stdin": stdin}))
+        )
 
     def ask(
         self,
@@ -231,18 +235,14 @@ class RemoteSessionCore:
         namespace: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Core[Result]:
-        if not isinstance(source, str):
-            raise TypeError(f"source must be str, not {type(source).__name__}")
-        if isinstance(argv, str):
-            raise TypeError("argv must be a list of str, the program's name first, not a str")
         listeners = Listeners(*callbacks) if any(callbacks) else NOBODY
         params = {
             "session": self._id,
-            "source": source,
+            "source": _source(source),
             "timeout": timeout,
             "atomic": atomic,
             "stdin": _input(stdin),
-            "argv": None if argv is None else list(argv),
+            "argv": None if argv is None else checked_arguments(argv),
             "namespace": self._sandbox.values(namespace),
             "wait": wait,
             "stream": listeners is not NOBODY,
@@ -383,9 +383,23 @@ def _fitting(data: bytes) -> bytes:
     return data
 
 
+def _source(text: str) -> dict[str, str] | str:
+    """A source as it crosses: as text, or where it holds half of a character, which JSON cannot carry, as its bytes."""
+    if not isinstance(text, str):
+        raise TypeError(f"source must be str, not {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return marked(text.encode("utf-8", "surrogatepass"))
+    return text
+
+
 def _input(given: Given | None) -> dict[str, str] | str | None:
     """Standard input as a whole: over a connection it is sent before the step begins."""
-    if given is None or isinstance(given, str):
+    if given is None:
+        return None
+    if isinstance(given, str):
+        encoded(given, "stdin")
         return given
     if isinstance(given, bytes | bytearray | memoryview):
         return marked(_fitting(bytes(given)))

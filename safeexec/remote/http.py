@@ -6,7 +6,6 @@ id: the server runs it once, and gives the answer to whoever asks. A stream is k
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import socket
@@ -17,11 +16,11 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, Asked, parsed, raised
+from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, Asked, parsed, raised, sent
 from safeexec.servers.methods import MAX_MESSAGE, METHODS
 
 CONNECT_SECONDS = 30.0
@@ -74,6 +73,8 @@ class HttpWire:
         self._make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._base = parts.hostname, parts.port, parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
+        if token is None and parts.password:
+            token = unquote(parts.password)
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
@@ -102,7 +103,7 @@ class HttpWire:
         """Make a call in this thread. `asked` has the answer then, or what is wrong with the parameters."""
         try:
             request = self._request(method, params)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, SandboxError) as error:
             return asked.fail(error)
         self._call(asked, request)
 
@@ -114,7 +115,7 @@ class HttpWire:
         path = self._base + METHODS[method].path
         if "{session}" in path:
             path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
-        return _Request(path, json.dumps(given, allow_nan=False).encode(), () if streams else PAUSES)
+        return _Request(path, sent(given), () if streams else PAUSES)
 
     def _call(self, asked: Asked, request: _Request, patience: float = 0.0) -> None:
         """Make a call until the server has begun it, for so many seconds; not at all again if it says not now.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import subprocess
@@ -15,7 +14,7 @@ from typing import Any
 
 from safeexec.errors import ProtocolError, SandboxClosed
 from safeexec.host.waiting import Wait, wait
-from safeexec.remote.calls import Asked, parsed, raised
+from safeexec.remote.calls import Asked, parsed, raised, sent
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.lines import Lines
 
@@ -55,12 +54,12 @@ class PipeWire:
 
     def ask(self, method: str, params: dict[str, Any]) -> Asked:
         number = next(self._numbers)
-        line = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}, allow_nan=False)
+        line = sent({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         if os.getpid() != self._owner:
             raise SandboxClosed("this connection was made before the process forked; connect in each worker")
         asked = self._calls.begin(number, params.get("session") if params.get("stream") else None)
         try:
-            self._write(line.encode() + b"\n")
+            self._write(line + b"\n")
         except BaseException as error:  # half a line may be there: nothing that follows would be read as a line
             asked.close()
             self.lose(error if isinstance(error, SandboxClosed) else SandboxClosed("a call was sent by half"))

@@ -42,8 +42,14 @@ def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: Policy
         if isinstance(one, dict) and isinstance(other, dict) and "except" not in {*one, *other}:
             _compare(one, other, where, policy, found)
         else:
-            changed = sorted({*one} ^ {*other}) if isinstance(one, list) and isinstance(other, list) else [""]
+            changed = sorted({*_listed(one)} ^ {*_listed(other)}) or [""]
             found.append(Difference(where, one, other, policy.origin(f"{where}.{changed[0]}")))
+
+
+def _listed(value: Any) -> list[str]:
+    """The names that a setting lists, or excepts."""
+    named = value.get("except", ()) if isinstance(value, dict) else value
+    return list(named) if isinstance(named, list) else []
 
 
 def _short(value: Any) -> str:

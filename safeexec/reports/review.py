@@ -40,8 +40,10 @@ class PolicyFinding(msgspec.Struct, frozen=True):
 def review(policy: PolicyData) -> list[PolicyFinding]:
     """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
-        return [*_paths(policy)]
+        return [*_undo(policy), *_paths(policy)]
     return [
+        *_bare(policy),
+        *_undo(policy),
         *_modules(policy),
         *_unreviewed(policy),
         *_settings(policy),
@@ -49,6 +51,21 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
         *_hints(policy),
         *_paths(policy),
     ]
+
+
+def _bare(policy: PolicyData) -> Iterator[PolicyFinding]:
+    """A policy without builtins: most that open none have forgotten their `extends`."""
+    if not policy.builtins:
+        what = "no builtin" if policy.imports else "no builtin and no import"
+        text = f"{what} is open; `extends: standard`, for one, opens the usual ones"
+        rule = policy.origin("builtins") or (os.path.basename(policy.files[0]) if policy.files else policy.name)
+        yield PolicyFinding(rule, "builtins", text, harmless=True)
+
+
+def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:
+    if policy.checkpoints == "off" and policy.on_error == "restore":
+        text = "with `checkpoints: off` nothing is kept to go back to, so what a step did that raises stays"
+        yield PolicyFinding(policy.origin("on_error"), "on_error", text)
 
 
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:

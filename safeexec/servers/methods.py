@@ -4,7 +4,8 @@ A method that begins with ``sandbox.`` takes the name of a policy that the serve
 of an open session. Otherwise names and parameters are those of `AsyncSandbox` and `AsyncSession`. All shapes are
 closed. Nothing here is a path or a setting of the server.
 
-Two marked forms stand for what JSON has no word for: ``{"type": "bytes", "base64": …}``, and, where a client says
+Two marked forms stand for what JSON has no word for: ``{"type": "bytes", "base64": …}``, also for a source that is no
+text (it is refused as Python refuses it), and, where a client says
 ``exact``, ``{"type": "encoded", "base64": …}`` for a value in the sandbox's own format (`safeexec.marked`).
 
 Over HTTP each method is a POST to its `path`, its parameters (without `session`) the body, its answer the body of the
@@ -156,13 +157,13 @@ METHODS = {
         _method(
             "sandbox.run",
             "Run one program in a session of its own.",
-            {"source": str, **_STEP, **_PROGRAM, "files": (Files, {}), **_LABEL},
+            {"source": Data, **_STEP, **_PROGRAM, "files": (Files, {}), **_LABEL},
             Result,
         ),
         _method(
             "sandbox.check",
             "What the policy refuses in a source. Nothing runs.",
-            {"source": str, "stdin": (bool, False)},
+            {"source": Data, "stdin": (bool, False)},
             Result,
         ),
         _method(
@@ -183,7 +184,7 @@ METHODS = {
             "session.run",
             "Run one step. With `stream` its output is sent while it runs.",
             {
-                "source": str,
+                "source": Data,
                 **_STEP,
                 **_PROGRAM,
                 "atomic": (bool, False),

@@ -228,9 +228,22 @@ def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:
     return {fields[0]: _plain(returned)} if fields else {}
 
 
+def strictly(text: str) -> bytes:
+    """JSON of `json.dumps` as every reader takes it: half of a character, which a guest can print, is a question mark.
+
+    It is escaped like all that is not ASCII. Strict readers refuse the whole answer for it.
+    """
+    if "\\ud" in text:  # also of whole characters beyond U+FFFF, which are two halves
+        text = _ESCAPES.sub(lambda found: found[0] if found[1] or len(found[0]) == 2 else "?", text)
+    return text.encode("ascii")
+
+
+_ESCAPES = re.compile(r"(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..|\\.")
+
+
 def encoded(message: Any) -> bytes:
     """JSON on one line, in ASCII. Raises SandboxError for more than `MAX_MESSAGE` bytes."""
-    data = json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii")
+    data = strictly(json.dumps(message, separators=(",", ":"), allow_nan=False))
     if len(data) > MAX_MESSAGE:
         raise SandboxError(f"the answer has {len(data)} bytes, and {MAX_MESSAGE} are the most that is sent")
     return data
@@ -265,8 +278,14 @@ def _answer_of(result: Result, exact: bool) -> Answer:
     return answer
 
 
+def _text(source: str | Bytes) -> str:
+    """A source, which came as its bytes where it is no text. Raises ValueError."""
+    return source.base64.decode("utf-8", "surrogatepass") if isinstance(source, Bytes) else source
+
+
 async def _options(given: dict[str, Any]) -> dict[str, Any]:
     """The options of a step as the session takes them."""
+    given["source"] = _text(given["source"])
     if isinstance(given["stdin"], Bytes):
         given["stdin"] = given["stdin"].base64
     return given | {"namespace": await _namespace(given["namespace"])}
@@ -317,8 +336,8 @@ async def _run_program(
         return _answer_of(await session.run(**await _options(given)), exact)
 
 
-async def _check(service: Service, sandbox: AsyncSandbox, *, source: str, stdin: bool) -> Answer:
-    return _answer_of(await sandbox.check(source, stdin=stdin), False)
+async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes, stdin: bool) -> Answer:
+    return _answer_of(await sandbox.check(_text(source), stdin=stdin), False)
 
 
 async def _open_session(

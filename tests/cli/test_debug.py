@@ -24,12 +24,25 @@ ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
         (["when", "nothing"], "no step of it has changed nothing"),
         (["vars", "2.8"], "total = int 11"),
         (["vars"], "total = float 10.0"),
-        (["sing"], "history          the steps"),
+        (["help"], "history          the steps"),
     ],
 )
 def test_a_command_is_answered(command: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["debug", ERRAND, *command]) == 0
     assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["histroy"], "there is no command 'histroy'; did you mean history?"),
+        (["at"], "at takes other words"),
+        (["at", "2.1"], "there is no step 1 of session 2"),
+    ],
+)
+def test_a_command_that_is_none_is_an_error(command: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["debug", ERRAND, *command]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_it_goes_on_from_any_step(capsys: pytest.CaptureFixture[str]) -> None:

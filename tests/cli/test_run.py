@@ -133,6 +133,7 @@ def test_files_of_the_workspace(tmp_path: Path) -> None:
         ["run", "no-such-file.py"],
         ["run", "--timeout", "-1", "-c", "1"],
         ["walk"],
+        ["card", "-p", "calculator", "standard"],
     ],
 )
 def test_a_wrong_command_line_is_status_2_and_one_clear_message(arguments: list[str]) -> None:
@@ -140,6 +141,10 @@ def test_a_wrong_command_line_is_status_2_and_one_clear_message(arguments: list[
     assert done.returncode == 2
     assert done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_a_command_that_is_misspelt_is_told() -> None:
+    assert "there is no command 'polcy'; did you mean policy?" in safeexec("polcy").stderr
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
@@ -163,6 +168,31 @@ def test_declared_encodings_that_are_no_charsets(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "6 programs: 6 ok\n", "")
     done = safeexec("run", "--many", str(tmp_path), "--workers", "0")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "safeexec run: --workers must be at least 1\n")
+
+
+def test_a_file_is_read_as_its_comment_says(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes("# coding: latin-1\nprint('é' == chr(233))\n".encode("latin-1"))
+    assert safeexec("run", str(tmp_path / "a.py")).stdout == "True\n"
+
+
+def test_many_tells_what_it_does_not_run(tmp_path: Path) -> None:
+    """A file that is no text counts as one that ended badly; a link is named; what is for one program is refused."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "a.py").write_text("1")
+    (programs / "b.py").write_bytes(b"x = '\xff'")
+    (programs / "c.py").symlink_to(programs / "a.py")
+    done = safeexec("run", "--many", str(programs))
+    assert done.returncode == 1 and "c.py is a symbolic link, and is left out" in done.stderr
+    assert done.stdout.startswith("b.py: error: OSError: the file is not UTF-8 text: byte 5") and "1 ok" in done.stdout
+    lines = [json.loads(line) for line in safeexec("run", "--json", "--many", str(programs)).stdout.splitlines()]
+    assert {line["file"]: line["outcome"] for line in lines} == {"a.py": "ok", "b.py": "error"}
+    for arguments in (["-c", "1"], [str(programs / "a.py")], ["--record", str(tmp_path / "r")]):
+        done = safeexec("run", "--many", str(programs), *arguments)
+        assert done.returncode == 2 and "are for one program" in done.stderr
+    for name, told in {"nowhere": "does not exist", "programs/a.py": "is a file"}.items():
+        done = safeexec("run", "--many", str(tmp_path / name))
+        assert done.returncode == 2 and told in done.stderr
 
 
 def test_the_name_of_a_policy_does_not_act_on_a_terminal(tmp_path: Path) -> None:

@@ -22,6 +22,15 @@ def test_a_page_is_written_beside_its_recording(tmp_path: Path, capsys: pytest.C
     assert recording.read_bytes() == (DATA / "errand.jsonl").read_bytes()
 
 
+def test_who_may_not_read_a_recording_may_not_read_its_page(tmp_path: Path) -> None:
+    recording = tmp_path / "run.jsonl"
+    shutil.copy(DATA / "errand.jsonl", recording)
+    recording.chmod(0o600)
+    assert main(["view", str(recording)]) == main(["view", str(recording), "-o", str(tmp_path / "other.html")]) == 0
+    for page in ("run.html", "other.html"):
+        assert (tmp_path / page).stat().st_mode & 0o777 == 0o600
+
+
 def test_what_is_no_recording_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("hello\n")

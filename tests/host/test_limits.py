@@ -141,6 +141,12 @@ def test_memory_in_small_pieces_ends_the_step_too(open_session: OpenSession) -> 
     assert session.run("kept").value == [1]
 
 
+def test_a_step_that_the_host_ends_tells_what_it_held(session: Session) -> None:
+    session.run("x = 'x' * 40_000_000\nwhile True: pass", timeout=0.5)
+    result = session.run("y = 'x' * 40_000_000\nwhile True: pass", timeout=0.5)
+    assert result.outcome == "timeout" and 40 < result.usage.peak_memory_mb < 400
+
+
 def test_a_guest_may_catch_its_memory_error_and_go_on(open_session: OpenSession) -> None:
     session = open_session(memory_mb=64)
     result = session.run("try:\n    x = bytearray(1 << 30)\nexcept MemoryError:\n    x = 'too much'\nx")

@@ -34,6 +34,24 @@ def test_display_and_a_rich_value() -> None:
         assert session.run("1").displays == ()
 
 
+@pytest.mark.parametrize("call", ["print(half)", "sys.stdout.write(half)", "print(1, half)"])
+def test_half_of_a_character_that_is_printed_is_one_error(call: str) -> None:
+    """And not also those of the ways in which we have tried to print it."""
+    with Sandbox("standard") as sandbox:
+        result = sandbox.run(f"import sys\nhalf = chr(0xd800)\n{call}")
+    assert result.error is not None and result.error.type == "UnicodeEncodeError"
+    assert result.error.traceback.count("UnicodeEncodeError") == 1
+
+
+def test_what_is_registered_with_atexit_never_runs_and_the_step_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_HOST", "1")
+    with Sandbox("confined-python") as sandbox, sandbox.session() as session:
+        result = session.run("import atexit\n@atexit.register\ndef main(): print('bye')")
+        assert result.outcome == "ok" and "atexit" in result.notes[0]
+        assert not session.run("import logging, os\nmain()").notes
+        assert not session.run("'SECRET_OF_THE_HOST' in os.environ").value
+
+
 class TestDataAnalysis:
     matplotlib = pytest.importorskip("matplotlib")
     pandas = pytest.importorskip("pandas")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import signal
 import socket
 import struct
@@ -96,6 +97,13 @@ def test_exit_information_outlives_the_reaping() -> None:
 def test_cpu_time_of_another_process(sleeper: int) -> None:
     used = processes.cpu_seconds(sleeper)
     assert used is not None and 0 <= used < PATIENCE
+
+
+def test_the_peak_of_a_process(sleeper: int) -> None:
+    assert 1 << 20 < processes.peak_memory(sleeper) < 1 << 30
+    own = processes.peak_memory(os.getpid()) >> 10
+    assert own == pytest.approx(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, rel=0.01)
+    assert processes.peak_memory(None) == 0
 
 
 def test_memory_of_another_process() -> None:

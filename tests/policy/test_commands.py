@@ -104,6 +104,9 @@ def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
             "note: requirements: gadget: nobody has reviewed it: whatever its functions open",
         ),
         ("requirements: [ctypes]", 0, "note: requirements: no policy can allow this module: it reads or writes memory"),
+        ("checkpoints: off\non_error: restore", 1, "on_error: with `checkpoints: off` nothing is kept to go back to"),
+        ("builtins: []", 0, "note: builtins: no builtin is open; `extends: standard`, for one"),
+        ("builtins: []\nimports: {}", 0, "mine.yaml:2: note: builtins: no builtin is open"),
         ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),
     ],
 )

@@ -138,3 +138,64 @@ hints: {random: Use NormalDist().inv_cdf with fixed probabilities.}
     assert (refused.allowed, refused.rule) == (False, "normal.yaml:5")
     assert refused.instead == "Use NormalDist().inv_cdf with fixed probabilities."
     assert policy.why("math").through == ("normal.yaml", "calculator.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "imports"),
+    [
+        ("imports: {numpy.linalg: none}", {"numpy": Selection(refused=("linalg",))}),
+        ("imports: {numpy.linalg: none, numpy: all}", {"numpy": Selection(refused=("linalg",))}),
+        ("imports: {numpy.random.mtrand: none}", {"numpy": Selection(refused=("random.mtrand",))}),
+        ("imports: {scipy.stats: none}", {"scipy": Selection(names=("linalg",))}),
+        (
+            "imports: {scipy.linalg.blas: none}",
+            {"scipy": Selection(names=("linalg", "stats")), "scipy.linalg": Selection(refused=("blas",))},
+        ),
+        ("imports: {os.path: none}", {"os": Selection(refused=("path",))}),
+    ],
+)
+def test_none_takes_a_part_out_of_its_package(tmp_path, text, imports):
+    """The entry of a package covers its parts, so it has to leave this one out."""
+    (tmp_path / "base.yaml").write_text("imports: {numpy: all, os: all, os.path: all, scipy: [linalg, stats]}")
+    (tmp_path / "child.yaml").write_text(f"extends: ./base.yaml\n{text}")
+    policy = Policy.load(tmp_path / "child.yaml")
+    assert {name: policy.imports[name] for name in imports} == imports
+    part = text.partition("{")[2].partition(":")[0]
+    assert part not in policy.imports
+    answer = policy.why(part)
+    assert not answer.allowed and answer.rule == "child.yaml:2"
+    assert part != "numpy.linalg" or "what is left of `numpy` can be used" in answer.instead
+    assert Policy.from_yaml(policy.to_yaml()) == policy.replace(name="policy")
+    assert {one.rule for one in Policy.load(tmp_path / "base.yaml").diff(policy)} == {"child.yaml:2"}
+    assert part in policy.replace(imports={part: "all"}).imports
+
+
+LAYERS = "imports: {os: none}\nbuiltins: {remove: [open]}\nattributes: {refuse: [x]}\nlanguage: {constructs: [while]}\n"
+
+
+@pytest.mark.parametrize("base", ["confined-python", "./mine.yaml"])
+def test_a_language_layer_that_the_mode_switches_off_is_a_mistake(tmp_path, base):
+    (tmp_path / "mine.yaml").write_text("extends: standard\nlanguage: {mode: python}")
+    (tmp_path / "child.yaml").write_text(f"extends: {base}\n{LAYERS}")
+    with pytest.raises(PolicyError) as raised:
+        Policy.load(tmp_path / "child.yaml")
+    told = {one.path: one.text for one in raised.value.mistakes if "no effect" in one.text}
+    assert told.keys() == {"imports", "builtins", "attributes", "language.constructs"}
+    with pytest.raises(PolicyError, match=r"imports: has no effect with `language.mode: python`"):
+        Policy.load("confined-python").replace(imports={"os": "none"})
+
+
+def test_mode_python_says_nothing_of_the_layer_that_it_inherits(tmp_path):
+    """Nobody reads of a diff or a card that it held."""
+    (tmp_path / "mine.yaml").write_text("extends: standard\nlanguage: {mode: python}")
+    policy = Policy.load(tmp_path / "mine.yaml")
+    assert not policy.imports and not policy.builtins
+    assert Policy.from_yaml(policy.to_yaml()) == policy.replace(name="policy")
+    (tmp_path / "again.yaml").write_text("extends: ./mine.yaml\nlanguage: {mode: restricted}\nimports: {math: all}")
+    assert [*Policy.load(tmp_path / "again.yaml").imports] == ["math"]
+
+
+def test_one_mistake_is_told_once(tmp_path):
+    with pytest.raises(PolicyError) as raised:
+        extend(tmp_path, "builtins: {remove: [nosuch]}")
+    assert [one.text for one in raised.value.mistakes] == ["Python has no builtin nosuch"]

@@ -162,3 +162,9 @@ def test_plans_hold_bytes_and_names():
     assert plan.imports["math"].rule.startswith("calculator.yaml:")
     closed = policy.replace(tools={"allow": ["price"]})
     assert closed.language_plan(tools=["fetch", "price"]).tools == ("price",)
+
+
+def test_a_change_of_one_limit_is_not_where_another_is_written():
+    policy = Policy.load("calculator").replace(memory_mb=200)
+    assert policy.origin("limits.memory_mb") == "replace()"
+    assert policy.origin("limits.branches") == Policy.load("calculator").origin("limits.branches") != "replace()"

@@ -71,7 +71,7 @@ def step(number: int) -> Ended:
         ({"value": None}, ("value", None, "None")),
         ({"value": Value("10.8", left_out="large", size=9 << 20)}, ("value", None, None)),
         ({"displays": [DisplayText({"text/plain": "x"})]}, ("displays", "[]", "[{'text/plain': 'x'}]")),
-        ({"changes": Changes(deleted=("total",))}, ("changes", None, "((), (), ('total',), {})")),
+        ({"changes": Changes(deleted=("total",))}, ("changes", None, "deleted total")),
         ({"exit_status": 3}, ("exit_status", "None", "3")),
     ],
 )

@@ -96,9 +96,13 @@ def test_a_session_has_its_history_in_memory() -> None:
             session.run("y = x + 1")
             (branch,) = session.branch()
             branch.run("x = 5")
-            assert session.history().at(2).reads() == ["x"]
+            assert session.history().at(2).reads() == branch.history().at(2).reads() == ["x"]
+            assert branch.history().at(3).session == 2  # its own, where both have one
+            session.run("z = 0")
+            with pytest.raises(RecordingError, match="no step 4"):
+                branch.history().at(4)
             assert branch.history().now().variables() == {"x": "int 5", "y": "int 2"}
-            assert session.history().now().variables() == {"x": "int 1", "y": "int 2"}
+            assert session.history().now().variables() == {"x": "int 1", "y": "int 2", "z": "int 0"}
         with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
             session.history()
 

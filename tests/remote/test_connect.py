@@ -33,6 +33,7 @@ from safeexec.host.faces import aio, blocking
 from safeexec.host.sandbox import SandboxCore
 from safeexec.host.session.session import SessionCore
 from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
+from safeexec.servers.methods import MAX_MESSAGE
 from tests.footprint import pause
 from tests.remote.doors import command
 from tests.servers.serving import needs_server, serving
@@ -93,6 +94,46 @@ def test_it_is_a_sandbox(there: Sandbox) -> None:
     assert there.run("a + b", namespace={"a": (1,), "b": (2,)}).value == (1, 2)
     assert repr(there) == "<RemoteSandbox 'confined-python', open>"
     assert "confined-python" in there.card() and there.max_sessions is None
+
+
+def test_half_of_a_character_costs_its_own_call_and_not_the_connection(there: Sandbox) -> None:
+    """No JSON carries it; what it comes to is what it comes to here."""
+    with there.session() as session:
+        session.run("x = 1")
+        result = session.run("'\ud800'")
+        assert result.outcome == "error" and result.error is not None and result.error.type == "UnicodeEncodeError"
+        for what, call in {
+            "stdin": lambda: session.run("1", stdin="\ud800"),
+            r"argv\[0\]": lambda: session.run("1", argv=["\ud800"]),
+            "the call": lambda: there.session(label="\ud800"),
+            "": lambda: session.checkpoint("\ud800"),
+        }.items():
+            with pytest.raises(ValueError, match=f"^{what}.*half of a character"):
+                call()
+        with pytest.raises(SandboxError, match="the most that is sent"):
+            session.run("#" + "x" * MAX_MESSAGE)
+        assert session.get("x") == 1
+    assert there.check("'\ud800'").outcome == "error"
+    assert [result.outcome for result in there.map(["1", "'\ud800'", "2"])] == ["ok", "error", "ok"]
+    assert there.run("chr(0xd800)").value == "\ud800"
+
+
+def test_a_command_is_a_list() -> None:
+    with pytest.raises(TypeError, match=r"command=\['safeexec', 'serve', '--stdio'\]"):
+        connect(command="safeexec serve --stdio")
+
+
+@needs_server
+def test_the_token_may_be_the_password_in_the_address(door: Doors) -> None:
+    if "url" in door:
+        address = door["url"].replace("//", f"//any:{door['token']}@")
+        with connect(address) as sandbox:
+            assert sandbox.run("1").value == 1
+
+
+def test_files_are_put_into_a_session_that_is_open(there: Sandbox) -> None:
+    with pytest.raises(SandboxError, match="write_file"):
+        there.session(files={"a": b"1"})  # type: ignore[call-arg]
 
 
 def test_a_session_keeps_its_state_and_goes_back(there: Sandbox, tmp_path: Path) -> None:

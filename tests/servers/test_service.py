@@ -333,3 +333,11 @@ def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
         assert (await problem(service, "session.save", at)).message.endswith("are the most that is sent")
 
     served(uses, "confined-python")
+
+
+def test_an_answer_is_json_for_strict_readers_too() -> None:
+    """Half of a character becomes a question mark, as in MCP; whole ones and what only looks like one stay."""
+    given = ["\ud800", "a\udfffb\ud800c", "\\ud800", "\\\\\ud800", "\U0001f600", "\ud83d\ude00", "\udc00\ud800", 'é"\n']
+    read = msgspec.json.decode(encoded(given))
+    assert read == ["?", "a?b?c", "\\ud800", "\\\\?", "\U0001f600", "\U0001f600", "??", 'é"\n']
+    assert encoded({"\ud800": 1}) == b'{"?":1}'

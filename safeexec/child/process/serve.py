@@ -287,6 +287,11 @@ class Server:
         done.refusals = refusals.take(done.error)
         threads = self.guest.threads
         done.threads = threads is not None and threads.started and threads.ran()
+        if self.guest.exit_functions:
+            self.guest.exit_functions = False
+            done.notes.append(
+                "nothing runs what was registered with atexit: a session goes on, or is killed; call it yourself"
+            )
         if _thread._count() and self._control is not None:
             done.notes.append(
                 "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"

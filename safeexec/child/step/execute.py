@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import linecache
@@ -83,6 +84,8 @@ class Guest:
         """Whether an error of the step that runs tells the variables of the functions that were running."""
         self.pending = b""
         """The value that was announced and waits for `Deliver`."""
+        self.exit_functions = False
+        """Whether the step that runs has registered functions with atexit."""
         self._last_source = WARM_UP
         self._source_bytes = 0
         # dataclasses, enum, typing and pickle look a class up through sys.modules[cls.__module__].
@@ -101,6 +104,7 @@ class Guest:
         self.input = GuestInput(language.builtins, restricted=language.plan.mode == "restricted")
         if language.plan.mode == "python":
             streams.watch_descriptors()
+            self._watch_exit_functions()
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
 
@@ -123,6 +127,19 @@ class Guest:
         self.remember(filename, source)
         self._last_source = source
         return self._run(compiled.body, compiled.tail)
+
+    def _watch_exit_functions(self) -> None:
+        """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
+        that registers one is to tell.
+        """
+        register = atexit.register
+
+        def register_and_tell(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            self.exit_functions = self.exit_functions or sys._getframe(1).f_globals is self.namespace
+            return register(function, *args, **kwargs)
+
+        register_and_tell.__name__ = register_and_tell.__qualname__ = "register"
+        atexit.register = register_and_tell
 
     def check(self, request: m.Compile) -> m.StepDone:
         """Compile a source and throw the code away."""

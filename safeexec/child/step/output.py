@@ -189,6 +189,8 @@ class _StandardOutput(io.TextIOWrapper):
         try:
             data = text.encode()
         except UnicodeEncodeError:
+            data = None  # written after the clause: what is raised in it would tell of this attempt, too
+        if data is None:
             return super().write(text)  # raises, or does what the guest has configured
         self._log.write(data)
         return len(text)
@@ -332,7 +334,9 @@ class Streams:
             try:
                 data = text.encode()
             except UnicodeEncodeError:
-                streams.stdout.write(text)  # raises, or does what the guest has configured
+                data = None
+            if data is None:
+                streams.stdout.write(text)  # as in `write`
                 return
             if log.memory[log.watched]:
                 log.notice()

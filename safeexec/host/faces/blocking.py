@@ -344,7 +344,8 @@ class Sandbox(SandboxFace):
     ) -> Iterator[Result]:
         """Run many programs, each in a session of its own; their results in order.
 
-        A program is a source, or a dict of `source` and of its `stdin` and `argv`, as `Session.run` takes them.
+        A program is a source, or a dict of `source` and of its `stdin` and `argv`, as `Session.run` takes them. Each
+        source has a result; `stdin` or `argv` that no program can be given ends the map with a ValueError.
         `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
         leave the loop, or `close` the iterator, stops those that run.
         """

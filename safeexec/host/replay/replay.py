@@ -338,7 +338,7 @@ class Replay:
         self.steps += 1
         self.results[recorded.session, recorded.step] = result
         differences = len(self.differences)
-        self._compare(recorded, result)
+        self._compare(recorded, result, self._replaced(begun))
         if len(self.differences) == differences:
             self._arrived(recorded, session)
         elif session._core.threads and not self._changed:
@@ -346,11 +346,17 @@ class Replay:
             self.taken.append(f"threads ran in {found}: taken as recorded")
             self._threads.setdefault(recorded.session, f"step {recorded.step}")
 
-    def _compare(self, recorded: form.Ended, result: Result) -> None:
+    def _compare(self, recorded: form.Ended, result: Result, replaced: bool) -> None:
+        """Note what differs. What a step does otherwise that was replaced is what it was replaced for: it is told, and
+        the replay goes on to what comes of it.
+        """
         now = self._form(ended(result, encoded(result.value)))
         if self._tools.mismatch and now.outcome == recorded.outcome == "ok":
             self._differ(recorded, "tool call", "another", "this one", self._tools.mismatch)
-        elif (found := differing(recorded, now)) is not None:
+        elif (found := differing(recorded, now)) is not None and replaced and not self._tools.mismatch:
+            what, was, became = found
+            self.taken.append(f"step {recorded.step} was replaced: {what} was {was}, and is {became}")
+        elif found is not None:
             self._differ(recorded, *found, result=result)
         elif left := self._tools.left():
             call = f"{left[0].call.tool}({left[0].call.arguments.text})"
@@ -531,14 +537,16 @@ class Replay:
         if (python := platform.python_version()) != heading.python:
             return f"it was recorded under Python {heading.python}, and this is {python}"
         here = libraries(self.policy)
-        other = {name: had for name, had in heading.libraries.items() if here.get(name) != had}
-        if other:
+        moved = {name: had for name, had in heading.libraries.items() if here.get(name) != had}
+        if moved:
             # Which of them it was nobody knows. Those of another version before those that are missing.
-            names = sorted(other, key=lambda name: (name not in here, name))[:LIBRARIES_NAMED]
-            had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (other, here))
+            names = sorted(moved, key=lambda name: (name not in here, name))[:LIBRARIES_NAMED]
+            had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (moved, here))
             return f"it was recorded with {had}, and here is {have}"
-        if self._other:
-            return f"because of the policy {self.policy.name!r}"
+        other = f"because of the policy {self.policy.name!r}" if self._other else ""
         if self.policy.determinism is None and result is not None:
-            return "the policy has no `determinism`: random numbers, the clock and the order of sets differ"
+            chance = "the policy has no `determinism`: random numbers, the clock and the order of sets differ"
+            return f"{other}, or by chance: {chance}" if other else chance
+        if other:
+            return other
         return f"the cause is not known: somebody changed {OWN}"

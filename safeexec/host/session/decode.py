@@ -168,8 +168,12 @@ def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     return replace(error, message=error.message or message, hint=error.hint or hints.limits.limit_hint("memory"))
 
 
-def build_killed(facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Place, sources: dict[str, str]) -> Result:
-    """The result of a step that the host ended, or whose process died; before its state is brought back."""
+def build_killed(
+    facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Place, sources: dict[str, str], peak: int
+) -> Result:
+    """The result of a step that the host ended, or whose process died; before its state is brought back. `peak`: bytes
+    that the process held at most, where that is known.
+    """
     _, number, wall, cpu, printed, warned, calls = facts
     file = f"<step {number}>"
     line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
@@ -181,7 +185,7 @@ def build_killed(facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Pl
         stdout=printed.text,
         stderr=warned.text,
         error=killed_error(verdict, place, file, sources, hint),
-        usage=Usage(wall * 1e3, cpu * 1e3, 0.0, printed.size + warned.size),
+        usage=Usage(wall * 1e3, cpu * 1e3, peak / (1 << 20), printed.size + warned.size),
         step=number,
         truncated=printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,

@@ -546,7 +546,7 @@ class SessionCore:
         yield from self.keeper.stop()
         records = self.keeper.tool_records.since(calls)
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
-        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources)
+        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources, step.peak)
         notes = yield from self.keeper.restore_after_step()
         return restored(result, notes, self.keeper.remaining())
 

@@ -72,6 +72,8 @@ class Step(Struct, eq=False):
     """The same, to tell what has changed."""
     wall: float = 0.0
     cpu: float = 0.0
+    peak: int = 0
+    """Bytes that its process held at most, of one that the host ends; the child tells of another."""
     in_tool: bool = False
     """Whether a host tool runs: until it returns, the step's caller does not see a verdict."""
     listening: bool = False
@@ -247,6 +249,7 @@ class Step(Struct, eq=False):
     def where(self) -> Core[Place]:
         """Where its code is: asked before it is killed, and after the state before it has got its copy."""
         yield from self.secure(FREEZE_SECONDS)
+        self.peak = processes.peak_memory(self._runner.pid)
         place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate)
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         return place

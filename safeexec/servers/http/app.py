@@ -126,9 +126,10 @@ class Guard:
             raise RefusedRequest(421, f"this server is not called {host[:100]!r}", "ForeignHost")
         if origin is not None and not same_origin(origin, host):
             raise RefusedRequest(403, "requests of other sites' pages are refused", "ForeignOrigin")
-        if scope["path"] in OPEN:
-            return
         tokens = given_tokens(scope)
+        if scope["path"] in OPEN:
+            scope["known"] = any(map(self._tenancy.tokens.owner, tokens))
+            return
         tenant = self._boxes.let_in(scope, headers) or next(filter(None, map(self._tenancy.tokens.owner, tokens)), None)
         if tenant is None:
             wrong = "the token that came is not known here; " if any(tokens) else ""
@@ -192,10 +193,12 @@ async def _healthz(_: Request) -> Response:
 
 
 async def _readyz(request: Request) -> Response:
-    """Whether programs can be run: what `doctor` says of the default policy."""
+    """Whether programs can be run; with a token also what `doctor` says of the default policy."""
     tenancy: Tenancy = request.scope["tenancy"]
     found = tenancy.findings
     ready = found is not None and found.held and not tenancy.stopping
+    if not request.scope["known"]:
+        return answer({"ready": ready}, 200 if ready else 503)
     rows = [] if found is None else [(row.name, row.active, row.detail) for row in found.session]
     problem = found.problem if found is not None else "not examined yet"
     status = {

@@ -24,18 +24,20 @@ import msgspec
 from msgspec import Meta, Struct
 
 from safeexec import SandboxError
+from safeexec.matching import suggestion
+from safeexec.text import one_line
 from safeexec.untrusted.below import read_named
 from safeexec.untrusted.yaml_text import read_yaml
 
 MAX_FILE = 1 << 20
-MAX_TOKEN = 1000
+MIN_TOKEN, MAX_TOKEN = 16, 1000
 Amount = Annotated[int, Meta(ge=1)]
 
 
 class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one tenant may use; None: no bound of its own."""
 
-    token: Annotated[str, Meta(min_length=16, max_length=MAX_TOKEN)]
+    token: Annotated[str, Meta(min_length=MIN_TOKEN, max_length=MAX_TOKEN)]
     policies: tuple[str, ...] | None = None
     """Names of policies that the server offers, the tenant's default first."""
     sessions: Amount | None = None
@@ -55,7 +57,7 @@ def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
         try:
             tenants[name] = msgspec.convert({"token": entry} if isinstance(entry, str) else entry, Grant)
         except msgspec.ValidationError as error:
-            raise SandboxError(f"{os.fspath(path)}: {name or 'the token'}: {error}") from None
+            raise SandboxError(f"{os.fspath(path)}: {_wrong(name, entry, str(error))}") from None
     if not tenants:
         raise SandboxError(f"{os.fspath(path)}: it names no tenant")
     if len({grant.token for grant in tenants.values()}) < len(tenants):
@@ -63,8 +65,28 @@ def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
     return tenants
 
 
+def _wrong(name: str, entry: Any, error: str) -> str:
+    """What is wrong with one tenant, without the token."""
+    keys = Grant.__struct_fields__
+    given = entry if isinstance(entry, dict) else {"token": entry}
+    key = next((str(key) for key in given if key not in keys), None)
+    if key is not None:
+        meant = suggestion(key, keys)
+        shown = f" {one_line(key)!r}" if meant or len(key) < MIN_TOKEN else ""  # a token may stand in the wrong place
+        return f"{name}: unknown key{shown}{meant or '; the keys are ' + ', '.join(keys)}"
+    field = next((field for field in keys if f"`$.{field}" in error), "token")
+    wanted = f"a token has {MIN_TOKEN} to {MAX_TOKEN} characters"
+    if field == "policies":
+        wanted = "policies is a list of names"
+    elif field != "token":
+        wanted = f"{field} is a whole number of at least 1"
+    return f"{name}: {wanted}" if name else wanted
+
+
 def _entries(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     text = read_named(path, max_bytes=MAX_FILE).decode("utf-8", "replace")
+    if not text.strip():
+        raise SandboxError(f"{os.fspath(path)}: it is empty: write one word, the token, or names with a token each")
     if len(text.split()) == 1 and ":" not in text and text.isascii():
         return {"": text.strip()}
     document = read_yaml(text, "a token file")

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, StepFailed
-from safeexec.servers.service import BadCall, fitted
+from safeexec.servers.service import BadCall, fitted, strictly
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Callable[..., Any])
@@ -80,8 +80,8 @@ def refused(error: Exception) -> RefusedRequest | None:
 
 
 def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """`data` as JSON, in ASCII: what guests print may hold what UTF-8 cannot."""
-    return Response(json.dumps(data), status, headers, "application/json")
+    """`data` as JSON that strict readers take, whatever guests print."""
+    return Response(strictly(json.dumps(data)), status, headers, "application/json")
 
 
 async def body_of(request: Request) -> bytes:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from safeexec.servers.http.requests import RefusedRequest, refused
 from safeexec.servers.http.tenancy import Tenancy
+from safeexec.servers.service import strictly
 
 Put = Callable[[bytes], None]
 Work = Callable[[Put], Awaitable[None]]
@@ -73,7 +74,7 @@ class Streamed(Response):  # type: ignore[misc]
 
 def line(data: Any) -> bytes:
     """One line of JSON, in ASCII: what a guest prints begins no second one."""
-    return json.dumps(data).encode("ascii") + b"\n"
+    return strictly(json.dumps(data)) + b"\n"
 
 
 def event(name: str, data: Any) -> bytes:

@@ -483,7 +483,8 @@ def test_a_difference_is_named_with_its_cause(record: Record) -> None:
             "step 1: stdout was '2\\n', and is '6\\n'; because n was set to another value"
         )
     with replay(path, trust=True, replace={3: "n = 0"}) as replayed:
-        assert replayed.difference is not None and replayed.difference.step == 3
+        assert replayed.taken[0].startswith("step 3 was replaced: stdout was '4\\n', and is ''")
+        assert replayed.difference is not None and replayed.difference.step == 4
         assert replayed.difference.cause == "because step 3 was replaced"
     with replay(path, policy=FIXED.replace(builtins={"remove": ["print"]})) as replayed:
         found = replayed.difference
@@ -859,3 +860,12 @@ def test_a_session_without_checkpoints_that_lost_all_begins_anew(tmp_path: Path)
     with replay(path, policy=policy) as replayed:
         assert replayed.difference is None and replayed.session.run("x + 1").error is not None
         assert replayed.taken == ["step 2 was stopped (timeout): taken as recorded"]
+
+
+def test_a_policy_without_determinism_is_not_blamed_alone(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    with Sandbox("standard") as sandbox, sandbox.session(record=path) as session:
+        session.run("import random\nrandom.random()")
+    with replay(path, policy=Policy.load("standard").replace(memory_mb=300)) as replayed:
+        assert replayed.difference is not None
+        assert "because of the policy 'standard', or by chance: the policy has no" in replayed.difference.cause

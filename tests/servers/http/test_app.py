@@ -108,7 +108,9 @@ def test_no_other_site_is_told_that_it_may(server: Server, client: httpx.Client)
 
 def test_health_readiness_and_counters(server: Server, client: httpx.Client) -> None:
     assert httpx.get(server.url + "/healthz").json() == {"ok": True}
-    ready = httpx.get(server.url + "/readyz")
+    assert httpx.get(server.url + "/readyz").json() == {"ready": True}  # what holds its sessions is nobody's affair
+    assert httpx.get(server.url + "/readyz", headers={"X-API-Key": "wrong"}).json() == {"ready": True}
+    ready = client.get("/readyz")
     assert (ready.status_code, ready.json()["ready"], ready.json()["policy"]) == (200, True, "standard")
     assert {row["name"] for row in ready.json()["protection"]} >= {"seccomp", "rlimits"}
     client.post("/run_code", json=HELLO)
@@ -324,10 +326,10 @@ def test_cpu_seconds_per_hour(tenants: Server) -> None:
     [
         ("", "empty"),
         ("- a", "expected a mapping"),
-        ("short", "the token: .*length >= 16"),
-        ("alice: short", "length >= 16"),
+        ("short", "a token has 16"),
+        ("alice: short", "alice: a token has 16"),
         ("alice: {token: a-token-of-many-letters, colour: 1}", "colour"),
-        ("alice: {token: a-token-of-many-letters, sessions: 0}", ">= 1"),
+        ("alice: {token: a-token-of-many-letters, sessions: 0}", "at least 1"),
         ("alice: {token: a-token-of-many-letters, policies: [nowhere]}", "nowhere"),
         ("alice: a-token-of-many-letters\nbob: a-token-of-many-letters", "same token"),
     ],

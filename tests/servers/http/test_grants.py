@@ -31,6 +31,26 @@ def test_a_file_that_names_nobody_lets_nobody_in(tmp_path: Path) -> None:
         read_tenants(tmp_path / "tokens.yaml")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "it is empty: write one word, the token"),
+        ("short", "a token has 16 to 1000 characters"),
+        ("alice: short", "alice: a token has 16 to 1000 characters"),
+        ("alice: {sessions: 1}", "alice: a token has 16 to 1000 characters"),
+        (f"alice: {{tokn: {WORD}}}", "alice: unknown key 'tokn'; did you mean token?"),
+        (f"alice: {{{WORD}: 1}}", "alice: unknown key; the keys are token, policies"),
+        (f"alice: {{token: {WORD}, sessions: 0}}", "alice: sessions is a whole number of at least 1"),
+        (f"alice: {{token: {WORD}, policies: standard}}", "alice: policies is a list of names"),
+    ],
+)
+def test_what_is_wrong_with_a_token_file_is_told_in_words(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "tokens.yaml").write_text(text)
+    with pytest.raises(SandboxError) as raised:
+        read_tenants(tmp_path / "tokens.yaml")
+    assert told in str(raised.value) and WORD not in str(raised.value)
+
+
 def test_a_token_is_its_owners_alone_and_one_that_is_too_long_is_not_looked_at() -> None:
     longest = "x" * MAX_TOKEN
     tokens = Tokens([(WORD, 1), (longest, 2), (longest + "x", 3)])
