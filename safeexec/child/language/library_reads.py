@@ -204,7 +204,7 @@ def _check_bunches(bunch: ModuleType) -> None:
 
     def check(made: type) -> None:
         for method in ("_asdict", "__getnewargs_ex__"):
-            found = dict_of(made).get(method)
+            found: Any = dict_of(made).get(method)
             if _type(found) is FunctionType and found.__code__ in codes:
                 _ask_for_kind(made, method, 0, made)
 
