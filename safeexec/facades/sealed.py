@@ -553,6 +553,7 @@ _READ: Final = {
 """Types of Python's own → their attributes that lead away from a program."""
 _READ_OF_CYTHON: Final = frozenset().union(*_READ.values()) | {"func_closure", "func_code", "func_globals"}
 """What the functions, generators and coroutines of Cython have of these."""
+_RAW: Final = (GetSetDescriptorType, MemberDescriptorType)
 _STORED: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
 """Attributes of a function that say what it does."""
 _OF_ABC: Final = vars(ABCMeta)["__subclasscheck__"].__code__
@@ -599,6 +600,9 @@ def judge_attributes(reads: Ask, stores: Ask, calls: Ask) -> None:
     with very_dict(type) as space:
         space["__subclasses__"] = Subclasses()
     _judge_calls(calls)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("_cython_"):
+            _judge_cython(module)
 
 
 def _judged(member: Any, name: str, reads: Ask | None, stores: Ask | None) -> Any:
@@ -669,7 +673,8 @@ def _judge_cython(module: ModuleType) -> None:
     for kind in vars(module).values():
         if issubclass(type(kind), type):
             held = dict_of(kind)
-            made = {name: _judged(held[name], name, _reads[0], None) for name in _READ_OF_CYTHON & held.keys()}
+            raw = [name for name in _READ_OF_CYTHON & held.keys() if type(held[name]) in _RAW]
+            made = {name: _judged(held[name], name, _reads[0], None) for name in raw}
             if made:
                 with very_dict(kind) as space:
                     space |= made

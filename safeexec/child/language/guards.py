@@ -349,7 +349,7 @@ def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask, Ask]:
     descriptor of C by name.
 
     Code of Python and of libraries may read and store what it spells; what it was told it does not spell. A descriptor
-    of a name that is not plain is called by nobody but `inspect`.
+    of a name that is not plain is called by nobody but `inspect`, and modules that are being loaded.
 
     Compiled code asks in the name of the frame that has called it, also what a program has that frame call.
     """
@@ -367,7 +367,9 @@ def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask, Ask]:
             raise refusal(rules, "attribute", name, AttributeError)
 
     def calls(frame: FrameType, name: str) -> None:
-        if rules.attribute(name) != PLAIN and not (name == "__dict__" and _is_place(frame, _LOOK_STATICALLY)):
+        if rules.attribute(name) == PLAIN:
+            return
+        if name != "__dict__" or not (_is_place(frame, _LOOK_STATICALLY) or _is_body(frame)):
             raise refusal(rules, "attribute", name, AttributeError)
 
     return reads, stores, calls
@@ -387,6 +389,15 @@ _LOOK_STATICALLY: Final = {"inspect": ("_shadowed_dict", "_shadowed_dict_from_we
 def _is_place(frame: FrameType, places: Mapping[str, Container[str]]) -> bool:
     module: Any = frame.f_globals.get("__name__")
     return _type(module) is _str and frame.f_code.co_name in places.get(module, ()) and not is_of_program(frame)
+
+
+def _is_body(frame: FrameType) -> bool:
+    """Tell the code of a library's module that is being loaded."""
+    home: Any = frame.f_globals.get("__name__")
+    module = sys.modules.get(home) if _type(home) is _str else None
+    if not isinstance(module, ModuleType) or dict_of_module(module) is not frame.f_globals:
+        return False
+    return frame.f_code.co_name == "<module>" and _is_loading(home) and not is_of_program(frame)
 
 
 def is_of_program(frame: FrameType) -> bool:
@@ -468,7 +479,7 @@ by a program.
 def _is_loading(home: str) -> bool:
     """Tell whether a module is being loaded: one of C, which has no frame that the loader would stand behind."""
     module = sys.modules.get(home)
-    spec = dict_of_module(module).get("__spec__") if isinstance(module, ModuleType) else None
+    spec: Any = dict_of_module(module).get("__spec__") if isinstance(module, ModuleType) else None
     return bool(_getattr(spec, "_initializing", module is None))
 
 
