@@ -10,6 +10,7 @@ A class is asked by the descriptors of `type`, as its metaclass may answer for i
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
 identity: Callable[[Any], int] = object.__hash__
@@ -19,7 +20,12 @@ qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 dict_of: Callable[[type], dict[str, Any]] = type.__dict__["__dict__"].__get__
+dict_of_module: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
 flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+
+# The `__get__` of descriptors, as it is before a program's call of it is judged.
+read_member: Callable[[Any, Any], Any] = MemberDescriptorType.__dict__["__get__"]
+read_getset: Callable[[Any, Any], Any] = GetSetDescriptorType.__dict__["__get__"]
 
 
 def class_name(kind: type) -> str:

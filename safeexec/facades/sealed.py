@@ -40,7 +40,7 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.identity import dict_of, flags_of, identity, mro_of
+from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of, read_getset, read_member
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 _TYPE_NUMBER: Final = 12 * _POINTER  # PyTypeObject.tp_as_number
@@ -64,8 +64,10 @@ _READ_ONLY: Final = 1
 
 
 Resolve = Callable[[str], Any]
-Judge = Callable[[type, Any], None]
-"""Given a class and the name of an attribute that is about to be set or deleted. Raises where that may not be."""
+Judge = Callable[..., None]
+"""Given a class and the name of an attribute that is about to be set or deleted, and whether a descriptor is called for
+it. Raises where that may not be.
+"""
 
 
 class Facade:
@@ -252,7 +254,7 @@ def names_of(facade: Facade | OwnModule) -> dict[str, Any]:
     for name, member in dict_of(type(facade)).items():
         if type(member) is MemberDescriptorType:
             try:
-                found[name] = member.__get__(facade)
+                found[name] = read_member(member, facade)
             except AttributeError:
                 continue
     return found
@@ -263,9 +265,9 @@ WRITE_TO_THEMSELVES: Final = frozenset(
     {("weakref", "finalize"), ("difflib", "HtmlDiff"), ("_frozen_importlib_external", "_NamespacePath")}
 )
 """Classes of Python's own modules that keep a counter or a flag in themselves."""
-_ALIASES: Final = (GenericAlias, type(Callable[[], None]))
+_ANSWER_FOR_OTHERS: Final = (GenericAlias, type(Callable[[], None]), super)
 """Types whose instances answer for another object: an instance of a program's own class of them has the methods of that
-class and the attributes of any other object.
+class and the attributes of any other object. ``super(Meta, Meta).__dict__`` is the descriptor that opens all classes.
 """
 _modules_known: Final[dict[str, int]] = {"": 0}
 """Name → identity of each module that was looked at; under the empty name how many there were then."""
@@ -283,7 +285,9 @@ def find_classes() -> bool:
     for name, module in list(sys.modules.items()):
         if _modules_known.get(name) != identity(module):
             _modules_known[name] = identity(module)
-            if name.partition(".")[0] in SEALED_LIBRARIES:
+            if name.startswith("_cython_"):
+                _judge_cython(module)
+            elif name.partition(".")[0] in SEALED_LIBRARIES:
                 held = list(vars(module).values())
                 _find_all([*held, *(item for table in held if type(table) is dict for item in table.values())])
     _modules_known[""] = len(sys.modules)
@@ -315,8 +319,8 @@ def seal_classes() -> None:
     if not find_classes() and not _unsealed:
         return  # the usual step: 8 us less, and what a program asks of abstract classes stays remembered
     if _unsealed:
-        for alias in _ALIASES:
-            _type_flags(alias).value &= ~_BASE
+        for kind in _ANSWER_FOR_OTHERS:
+            _type_flags(kind).value &= ~_BASE
         _close_cells()
         _close_modules()
         _close_proxies()
@@ -444,11 +448,14 @@ _asked: Final = ABCMeta("asked", (), {})
 """What is registered with it, each time anew, says that there is another class."""
 
 
-class _Hidden(partial[None]):
-    """What the interpreter calls as a method of `type`, and nobody finds there."""
+class Hidden(partial[Any]):
+    """What the interpreter alone calls, as a method of a class, and nobody finds there: C code that a program has a
+    library call would read and store in the library's name.
+    """
 
-    def __get__(self, instance: object, owner: object = None) -> NoReturn:
-        raise AttributeError(f"'type' object has no attribute {self.func.__name__!r}")
+    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
+        kind = type(instance) if owner is None else owner
+        raise AttributeError(f"{name_of(kind)!r} object has no attribute {self.func.__name__!r}")
 
 
 class _Stores:
@@ -502,11 +509,10 @@ def judge_class_stores(judge: Judge) -> None:
         judge(cls, name)
         delete(cls, name)
 
-    _type_flags(_Hidden).value |= _METHOD | _VECTORCALL
     _judge_descriptors(judge)
     with very_dict(type) as space:
         space |= {"__setattr__": __setattr__, "__delattr__": __delattr__}
-        space |= {"__setitem__": _Hidden(__setitem__), "__delitem__": _Hidden(__delitem__)}
+        space |= {"__setitem__": Hidden(__setitem__), "__delitem__": Hidden(__delitem__)}
     pending = [type]
     while pending:
         kind = pending.pop()
@@ -524,12 +530,12 @@ def _judge_descriptors(judge: Judge) -> None:
 
     def __set__(self: Any, instance: Any, value: Any, /) -> None:
         if issubclass(type(instance), type):
-            judge(instance, getattr(self, "__name__", None))
+            judge(instance, getattr(self, "__name__", None), True)
         store(self, instance, value)
 
     def __delete__(self: Any, instance: Any, /) -> None:
         if issubclass(type(instance), type):
-            judge(instance, getattr(self, "__name__", None))
+            judge(instance, getattr(self, "__name__", None), True)
         delete(self, instance)
 
     with very_dict(GetSetDescriptorType) as space:
@@ -545,6 +551,9 @@ _READ: Final = {
     TracebackType: {"tb_frame"},
 }
 """Types of Python's own → their attributes that lead away from a program."""
+_READ_OF_CYTHON: Final = frozenset().union(*_READ.values()) | {"func_closure", "func_code", "func_globals"}
+"""What the functions, generators and coroutines of Cython have of these."""
+_RAW: Final = (GetSetDescriptorType, MemberDescriptorType)
 _STORED: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
 """Attributes of a function that say what it does."""
 _OF_ABC: Final = vars(ABCMeta)["__subclasscheck__"].__code__
@@ -552,17 +561,21 @@ _OF_ABC: Final = vars(ABCMeta)["__subclasscheck__"].__code__
 Ask = Callable[[FrameType, str], None]
 """Given the frame in whose name an attribute is about to be read or stored, and its name. Raises where that may not be.
 """
+_reads: list[Ask] = []
+"""What `judge_attributes` was given, for types that are made later."""
 
 
-def judge_attributes(reads: Ask, stores: Ask) -> None:
-    """Ask `reads` before an attribute that leads away from a program is read, whatever reads it, and `stores` before
-    one that says what a function does is stored. The class of a builtin, and a list of classes, are asked for as well.
+def judge_attributes(reads: Ask, stores: Ask, calls: Ask) -> None:
+    """Ask `reads` before an attribute that leads away from a program is read, whatever reads it, `stores` before one
+    that says what a function does is stored, and `calls` before a descriptor of C is called by name. The class of a
+    builtin, and a list of classes, are asked for as well.
 
     A library that is told a name (``object.__setattr__(self, name, value)``, an `operator.attrgetter`, a method that is
     given another self) does with it what the program could not. It is the attribute that asks who wants it here.
     """
-    if type(dict_of(FunctionType)["__globals__"]) is property:
+    if _reads:
         return
+    _reads.append(reads)
     for kind, read in _READ.items():
         stored = _STORED if kind is FunctionType else frozenset()
         held = dict_of(kind)
@@ -577,38 +590,94 @@ def judge_attributes(reads: Ask, stores: Ask) -> None:
     class Subclasses:
         __slots__ = ()
 
+        @Hidden
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             frame = frame_of(1)
-            if frame.f_code is not _OF_ABC:
+            if frame.f_code is not _OF_ABC or frame.f_locals["cls"] is not instance:
                 reads(frame, "__subclasses__")
             return subclasses if instance is None else subclasses.__get__(instance)
 
     with very_dict(type) as space:
         space["__subclasses__"] = Subclasses()
+    _judge_calls(calls)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("_cython_"):
+            _judge_cython(module)
 
 
-def _judged(member: Any, name: str, reads: Ask | None, stores: Ask | None) -> property:
-    """What stands for an attribute: `reads` is asked where it is judged who reads it, `stores` where who stores it."""
-    frame_of, getter = sys._getframe, member.__get__
-    if reads is not None:
-        get = getter
+def _judged(member: Any, name: str, reads: Ask | None, stores: Ask | None) -> Any:
+    """What stands for an attribute: `reads` is asked where it is judged who reads it, `stores` where who stores it.
 
-        def getter(owner: Any) -> Any:
-            reads(frame_of(1), name)
-            return get(owner)
+    No `property`, whose ``fget`` is a function that C code can call in the name of any frame.
+    """
+    frame_of, put, drop = sys._getframe, member.__set__, member.__delete__
+    get = partial(read_getset if type(member) is GetSetDescriptorType else read_member, member)
 
-    if stores is None:
-        return property(getter)
+    class Judged:
+        __slots__ = ()
 
-    def store(owner: Any, value: Any) -> None:
-        stores(frame_of(1), name)
-        member.__set__(owner, value)
+        @Hidden
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            if instance is None:
+                return self
+            if reads is not None:
+                reads(frame_of(1), name)
+            return get(instance)
 
-    def delete(owner: Any) -> None:
-        stores(frame_of(1), name)
-        member.__delete__(owner)
+        @Hidden
+        def __set__(self, instance: Any, value: Any) -> None:
+            if stores is not None:
+                stores(frame_of(1), name)
+            put(instance, value)
 
-    return property(getter, store, delete)
+        @Hidden
+        def __delete__(self, instance: Any) -> None:
+            if stores is not None:
+                stores(frame_of(1), name)
+            drop(instance)
+
+    return Judged()
+
+
+def _judge_calls(calls: Ask) -> None:
+    """Ask `calls` before a descriptor of C is called by name, which gives what the attribute of that name is: of any
+    function, of any class. Classes show their dicts without those of refused names, but libraries hand on what they
+    copy. What the interpreter calls for an attribute is another function, and costs what it did.
+    """
+    frame_of = sys._getframe
+    kinds = {GetSetDescriptorType: "__name__", MemberDescriptorType: "__name__", classmethod: "__func__"}
+    name_or_inner = {kind: dict_of(kind)[name].__get__ for kind, name in kinds.items()}
+
+    def replace(kind: type) -> None:
+        get = dict_of(kind)["__get__"]
+
+        def __get__(self: Any, instance: Any, owner: Any = None, /) -> Any:
+            asked = self
+            while issubclass(type(asked), classmethod):  # until 3.12 it calls what it holds
+                asked = name_or_inner[classmethod](asked)
+            if type(asked) in name_or_inner:
+                calls(frame_of(1), name_or_inner[type(asked)](asked))
+            return get(self, instance, owner)
+
+        with very_dict(kind) as space:
+            space["__get__"] = __get__
+
+    for kind in kinds:
+        replace(kind)
+
+
+def _judge_cython(module: ModuleType) -> None:
+    """Let what leads away from the types that modules of Cython share ask who wants it."""
+    if not _reads:
+        return
+    for kind in vars(module).values():
+        if issubclass(type(kind), type):
+            held = dict_of(kind)
+            raw = [name for name in _READ_OF_CYTHON & held.keys() if type(held[name]) in _RAW]
+            made = {name: _judged(held[name], name, _reads[0], None) for name in raw}
+            if made:
+                with very_dict(kind) as space:
+                    space |= made
 
 
 def _word(address: int) -> Any:
@@ -709,7 +778,7 @@ def replace_name(facade: Facade, name: str, value: object) -> None:
         return
     if type(member) is not MemberDescriptorType or name[:2] == "__":
         raise AttributeError(f"'{facade.__name__}.{name}' cannot be replaced")
-    member.__get__(facade)
+    read_member(member, facade)
     _write(facade, member, value)
 
 
@@ -717,7 +786,7 @@ def _fill(facade: Facade, name: str, value: Any) -> None:
     """Put the value into its slot, which is empty: what is read the first time costs nothing the second."""
     member = dict_of(type(facade))[name]
     try:
-        member.__get__(facade)  # another thread was first
+        read_member(member, facade)  # another thread was first
     except AttributeError:
         _write(facade, member, value)
 
@@ -738,3 +807,4 @@ def _write(facade: Facade, member: MemberDescriptorType, value: object) -> None:
 
 seal(Facade)
 seal(OwnModule)
+_type_flags(Hidden).value |= _METHOD | _VECTORCALL

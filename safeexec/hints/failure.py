@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from safeexec.hints.objects import MAX_NAMES, MISSING, attribute_of
+from safeexec.identity import read_getset, read_member
 from safeexec.protocol.plan import LanguagePlan
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -58,14 +59,14 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
     @cached_property
     def argument(self) -> Any:
         """The exception's first argument, or None."""
-        args = BaseException.__dict__["args"].__get__(self.exc)
+        args = read_getset(BaseException.__dict__["args"], self.exc)
         return args[0] if args else None
 
     def said_by_exception(self, field: str) -> Any:
         """An attribute that the interpreter itself gives its exceptions: ``name``, ``obj``, ``errno``, ``filename``."""
         for kind in (NameError, AttributeError, ImportError, OSError):
             if issubclass(self.kind, kind) and field in kind.__dict__:
-                return kind.__dict__[field].__get__(self.exc)
+                return read_member(kind.__dict__[field], self.exc)
         return None
 
     def raised_by_guest(self) -> bool:

@@ -11,11 +11,10 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from safeexec.facades.sealed import MODULES, names_of
-from safeexec.identity import class_name, dict_of, module_of, mro_of
+from safeexec.identity import class_name, dict_of, dict_of_module, module_of, mro_of, read_getset
 
 MISSING: Any = object()
 MAX_NAMES = 3000
-_dict_of_module = vars(ModuleType)["__dict__"].__get__
 _GETSET = type(BaseException.__dict__["__dict__"])
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
 _NOT_NAMES = ("self", "module", "type", "None", "True", "False")
@@ -78,7 +77,7 @@ def instance_dict(obj: Any) -> dict[str, Any]:
     """The instance dictionary of `obj`, or an empty one; a class that redefines ``__dict__`` is not asked."""
     for base in mro_of(type(obj)):
         if "__dict__" in (names := dict_of(base)):
-            found = names["__dict__"].__get__(obj) if type(names["__dict__"]) is _GETSET else None
+            found = read_getset(names["__dict__"], obj) if type(names["__dict__"]) is _GETSET else None
             return found if type(found) is dict else {}
     return {}
 
@@ -104,7 +103,7 @@ def public_names(obj: Any) -> list[str]:
 
 def names_of_module(module: Any) -> dict[str, Any]:
     """The names of a facade or of a module, none of which is asked anything."""
-    found: dict[str, Any] = _dict_of_module(module) if issubclass(type(module), ModuleType) else names_of(module)
+    found: dict[str, Any] = dict_of_module(module) if issubclass(type(module), ModuleType) else names_of(module)
     return found
 
 

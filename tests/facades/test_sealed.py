@@ -312,3 +312,67 @@ gc.collect()
 def test_classes_of_libraries_are_changed_by_libraries_alone_and_those_of_the_program_by_all() -> None:
     found = subprocess.run([sys.executable, "-c", _STORING], capture_output=True, text=True, timeout=60, check=False)
     assert (found.stdout, found.stderr) == ("", "")
+
+
+_ASKED = """
+import builtins, functools, sys, types
+from safeexec import Policy
+from safeexec.child.language.guards import judges_of_attributes
+from safeexec.compiler.rules import rules_of
+from safeexec.facades.sealed import judge_attributes
+judge_attributes(*judges_of_attributes(rules_of(Policy.load("calculator").language_plan())))
+class L:
+    def call(self, function): return function(self), self.__dict__, self.__code__, self.__globals__
+library = types.ModuleType("library")
+exec("def call(f): return f()\\ndef called(f): f.__code__, f.__defaults__ = f.__code__, (1,)\\n"
+     "def spelled(f, *names): return f() if names else f.__globals__, f.__dict__, f.__code__", vars(library))
+d, of_function = type.__dict__["__dict__"], dict(types.FunctionType.__dict__)
+f = lambda a: a
+program = {"__name__": "__main__", "__builtins__": vars(builtins) | {"_getattr_": None}, "library": library}
+exec(PROGRAM, program | {"d": d, "of_function": of_function, "of_type": dict(type.__dict__), "f": f})
+library.called(f)
+assert f() == 1
+import inspect
+assert inspect.getattr_static(L, "call") is L.call and inspect.signature(f).parameters["a"].default == 1
+"""
+_DESCRIPTORS = """
+import abc, functools, types
+later = lambda function, *given: functools.partial(next, map(function, *([item] * 9 for item in given)))
+class L:
+    cached = functools.cached_property(list)
+    def __iter__(self): return map(of_function["__code__"].__get__, [f])
+class Meta(abc.ABCMeta): pass
+found = []
+class Asked(metaclass=Meta): pass
+def ask_abstract():
+    Meta.__subclasses__ = functools.partial(found.extend, map(of_type["__subclasses__"].__get__, [object]))
+    return issubclass(int, Asked) or found
+ways = {
+    "a call": lambda: d.__get__(object),
+    "by its type": lambda: type(d).__get__(d, object),
+    "in a class method": lambda: classmethod(d).__get__(None, object),
+    "in two": lambda: classmethod(classmethod(d)).__get__(None, object),
+    "by a library": lambda: library.call(later(d.__get__, object)),
+    "by one that spells the name": lambda: library.spelled(later(d.__get__, object), 1),
+    "its class method": lambda: library.spelled(later(classmethod(d).__get__, None, object), 1),
+    "of a function": lambda: of_function["__globals__"].__get__(f),
+    "of its code": lambda: library.call(later(of_function["__code__"].__get__, f)),
+    "of its code, by one that spells the name": lambda: library.spelled(later(of_function["__code__"].__get__, f), 1),
+    "of all classes": lambda: library.spelled(later(of_type["__subclasses__"].__get__, object), 1),
+    "by the class": lambda: type(of_function["__code__"]).__get__(of_function["__code__"], f),
+    "of a cached property": lambda: L().cached,
+    "of an abstract class": ask_abstract,
+    "by what it calls": lambda: of_function["__code__"].fget,
+    "by a member": lambda: d.__get__(type(of_function["__closure__"])),
+}
+for what, way in ways.items():
+    try: got = way()
+    except AttributeError: continue
+    assert type(got) is types.MethodType, (what, got)  # from 3.13 on a class method calls nothing
+"""
+
+
+def test_a_descriptor_gives_nobody_what_its_attribute_would_not() -> None:
+    program = f"PROGRAM = {_DESCRIPTORS!r}\n{_ASKED}"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (found.stdout, found.stderr) == ("", "")

@@ -89,3 +89,15 @@ def test_what_runs_text_says_so() -> None:
 def test_what_has_been_judged_stays_judged(module: str, why: str) -> None:
     with pytest.raises(PolicyError, match=why):
         Policy.load("data-analysis").replace(danger_allow_modules=[module])
+
+
+def test_its_modules_may_look_past_a_metaclass_while_they_are_loaded() -> None:
+    """The dict of a class, by the descriptor of all: what else calls it is refused."""
+    pytest.importorskip("wrapt")
+    policy = Policy.load("data-analysis").replace(danger_allow_modules=["wrapt"])
+    with Sandbox(policy) as sandbox, sandbox.session() as session:
+        result = session.run(
+            "import wrapt\n@wrapt.decorator\ndef twice(wrapped, instance, args, options): return 2 * wrapped(*args)\n"
+            "@twice\ndef f(x): return x\nf(3)"
+        )
+    assert result.value == 6, result.error

@@ -37,7 +37,6 @@ JUDGED: Final[dict[str, str]] = {
         PIL.PdfParser:PdfDict.__setattr__ numpy.lib._user_array_impl:container.* plotly.basedatatypes:*.__setattr__
         plotly.basedatatypes:BaseLayoutType.__getattr__ seaborn._docstrings:DocstringComponents.__getattr__
         codecs:* tempfile:_TemporaryFileWrapper.__getattr__ matplotlib.dates:rrulewrapper.__getattr__
-        scipy._lib._bunch:*
     """,
     "the dict is read for names or text, written to, or compared, and nobody is given it": """
         enum:* typing:Protocol.* networkx.*:* openpyxl.*:* xlrd.*:* bs4:* plotly.io.*:* mpmath.ctx_*:*
@@ -64,7 +63,7 @@ JUDGED: Final[dict[str, str]] = {
     """,
     "a copy of the same class, whose class is the only one that could be asked for another": """
         collections:UserDict.__copy__ collections:UserList.__copy__ matplotlib.colors:*.__copy__
-        matplotlib.font_manager:FontProperties.__copy__ matplotlib.transforms:TransformNode.__copy__
+        matplotlib.transforms:TransformNode.__copy__
     """,
     "a state, which the guard of `__getstate__` judges": """
         *:*.__getstate__ scipy.sparse._dok:_dok_base.__reduce__
@@ -110,6 +109,7 @@ JUDGED: Final[dict[str, str]] = {
         plotly.graph_objs._layout:Layout functools:singledispatch.* typing:get_type_hints argparse:*
         functools:cached_property.__get__ pprint:*
         PIL.ImageFile:StubImageFile.load xlrd.formatting:EqNeAttrs.*
+        matplotlib.font_manager:FontProperties.__copy__ scipy._lib._bunch:*
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
         scipy.sparse._matrix:spmatrix.set_shape yaml.representer:SafeRepresenter.represent_yaml_object
         numpy.lib._index_tricks_impl:* numpy.matrixlib.defmatrix:* pandas.core.computation.scope:Scope.*

@@ -11,7 +11,7 @@ import builtins
 import sys
 import typing
 from collections import UserString
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 from types import (
     BuiltinMethodType,
@@ -35,8 +35,8 @@ from safeexec.compiler import names
 from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
-from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, WRITE_TO_THEMSELVES, Ask, Judge, OwnModule
-from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of, qualname_of
+from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, WRITE_TO_THEMSELVES, Ask, Hidden, Judge, OwnModule
+from safeexec.identity import dict_of, dict_of_module, flags_of, identity, mro_of, name_of, qualname_of, read_getset
 
 Guard = Callable[..., Any]
 Refuse = Callable[[str], AttributeError]
@@ -93,8 +93,16 @@ _OF_BASES: Final = ("__mro_entries__", "__dict__")
 """Names of which each object decides by itself: they say what a class that names it as a base is made of."""
 _OF_TYPING: Final[tuple[type, ...]] = tuple(vars(typing)[name] for name in ("_BaseGenericAlias", "_SpecialForm"))
 """Types of the objects that modules put types in brackets behind (`typing.List`); see `library_reads`."""
-_CARRIERS: Final = frozenset(map(identity, (FrameType, CodeType, ModuleType)))
-"""Types of what never comes back from a guarded read, whoever holds it; see `leads_away`. By identity: a metaclass of
+_DESCRIPTORS: Final = (
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
+"""Types of what the dict of a class of C has, and that of an object if a library has copied it."""
+_CARRIERS: Final = frozenset(map(identity, (FrameType, CodeType, ModuleType, Hidden, *_DESCRIPTORS)))
+"""Types of what may not come back from a guarded read, whoever holds it; see `leads_away`. By identity: a metaclass of
 the program says what its classes are equal to, and would be handed what a set compares them with.
 """
 MOST_UNSEEN: Final = 16
@@ -102,7 +110,6 @@ unseen: Final[list[tuple[AttributeError, int]]] = []
 """Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""
 _REAL_BUILTINS: Final = vars(builtins)
 
-_dict_of_module: Final = vars(ModuleType)["__dict__"].__get__
 _OBJ: Final = vars(AttributeError)["obj"]
 """The descriptor, which would read the attribute of any AttributeError."""
 _USER_STRING: Final = (UserString.format, UserString.format_map)
@@ -277,21 +284,27 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
     What Python's own modules store they store for who has called them: `functools.total_ordering`, a metaclass'
     ``__setattr__``. A library that calls them may have been given them by the program (``series.map(update_wrapper)``),
     and a thread, a finalizer or a callback has no caller: in their name only a class changes that its library is just
-    making. Python's own classes are immutable, where they do not write to themselves.
+    making. While a module is loaded, its code and that of the class's library change what they like, and not what they
+    call: an ``isinstance`` of theirs may be answered by a metaclass of the program. Python's own classes are immutable,
+    where they do not write to themselves.
+
+    A descriptor of C that is called by name stores in the name of any frame: of a class of the program alone.
     """
 
     methods: dict[tuple[int, int], tuple[bool, CodeType, type]] = {}
     """Identities of the code of a function and of a class → whether it is a method of the class, and both."""
 
-    def means(frame: FrameType, cls: type) -> bool:
+    def means(frame: FrameType, cls: type, name: Any) -> bool:
         """Tell whether a function of a library changes this class of itself: it is a method of the class, or spells its
         name, or is a method of an object of it. A class among its arguments was given to it:
-        ``Scaler.__init__(DataFrame)``.
+        ``Scaler.__init__(DataFrame)``. What the class has under this name may take itself away: it is asked once.
         """
         code = frame.f_code
         found = frame.f_locals
         given = [found.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
         first = given[0] if given else None
+        if first is not None and _type(name) is _str and dict_of(cls).get(name) is first:
+            return True
         if all(item is not cls for item in given):
             name = name_of(cls)
             spelled = name in code.co_names or name in code.co_varnames or name in code.co_freevars
@@ -301,7 +314,7 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             methods[key] = _is_method(frame, cls), code, cls
         return first is cls and methods[key][0]
 
-    def judge(cls: type, name: Any) -> None:
+    def judge(cls: type, name: Any, is_called: bool = False) -> None:
         home: Any = dict_of(cls).get("__module__")
         if _type(home) is not _str or own.has(home):  # without a module: what `sympy.Function("f")` makes
             return
@@ -311,33 +324,40 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
                 return
         elif library not in sys.modules and library != _OF_PYBIND11:
             return
-        frame: FrameType | None = sys._getframe()
-        is_direct = True
+        frame: FrameType | None = None if is_called else sys._getframe()
+        is_direct = is_own_code = True
         while frame is not None and names.GUARD_ATTRIBUTE not in frame.f_builtins:
             storing = _str(frame.f_globals.get("__name__"))
             root = storing.partition(".")[0]
             if root != "safeexec":
-                if is_direct and (root not in SEALED_LIBRARIES or storing == home) and means(frame, cls):
+                if is_direct and (root not in SEALED_LIBRARIES or storing == home) and means(frame, cls, name):
                     return
-                if storing == "importlib._bootstrap" or (root == library and not _is_found(cls, home)):
+                is_loader = storing == "importlib._bootstrap"
+                if is_loader and is_own_code:
                     return
-                is_direct = False
+                if (root == library or (is_loader and _is_loading(home))) and not _is_found(cls, home):
+                    return
+                is_direct, is_own_code = False, is_own_code and root in (library, *_STORE_FOR_OTHERS)
             frame = frame.f_back
         raise TypeError(f"cannot set {name!r} attribute of immutable type {name_of(cls)!r}")
 
     return judge
 
 
-def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask]:
-    """Who may read what leads away from a program, and who may store what says what a function does: code of Python and
-    of libraries that spells the name. What it was told it does not spell.
+def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask, Ask]:
+    """Who may read what leads away from a program, who may store what says what a function does, and who may call a
+    descriptor of C by name.
 
-    Compiled code asks in the name of the frame that has called it: the code of a function that Fortran calls back is
-    for whoever is no program.
+    Code of Python and of libraries may read and store what it spells; what it was told it does not spell. A descriptor
+    of a name that is not plain is called by nobody but `inspect`, and modules that are being loaded.
+
+    Compiled code asks in the name of the frame that has called it, also what a program has that frame call.
     """
 
     def reads(frame: FrameType, name: str) -> None:
-        if (name in frame.f_code.co_names or name == "__code__") and not is_of_program(frame):
+        if name in frame.f_code.co_names and not is_of_program(frame):
+            return
+        if name == "__code__" and _is_place(frame, _CALL_FORTRAN):
             return
         if not _spells(frame, name, rules):
             raise refusal(rules, "attribute", name, AttributeError)
@@ -346,7 +366,38 @@ def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask]:
         if not _spells(frame, name, rules):
             raise refusal(rules, "attribute", name, AttributeError)
 
-    return reads, stores
+    def calls(frame: FrameType, name: str) -> None:
+        if rules.attribute(name) == PLAIN:
+            return
+        if name != "__dict__" or not (_is_place(frame, _LOOK_STATICALLY) or _is_body(frame)):
+            raise refusal(rules, "attribute", name, AttributeError)
+
+    return reads, stores, calls
+
+
+_CALL_FORTRAN: Final = {
+    "scipy.integrate._ode": ("run",),
+    "scipy.linalg._decomp_qz": ("_qz",),
+    "scipy.linalg._decomp_schur": ("schur",),
+    "scipy.optimize._cobyla_py": ("_minimize_cobyla",),  # the older ones
+}
+"""Modules and their functions that give functions to Fortran, which looks into the code for the number of arguments."""
+_LOOK_STATICALLY: Final = {"inspect": ("_shadowed_dict", "_shadowed_dict_from_weakref_mro_tuple")}
+"""The same of those that read the dict of a class past its metaclass."""
+
+
+def _is_place(frame: FrameType, places: Mapping[str, Container[str]]) -> bool:
+    module: Any = frame.f_globals.get("__name__")
+    return _type(module) is _str and frame.f_code.co_name in places.get(module, ()) and not is_of_program(frame)
+
+
+def _is_body(frame: FrameType) -> bool:
+    """Tell the code of a library's module that is being loaded."""
+    home: Any = frame.f_globals.get("__name__")
+    module = sys.modules.get(home) if _type(home) is _str else None
+    if not isinstance(module, ModuleType) or dict_of_module(module) is not frame.f_globals:
+        return False
+    return frame.f_code.co_name == "<module>" and _is_loading(home) and not is_of_program(frame)
 
 
 def is_of_program(frame: FrameType) -> bool:
@@ -411,12 +462,25 @@ _OF_CLASSES: Final = ("__new__", "__init_subclass__", "__class_getitem__")
 def _is_found(cls: type, home: str) -> bool:
     """Tell whether a module has the class under its name: not one that is just being made."""
     module = sys.modules.get(home)
-    space: Any = _dict_of_module(module) if isinstance(module, ModuleType) else {}
+    space: Any = dict_of_module(module) if isinstance(module, ModuleType) else {}
     found: Any = None
     for part in qualname_of(cls).split("."):
         found = space.get(part)
         space = dict_of(found) if issubclass(_type(found), type) else {}
     return found is cls
+
+
+_STORE_FOR_OTHERS: Final = ("dataclasses", "enum")
+"""Modules of Python that store into a class for the library that has it, with no call in between that would be answered
+by a program.
+"""
+
+
+def _is_loading(home: str) -> bool:
+    """Tell whether a module is being loaded: one of C, which has no frame that the loader would stand behind."""
+    module = sys.modules.get(home)
+    spec: Any = dict_of_module(module).get("__spec__") if isinstance(module, ModuleType) else None
+    return bool(_getattr(spec, "_initializing", module is None))
 
 
 def _judges(
@@ -454,7 +518,10 @@ def _judges(
         """The state of an object as far as the program could read it. The names of its slots are a list of its class,
         which the program writes: each is an attribute that is read.
         """
-        if issubclass(_type(owner), type):
+        of = owner
+        while _type(of) is MethodType:  # it answers with what its function has, which is anything
+            of = of.__func__
+        if issubclass(_type(of), type):
             raise refuse("__getstate__")  # a method that copies its __dict__, called with a class
         if _type(found) is dict:
             return dict(judged(owner, "__dict__", found))  # a state is no way to write
@@ -656,7 +723,11 @@ def _readable_dict(
         return dict(found)
     hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, found[name], own)}
     if not _CARRIERS.isdisjoint(map(identity, map(_type, found.values()))):
-        hidden |= {name for name, item in found.items() if leads_away(item)}
+        hidden |= {
+            name
+            for name, item in found.items()
+            if leads_away(item) or (_type(item) in _DESCRIPTORS and not may_read(value, name, item))
+        }
     if wraps(value, found) and not (_is_own(value, own) or _is_own_class(_type(value), own)):
         hidden |= {name for name, item in found.items() if not may_read(value, name, item)}
     return {key: item for key, item in found.items() if key not in hidden} if hidden else found
@@ -813,13 +884,14 @@ def _instance_dict(value: Any) -> dict[Any, Any]:
     for klass in mro_of(_type(value)):
         descriptor: Any = dict_of(klass).get("__dict__")
         if _type(descriptor) is GetSetDescriptorType:
-            found = descriptor.__get__(value)
+            found = read_getset(descriptor, value)
             return found if _type(found) is dict else {}
     return {}
 
 
 def leads_away(found: Any) -> bool:
-    """Tell a frame, a code object, a module that is no facade, and the namespace of one, whoever holds it.
+    """Tell a frame, a code object, a module that is no facade, the namespace of one, and what stores into any class,
+    whoever holds it.
 
     Modules of a plugin are the guest's own: their builtins hold the guards.
     """
@@ -831,9 +903,9 @@ def leads_away(found: Any) -> bool:
             or names.GUARD_ATTRIBUTE in found
         )
     if issubclass(kind, ModuleType):
-        space = _dict_of_module(found)
+        space = dict_of_module(found)
         return space is _REAL_BUILTINS or names.GUARD_ATTRIBUTE not in _keys(space.get("__builtins__"))
-    return issubclass(kind, FrameType) or issubclass(kind, CodeType)
+    return issubclass(kind, FrameType) or issubclass(kind, CodeType) or kind is Hidden
 
 
 def _keys(value: Any) -> Container[str]:

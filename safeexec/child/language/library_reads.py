@@ -126,6 +126,7 @@ def guard_reads(rules: Rules) -> None:
     _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
 
     # Of other libraries
+    _change("scipy._lib._bunch", _check_bunches)
     _change("bs4.css", _close_selectors)
     _put("pandas.core.accessor", "setattr", _setattr_of_accessors)
     _change("pandas.io.formats.style", _close_styler)
@@ -159,6 +160,7 @@ _FOR_ITS_KIND: Final = {
     "argparse:_AttributeHolder._get_kwargs": (0, "argparse", "_AttributeHolder"),
     "pprint:PrettyPrinter._pprint_simplenamespace": (1, "types", "SimpleNamespace"),
     "PIL.ImageFile:StubImageFile.load": (0, "PIL.ImageFile", "StubImageFile"),
+    "matplotlib.font_manager:FontProperties.__copy__": (0, "matplotlib.font_manager", "FontProperties"),
     "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
     "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
     "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
@@ -178,18 +180,43 @@ A method is a function: ``Namespace._get_kwargs(type)`` would give the descripto
 def _for_its_kind(module: ModuleType, method: str, position: int, home: str, kind: str) -> None:
     """Let a method be called with an instance of this class alone."""
     name, _, attribute = method.partition(".")
-    cls, wanted = vars(module)[name], vars(importlib.import_module(home))[kind]
+    _ask_for_kind(vars(module)[name], attribute, position, vars(importlib.import_module(home))[kind])
+
+
+def _ask_for_kind(cls: type, attribute: str, position: int, wanted: type) -> None:
     real = vars(cls)[attribute]
+    method = f"{cls.__name__}.{attribute}"
 
     def of_its_kind(*arguments: Any, **options: Any) -> Any:
         given = _type(arguments[position]) if len(arguments) > position else object
         dicts = [dict_of(cls)["__dict__"] for cls in mro_of(given) if "__dict__" in dict_of(cls)]
         if not issubclass(given, wanted) or any(_type(found) is not GetSetDescriptorType for found in dicts):
-            raise TypeError(f"{method}() is for a {kind!r} object")
+            raise TypeError(f"{method}() is for a {wanted.__name__!r} object")
         return real(*arguments, **options)
 
-    of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, module.__name__
+    of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, cls.__module__
     write_to_class(cls, attribute, of_its_kind)
+
+
+def _check_bunches(bunch: ModuleType) -> None:
+    """A result of scipy gives its dict to what copies it, and to who asks for its fields: let it be its own."""
+    real: Any = vars(bunch)["_make_tuple_bunch"]
+    codes = [item for item in real.__code__.co_consts if _type(item) is CodeType]
+
+    def check(made: type) -> None:
+        for method in ("_asdict", "__getnewargs_ex__"):
+            found: Any = dict_of(made).get(method)
+            if _type(found) is FunctionType and found.__code__ in codes:
+                _ask_for_kind(made, method, 0, made)
+
+    def _make_tuple_bunch(*arguments: Any, module: str | None = None, **options: Any) -> Any:
+        made = real(*arguments, module=module or sys._getframe(1).f_globals["__name__"], **options)
+        check(made)
+        return made
+
+    vars(bunch)["_make_tuple_bunch"] = _make_tuple_bunch
+    for made in type.__subclasses__(tuple):  # by modules that were loaded before
+        check(made)
 
 
 class _Identities:

@@ -68,8 +68,7 @@ class Link:
 
     def pretend_to_receive(self, request: msgspec.Struct) -> Any:
         """Do what receiving `request` does, short of its arrival: it touches the same memory."""
-        for function in (Link.receive, self.socket.recvmsg):
-            getattr(function, "__code__", None)  # a look counts a reference, as a call does
+        _ = Link.receive.__code__, self.socket.recvmsg  # a look counts a reference, as a call does
         self._keep(_NO_FD)
         self.fds.pop()
         self._queue = self._reader.feed(frame(_encode(request)))

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from safeexec.compiler.names import is_internal
 from safeexec.facades.sealed import MODULES
-from safeexec.identity import dict_of, identity, module_of, mro_of, name_of
+from safeexec.identity import dict_of, identity, module_of, mro_of, name_of, read_getset
 from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
 
@@ -256,7 +256,7 @@ def _of_attributes(value: Any, kind: type, levels: int) -> Any:
     for base in mro_of(kind):
         descriptor = dict_of(base).get("__dict__")
         if descriptor is not None:
-            attributes = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
+            attributes = read_getset(descriptor, value) if type(descriptor) is GetSetDescriptorType else None
             return _of_dict(attributes, levels - 1) if type(attributes) is dict else None
     return None
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import partial
 from itertools import islice
 from time import monotonic
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec.identity import dict_of, module_of, mro_of, qualname_of
+from safeexec.identity import dict_of, module_of, mro_of, qualname_of, read_getset
 from safeexec.text import blank, columns
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _context_of = BaseException.__dict__["__context__"].__get__
 _suppress_of = BaseException.__dict__["__suppress_context__"].__get__
 _args_of = BaseException.__dict__["args"].__get__
 _members_of = BaseExceptionGroup.__dict__["exceptions"].__get__
-_instance_dict = BaseException.__dict__["__dict__"].__get__
+_instance_dict = partial(read_getset, BaseException.__dict__["__dict__"])
 
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"

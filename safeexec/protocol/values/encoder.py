@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any
 
-from safeexec.identity import identity
+from safeexec.identity import identity, module_of, mro_of
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Encoded, Opaque
 from safeexec.protocol.values.objects import ByFields, write_by_fields
@@ -26,7 +26,6 @@ from safeexec.protocol.values.writer import (
 
 _STR_ONLY = frozenset({str})
 _INLINE = {None: Encoded(f.NONE), True: Encoded(f.TRUE), False: Encoded(f.FALSE)}
-_mro = type.__dict__["__mro__"].__get__
 
 
 def encode(value: Any, *, max_bytes: int, max_depth: int, arrays: bool = False, text: str | None = None) -> Encoded:
@@ -327,7 +326,7 @@ def _writer_of_subclass(kind: type) -> Write:
     if write_table is not None:
         _WRITERS[kind] = write_table
         return write_table
-    mro = _mro(kind)
+    mro = mro_of(kind)
     if getattr(sys.modules.get("enum"), "Enum", None) in mro:
         return Writer.opaque
     for base, plain, write in _BASES:
@@ -349,7 +348,7 @@ def _as_base(plain: Callable[[Any], Any], write: Write) -> Write:
 
 
 def _writer_of_library(kind: type) -> Write | None:
-    module = type.__dict__["__module__"].__get__(kind)
+    module = module_of(kind)
     if type(module) is not str or module.partition(".")[0] not in ("numpy", "pandas", "sympy", "mpmath"):
         return None
     from safeexec.protocol.values.tables import writer_of  # for values of these four

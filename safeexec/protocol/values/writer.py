@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.identity import identity
+from safeexec.identity import dict_of, identity, mro_of, name_of
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque
 from safeexec.text import short_repr, type_name
@@ -40,18 +40,16 @@ _NUMBER = "a number or formula of this class stays in the session: return `int(x
 _PATH = "a path stays in the session: return `str(path)`"
 _CODE = "functions, classes and modules stay in the session: call them there, and return what they give"
 _CODE_KINDS = frozenset({"function", "builtin_function_or_method", "method", "type", "module", "partial"})
-_mro = type.__dict__["__mro__"].__get__
-_class_dict = type.__dict__["__dict__"].__get__
 
 
 def _reason(kind: type) -> str:
     """Why no value of this class crosses, and what to return instead. Never runs code of the class."""
-    mro = _mro(kind)
-    if type.__dict__["__name__"].__get__(kind) in _CODE_KINDS or type in mro:
+    mro = mro_of(kind)
+    if name_of(kind) in _CODE_KINDS or type in mro:
         return _CODE
     if getattr(sys.modules.get("enum"), "Enum", None) in mro:
         return _MEMBER
-    found = {name for base in mro for name in _TELLING if name in _class_dict(base)}
+    found = {name for base in mro for name in _TELLING if name in dict_of(base)}
     return next((reason for name, reason in _TELLING.items() if name in found), _STAYS)
 
 

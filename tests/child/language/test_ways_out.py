@@ -1054,6 +1054,45 @@ CLASSES_OF_LIBRARIES = [
             "a library": "pandas.Series([pandas.DataFrame]).map(store)",
         }.items()
     ),
+    *(
+        Way(
+            f"a metaclass answers a library that is imported: {what}",
+            f"cannot set '{name}' attribute of immutable type 'DataFrame'",
+            "import collections.abc, functools, numbers, pandas\nfrom collections.abc import *\nclass Own:\n"
+            "    def to_csv(self): pass\nclass M(type): pass\nclass G(metaclass=M): pass\n"
+            "for kind in (Mapping, Sequence, Iterable, Callable, Hashable, Set, numbers.Number): kind.register(G)\n"
+            "store = functools.partial(functools.update_wrapper, wrapped=Own, assigned=('to_csv',), updated=())\n"
+            f"M.__subclasscheck__ = functools.partial(next, map({store}))\nimport sympy",
+            "data-analysis",
+            [pytest.mark.modules("sympy")],
+        )
+        for what, name, store in (
+            ("by a function of Python's", "to_csv", "store, [pandas.DataFrame] * 99"),
+            (
+                "by a descriptor",
+                "__module__",
+                "vars(type)['__module__'].__set__, [pandas.DataFrame] * 99, ['__main__'] * 99",
+            ),
+        )
+    ),
+    *(
+        Way(
+            f"a method of the class calls a descriptor of its {name}",
+            f"cannot set '{name}' attribute of immutable type 'DataFrame'",
+            "import functools, pandas\nframe = pandas.DataFrame({'a': [1]})\n"
+            f"store = vars(type)['{name}'].__set__\n"
+            f"frame.pipe(functools.partial(next, map(store, [pandas.DataFrame], [{value}])))",
+            "data-analysis",
+        )
+        for name, value in (("__module__", "'__main__'"), ("__bases__", "(pandas.Series,)"))
+    ),
+    Way(
+        "and what the interpreter stores with",
+        "KeyError: '__setitem__'",
+        "import functools, pandas\nframe = pandas.DataFrame({'a': [1]})\nstore = vars(type)['__setitem__']\n"
+        "frame.pipe(functools.partial(next, map(store, [pandas.DataFrame], ['to_csv'], [1])))",
+        "data-analysis",
+    ),
     Way(
         "the base of the classes of pybind11",
         "cannot set '__init__' attribute of immutable type 'pybind11_object'",
@@ -1995,6 +2034,68 @@ TOLD_BY_A_LIBRARY = [
     ),
 ]
 
+_RESULT = "import types\nfrom scipy import stats\nR = type(stats.linregress([1, 2, 3], [1, 2, 4]))\n"
+DICTS_OF_ALL_CLASSES = [
+    Way(
+        "a super of a class of its own is asked for its dict, which is the descriptor of all",
+        "type 'super' is not an acceptable base type",
+        f"import collections\n{_TAKES}class I: __dict__ = property(lambda self: U())\nclass M(type): pass\n"
+        "class S(super):\n    def __new__(cls, *given): return super().__new__(cls, *given) if given else I()\n"
+        "collections.UserDict.__copy__(S(M, M))",
+        "calculator",
+    ),
+    *(
+        Way(
+            f"a result of scipy is asked by {method} for the dict of what answers for `type`",
+            f"LinregressResult.{method}() is for a 'LinregressResult' object",
+            f"{_RESULT}R.{method}(types.GenericAlias(type, int))",
+            "data-analysis",
+        )
+        for method in ("__getnewargs_ex__", "_asdict")
+    ),
+    Way(
+        "a copy of a font that is a class",
+        "FontProperties.__copy__() is for a 'FontProperties' object",
+        "from matplotlib.font_manager import FontProperties\nprint(vars(FontProperties.__copy__(type))['__dict__'])",
+        "data-analysis",
+    ),
+    *(
+        Way(
+            f"the state of a method of a class: {what}",
+            "attribute '__getstate__' is refused",
+            f"import types\nfrom matplotlib.artist import Artist\nfrom scipy import stats\n"
+            f"m = types.MethodType(type, 1)\nprint({call}['__dict__'])",
+            "data-analysis",
+            [pytest.mark.modules("scipy", "matplotlib")],
+        )
+        for what, call in (
+            ("of an artist", "Artist.__getstate__(m)"),
+            ("of a method", "Artist.__getstate__(types.MethodType(m, 1))"),
+            ("of a distribution", "stats.rv_continuous.__getstate__(m)"),
+        )
+    ),
+    Way(
+        "the globals of a function of Cython, by a name that an object of the program lists",
+        "kept ['__globals__', 'func_code'] []",
+        "import codecs, pandas\nfrom sklearn.base import BaseEstimator\nclass K(str):\n"
+        "    def startswith(self, x): return False\n    def endswith(self, x): return True\n"
+        "class X(codecs.StreamReader):\n    def __init__(self, stream): self.stream = stream\n"
+        "    def __dir__(self): return listed\n"
+        "listed = [K('__globals__'), K('func_code')]\n"
+        "found = BaseEstimator._get_fitted_attr_html(X(pandas.api.types.is_integer))\n"
+        "print('kept', listed, [name for name in found if name in listed])",
+        "data-analysis",
+    ),
+    Way(
+        "what a descriptor may be called for",
+        "own 4 <class '__main__.C'> (1, 2) attribute '__dict__' is refused",
+        "class C:\n    __slots__ = ('a', '__dict__')\n    @classmethod\n    def f(cls): return cls\n"
+        "c = C()\nc.a = 4\n"
+        "try: vars(C)['__dict__'].__get__(c)\nexcept AttributeError as error: refused = error\n"
+        "print('own', C.a.__get__(c), vars(C)['f'].__get__(None, C)(), (lambda a=1, b=2: 0).__defaults__, refused)",
+    ),
+]
+
 _TABLE = (
     "import pandas, warnings\nimport seaborn.objects as so\nwarnings.simplefilter('ignore')\n"
     "class Buffer:\n    ptr, bufsize = id(tuple), 64\n"
@@ -2032,6 +2133,7 @@ MEMORY = [
 
 WAYS = [
     *OBJECTS_HANDED_ON,
+    *DICTS_OF_ALL_CLASSES,
     *MEMORY,
     *TOLD_BY_A_LIBRARY,
     *WHO_ANSWERS_TWICE,
