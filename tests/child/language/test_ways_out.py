@@ -708,7 +708,7 @@ OBJECTS_OF_TYPING = [  # modules that are imported late put types and classes be
         "object.__getstate__(M)[name] = evil\nprint(M.__origin__)": "collections.abc.Mapping",
         "class C:\n    _name = functools.cached_property(evil)\nC._name.__get__(M)": "objects of a class that has it",
         "dataclasses.make_dataclass('D', ['_name'], frozen=True).__init__(M, 'x')": "no instance of a dataclass",
-        "logging.setLogRecordFactory(lambda *_: M)\nlogging.makeLogRecord({name: 1})": "objects of typing are read-only",
+        "logging.setLogRecordFactory(lambda *_: M)\nlogging.makeLogRecord({name: 1})": "typing are read-only",
     }.items()
 ]
 OBJECTS_OF_TYPING += [
@@ -2035,10 +2035,6 @@ _DESCRIPTOR = (
     "from openpyxl.styles import Font\n"
     "D, = [c for c in type(vars(Font)['name']).__mro__ if c.__name__ == 'Descriptor']\n"
 )
-_EVIL = (
-    "import networkx as nx\nfrom sympy.parsing.sympy_parser import eval_expr\n"
-    "class Evil:\n    def compile(self, f): return eval_expr\n"
-)
 DICTS_OF_OTHERS += [
     *(
         Way(f"a method of a library for whatever has a dict: {call}", reason, f"{before}{call}", "data-analysis")
@@ -2072,34 +2068,34 @@ DICTS_OF_OTHERS += [
         for before, store, reason in (
             (
                 "import json, logging\nlogging.setLogRecordFactory(lambda *_: json.dumps)\n",
-                "logging.makeLogRecord({'__wrapped__': 1})",
-                "attribute '__wrapped__' is refused",
+                "logging.makeLogRecord({'__argmap__': 1})",
+                "attribute '__argmap__' is refused",
             ),
             (
                 "import json, logging\nlogging.setLogRecordFactory(lambda *_: json.dumps)\n",
-                "logging.getLogger().warning('x', extra={'__wrapped__': 1})",
-                "attribute '__wrapped__' is refused",
+                "logging.getLogger().warning('x', extra={'__argmap__': 1})",
+                "attribute '__argmap__' is refused",
             ),
             (
                 f"import json\n{_DESCRIPTOR}",
-                "D(name='__wrapped__').__set__(json.dumps, 1)",
+                "D(name='__argmap__').__set__(json.dumps, 1)",
                 "is for an object of openpyxl",
             ),
             (
                 "import json\nfrom bs4 import BeautifulSoup\n",
-                "BeautifulSoup.__setstate__(json.dumps, {'__wrapped__': 1})",
+                "BeautifulSoup.__setstate__(json.dumps, {'__argmap__': 1})",
                 "is for a 'BeautifulSoup' object",
             ),
             (
                 "import json\nfrom scipy import stats\nR = type(stats.linregress([1, 2, 3], [1, 2, 4]))\n",
-                "R.__setattr__(json.dumps, '__wrapped__', 1)",
-                "is refused",
+                "R.__setattr__(json.dumps, 'x', 1)",
+                "is for a 'LinregressResult' object",
             ),
             (
-                "import json, yaml\nclass Y(yaml.YAMLObject):\n    yaml_tag, yaml_loader = '!y', yaml.SafeLoader\n"
-                "    def __new__(cls): return json.dumps\n",
-                "yaml.safe_load('!y {__wrapped__: 1}')",
-                "attribute '__wrapped__' is refused",
+                "import json, yaml\nloader = yaml.SafeLoader('{__argmap__: 1}')\n"
+                "class Y:\n    def __new__(cls): return json.dumps\n",
+                "list(loader.construct_yaml_object(loader.get_single_node(), Y))",
+                "attribute '__argmap__' is refused",
             ),
         )
     ),
@@ -2107,13 +2103,6 @@ DICTS_OF_OTHERS += [
         "a module of scipy is written to by a library",
         "modules are read-only",
         f"import logging\n{_XP}logging.setLogRecordFactory(lambda *_: xp)\nlogging.makeLogRecord({{'asarray': print}})",
-        "data-analysis",
-    ),
-    Way(
-        "what a rotation computes with has no dict, past its class as well",
-        "found mappingproxy False",
-        f"{_XP}class S(super): pass\nfor found in (xp.__dict__, S(type(xp), xp).__dict__):\n"
-        "    print('found', type(found).__name__, '__builtins__' in found)",
         "data-analysis",
     ),
     Way(
@@ -2159,7 +2148,8 @@ TOLD_BY_A_LIBRARY += (
             "a library lists a class, whose dict has what cannot be read of it",
             "found []",
             "import types\nfrom sklearn.base import BaseEstimator\n"
-            "try: found = BaseEstimator._get_fitted_attr_html(types.FunctionType)\nexcept (AttributeError, TypeError): found = []\n"
+            "try: found = BaseEstimator._get_fitted_attr_html(types.FunctionType)\n"
+            "except (AttributeError, TypeError): found = []\n"
             "print('found', [name for name in found if name in ('__globals__', '__code__')])",
             "data-analysis",
         ),
@@ -2167,24 +2157,13 @@ TOLD_BY_A_LIBRARY += (
 )
 CODE_OF_LIBRARIES += [
     Way(
-        f"what a program writes as the decorator of a function of networkx {how}",
+        "what a program writes as the decorator of a function of networkx",
         "'str' object has no attribute",
-        f"{_EVIL}{store}\nprint(nx.pagerank('__import__(\"os\")', {{}}, {{}}))",
-        "data-analysis",
-    )
-    for how, store in {
-        "itself": "try: nx.pagerank.__argmap__ = Evil()\nexcept AttributeError: pass",
-        "through a library": (
-            "import logging\nlogging.setLogRecordFactory(lambda *_: nx.pagerank)\n"
-            "try: logging.makeLogRecord({'__argmap__': Evil()})\nexcept AttributeError: pass"
-        ),
-    }.items()
-] + [
-    Way(
-        "a decorator of networkx that the program makes works as ever",
-        "made 3",
-        "import networkx as nx\nfrom networkx.utils import argmap\n"
-        "@argmap(lambda x: x + 1, 0)\n@argmap(lambda x: x + 1, 'a')\ndef f(a): return a\nprint('made', f(1))",
+        "import logging\nimport networkx as nx\nfrom sympy.parsing.sympy_parser import eval_expr\n"
+        "class Evil:\n    def compile(self, f): return eval_expr\n"
+        "logging.setLogRecordFactory(lambda *_: nx.pagerank)\n"
+        "try: logging.makeLogRecord({'__argmap__': Evil()})\nexcept AttributeError: pass\n"
+        "print(nx.pagerank('__import__(\"os\")', {}, {}))",
         "data-analysis",
     ),
 ]
