@@ -16,7 +16,7 @@ import ast
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -208,28 +208,56 @@ def _is_spelled(name: ast.expr) -> bool:
 
 
 def unjudged(found: set[Site]) -> list[str]:
-    """The sites without a verdict, a line each."""
-    return sorted(
+    """The sites without a verdict, and the verdicts that cover more places than they were given for, a line each."""
+    open_ = {site for site in found if _is_open(site)}
+    lines = [
         f"{site.module} {site.function or '(module)'}: {site.call} ({site.kind})"
-        for site in found
-        if not (site.kind == "attribute" and site.module in READERS)
-        and not (site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES)
-        and not _is_judged(f"{site.module}:{site.function}", *(_FORMATS if site.kind == "format" else _PLACES))
+        for site in open_
+        if not any(fnmatchcase(_place(site), pattern) for pattern in _verdicts(site).wide)
+    ]
+    for verdicts in (_PLACES, _FORMATS):
+        places = {_place(site) for site in open_ if _verdicts(site) is verdicts}
+        for pattern, most in verdicts.wide.items():
+            covered = sum(fnmatchcase(place, pattern) for place in places)
+            if covered > most:
+                lines.append(f"{pattern}: it covers {covered} places, and was judged for {most}")
+    return sorted(lines)
+
+
+class _Verdicts(NamedTuple):
+    """The places that are spelled, and the patterns with a ``*`` → for how many places each was given."""
+
+    exact: frozenset[str]
+    wide: dict[str, int]
+
+
+def _read(judged: Iterable[str]) -> _Verdicts:
+    items = " ".join(judged).split()
+    wide = {pattern: int(most) for pattern, _, most in (item.partition("=") for item in items if "*" in item)}
+    return _Verdicts(frozenset(items), wide)
+
+
+_PLACES = _read([*OF_ITS_KIND, *JUDGED.values()])
+_FORMATS = _read([*FORMATTERS, *FORMATTING.values()])
+
+
+def _verdicts(site: Site) -> _Verdicts:
+    return _FORMATS if site.kind == "format" else _PLACES
+
+
+def _place(site: Site) -> str:
+    return f"{site.module}:{site.function}"
+
+
+def _is_open(site: Site) -> bool:
+    """Does the site need a verdict that covers more than one place?"""
+    if site.kind == "attribute" and site.module in READERS:
+        return False
+    if site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES:
+        return False
+    return _place(site) not in _verdicts(site).exact and not any(
+        site.kind == "format" and _place(site).startswith(f"{place}.") for place in FORMATTERS
     )
-
-
-def _patterns(*judged: str) -> tuple[frozenset[str], list[str]]:
-    """The places that are spelled, and those with a ``*``."""
-    patterns = " ".join(judged).split()
-    return frozenset(patterns), [item for item in patterns if "*" in item]
-
-
-_PLACES = _patterns(*OF_ITS_KIND, *JUDGED.values())
-_FORMATS = _patterns(*FORMATTERS, *(f"{place}.*" for place in FORMATTERS), *FORMATTING.values())
-
-
-def _is_judged(place: str, exact: frozenset[str], wide: list[str]) -> bool:
-    return place in exact or any(fnmatchcase(place, pattern) for pattern in wide)
 
 
 if __name__ == "__main__":

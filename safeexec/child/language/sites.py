@@ -127,35 +127,36 @@ FORMATTERS: Final = frozenset(_FORMATTERS.split())
 """Functions that format any object by a template which a program gives or stores: their `format` is the guarded one."""
 
 _OF_ITS_KIND: Final = """
-    argparse:_AttributeHolder._get_kwargs collections:UserDict.__copy__ collections:UserList.__copy__
-    PIL.ImageFile:StubImageFile.load bs4:BeautifulSoup.__getstate__ bs4:BeautifulSoup.__setstate__
-    dateutil.rrule:rrulebase.__setstate__ dateutil.tz._tzfile:tzfile.__reduce_ex__
-    matplotlib.artist:Artist.__getstate__ matplotlib.axes._base:_AxesBase.__setstate__
-    matplotlib.backend_bases:PickEvent.__init__
+    PIL.ImageFile:StubImageFile.load argparse:_AttributeHolder._get_kwargs bs4:BeautifulSoup.__getstate__
+    bs4:BeautifulSoup.__setstate__ collections:UserDict.__copy__ collections:UserList.__copy__
+    dateutil.rrule:rrulebase.__setstate__ dateutil.tz._tzfile:tzfile.__reduce_ex__ matplotlib.artist:Artist.__getstate__
+    matplotlib.axes._base:_AxesBase.__setstate__ matplotlib.backend_bases:PickEvent.__init__
     matplotlib.cbook:CallbackRegistry.__getstate__ matplotlib.cbook:CallbackRegistry.__setstate__
-    matplotlib.cbook:Grouper.__getstate__ matplotlib.cbook:Grouper.__setstate__
-    matplotlib.colors:BivarColormap.__copy__ matplotlib.colors:Colormap.__copy__
-    matplotlib.colors:MultivarColormap.__copy__ matplotlib.contour:ContourSet.__getstate__
-    matplotlib.dates:rrulewrapper.__setstate__ matplotlib.figure:Figure.__setstate__
-    matplotlib.figure:_AxesStack.__getstate__ matplotlib.figure:_AxesStack.__setstate__
-    matplotlib.font_manager:FontProperties.__copy__ matplotlib.gridspec:SubplotParams.to_dict
-    matplotlib.path:Path.__deepcopy__ matplotlib.transforms:TransformNode.__copy__
-    matplotlib.transforms:TransformNode.__getstate__ matplotlib.transforms:TransformNode.__setstate__
-    numpy.ma.core:MaskedArray._update_from numpy.polynomial._polybase:ABCPolyBase.__getstate__
-    numpy.polynomial._polybase:ABCPolyBase.__setstate__ openpyxl.worksheet.dimensions:Dimension.__copy__
-    pandas.core.arrays.arrow.array:ArrowExtensionArray.__getstate__
+    matplotlib.cbook:Grouper.__getstate__ matplotlib.cbook:Grouper.__setstate__ matplotlib.colors:BivarColormap.__copy__
+    matplotlib.colors:Colormap.__copy__ matplotlib.colors:MultivarColormap.__copy__
+    matplotlib.contour:ContourSet.__getstate__ matplotlib.dates:rrulewrapper.__setstate__
+    matplotlib.figure:Figure.__setstate__ matplotlib.figure:_AxesStack.__getstate__
+    matplotlib.figure:_AxesStack.__setstate__ matplotlib.font_manager:FontProperties.__copy__
+    matplotlib.gridspec:SubplotParams.to_dict matplotlib.path:Path.__deepcopy__
+    matplotlib.transforms:TransformNode.__copy__ matplotlib.transforms:TransformNode.__getstate__
+    matplotlib.transforms:TransformNode.__setstate__ numpy.ma.core:MaskedArray._update_from
+    numpy.polynomial._polybase:ABCPolyBase.__getstate__ numpy.polynomial._polybase:ABCPolyBase.__setstate__
+    openpyxl.worksheet.dimensions:Dimension.__copy__ pandas.core.arrays.arrow.array:ArrowExtensionArray.__getstate__
     pandas.core.arrays.arrow.array:ArrowExtensionArray.__setstate__
-    pandas.core.arrays.sparse.array:SparseArray.__setstate__ scipy.integrate._quad_vec:_Bunch.__init__
-    scipy.interpolate._fitpack_repro:Bunch.__init__ scipy.io._netcdf:netcdf_file.__setattr__
-    scipy.io._netcdf:netcdf_variable.__init__ scipy.io._netcdf:netcdf_variable.__setattr__
-    scipy.odr._odrpack:Output.__init__ scipy.optimize._shgo_lib._vertex:VertexCacheField.__getstate__
-    scipy.signal._ltisys:Bunch.__init__ scipy.sparse._coo:coo_matrix.__setstate__
-    scipy.sparse._dok:dok_matrix.set_shape scipy.sparse._matrix:spmatrix.set_shape
+    pandas.core.arrays.sparse.array:SparseArray.__setstate__ pandas.io.pytables:IndexCol.set_info
+    scipy.integrate._quad_vec:_Bunch.__init__ scipy.interpolate._fitpack_repro:Bunch.__init__
+    scipy.interpolate._interpolate:BPoly.__getstate__ scipy.interpolate._interpolate:BPoly.__setstate__
+    scipy.interpolate._interpolate:PPoly.__getstate__ scipy.interpolate._interpolate:PPoly.__setstate__
+    scipy.io._netcdf:netcdf_file.__setattr__ scipy.io._netcdf:netcdf_variable.__init__
+    scipy.io._netcdf:netcdf_variable.__setattr__ scipy.odr._odrpack:Output.__init__
+    scipy.optimize._shgo_lib._vertex:VertexCacheField.__getstate__ scipy.signal._ltisys:Bunch.__init__
+    scipy.sparse._coo:coo_matrix.__setstate__ scipy.sparse._dok:dok_matrix.set_shape
+    scipy.sparse._matrix:spmatrix.set_shape scipy.sparse.linalg._interface:LinearOperator.__getstate__
+    scipy.sparse.linalg._interface:LinearOperator.__setstate__
     scipy.stats._distn_infrastructure:rv_continuous.__getstate__
-    scipy.stats._distn_infrastructure:rv_discrete.__getstate__
-    scipy.stats._distn_infrastructure:rv_generic.__setstate__ scipy.stats._distn_infrastructure:rv_sample.__getstate__
-    sklearn.base:BaseEstimator.__getstate__ sklearn.base:BaseEstimator.__setstate__
-    sklearn.callback._scoring_monitor:ScoringMonitor.__getstate__
+    scipy.stats._distn_infrastructure:rv_discrete.__getstate__ scipy.stats._distn_infrastructure:rv_generic.__setstate__
+    scipy.stats._distn_infrastructure:rv_sample.__getstate__ sklearn.base:BaseEstimator.__getstate__
+    sklearn.base:BaseEstimator.__setstate__ sklearn.callback._scoring_monitor:ScoringMonitor.__getstate__
     sklearn.callback._scoring_monitor:ScoringMonitor.__setstate__
     sklearn.ensemble._hist_gradient_boosting.predictor:TreePredictor.__setstate__
     statsmodels.base._constraints:LinearConstraints.__init__
@@ -171,8 +172,8 @@ _OF_ITS_KIND: Final = """
     statsmodels.graphics.functional:HdrResults.__init__ statsmodels.stats._diagnostic_other:ResultsGeneric.__init__
     statsmodels.stats.meta_analysis:CombineResults.__init__ statsmodels.tsa.x13:Spec.set_options
     sympy.core.parameters:_global_parameters.__init__ sympy.physics.quantum.circuitplot:CircuitPlot.update
-    sympy.polys.rings:PolyRing.__getstate__ tqdm.utils:ObjectWrapper.wrapper_setattr
-    xlrd.biffh:BaseObject.dump xlrd.formatting:EqNeAttrs.__eq__ xlrd.formatting:EqNeAttrs.__ne__
+    sympy.polys.rings:PolyRing.__getstate__ tqdm.utils:ObjectWrapper.wrapper_setattr xlrd.biffh:BaseObject.dump
+    xlrd.formatting:EqNeAttrs.__eq__ xlrd.formatting:EqNeAttrs.__ne__
 """
 OF_ITS_KIND: Final = frozenset(_OF_ITS_KIND.split())
 """Methods that read or write the ``__dict__`` of their object, of any names, or set attributes of it whatever its own
