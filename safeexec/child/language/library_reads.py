@@ -191,7 +191,7 @@ def _for_its_kind(module: ModuleType, method: str, position: int = 0, home: str 
     write_to_class(cls, attribute, _with_its_kind(dict_of(cls)[attribute], method, position, cache(wanted)))
 
 
-def _with_its_kind(real: Any, method: str, position: int, wanted: Callable[[], type]) -> FunctionType:
+def _with_its_kind(real: Any, method: str, position: int, wanted: Callable[[], type]) -> Callable[..., Any]:
     def of_its_kind(*arguments: Any, **options: Any) -> Any:
         kind = wanted()
         given = _type(arguments[position]) if len(arguments) > position else object
@@ -742,7 +742,7 @@ def _namespace(module: ModuleType, others: dict[int, Any]) -> Facade:
         for name, value in held.items()
         if _type(value) not in (ModuleType, dict, list) and (name[:2] != "__" or name in _OF_ARRAYS)
     }
-    made = sealed(module.__name__, {**values, "__deepcopy__": lambda memo: made})
+    made: Facade = sealed(module.__name__, {**values, "__deepcopy__": lambda memo: made})
     sys.modules[module.__name__] = made  # type: ignore[assignment]  # what an import gives
     return made
 
