@@ -375,10 +375,10 @@ def _close_getters(operator: ModuleType) -> None:
     """Libraries keep an `attrgetter` where a program finds it (``PurePath.drive.fget``), and its class makes one of any
     name. So libraries have those that a program has, and the ones in C are made no more.
     """
-    for name, ours in (("attrgetter", attrgetter), ("methodcaller", methodcaller)):
-        real = vars(operator)[name]
+    pairs = [(vars(operator)[ours.__name__], ours) for ours in (attrgetter, methodcaller)]
+    _replace({identity(real): ours for real, ours in pairs if real is not ours})
+    for real, ours in pairs:
         if real is not ours:
-            _replace({identity(real): ours})
             make_no_more(real)
 
 
