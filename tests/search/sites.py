@@ -7,7 +7,7 @@ of an object or at a frame, or keep a module in an object or give one back: foun
 A name that is spelled in the source is not a site: a literal other than ``"__dict__"``, or text that begins with a
 literal (``f"visit_{kind}"``) which is no beginning of a refused name. (One that is added to a literal is a site: a kind
 of `str` says what comes of that.) Nor is a template that is made of literals alone (`tests.search.templates`), or a
-``__dict__`` that is asked for a name which is spelled, or that of a method's own object, which is written to.
+``__dict__`` that is asked for a name which is spelled, or that is given no others.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import ast
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from safeexec.child.language.sites import FORMATTERS, READERS
+from safeexec.child.language.sites import FORMATTERS, OF_ITS_KIND, READERS
 from safeexec.compiler import names
 from tests.search.judged import FORMATTING, JUDGED
 from tests.search.templates import Templates
@@ -47,8 +47,11 @@ KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute",
          "__getattribute__": "attribute", "__setattr__": "attribute", "__delattr__": "attribute",
          "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "exec_": "code",
          "compile": "code", "get_type_hints": "code", "from_string": "template", "Template": "template",
-         "find_spec": "module", "resolve_name": "module"}  # fmt: skip
+         "find_spec": "module", "resolve_name": "module",
+         "getmembers": "members", "getmembers_static": "members", "getattr_static": "members",
+         "classify_class_attrs": "members"}  # fmt: skip
 IMPORTS = frozenset({"import_module", "__import__", "import_optional_dependency"})
+NAMED_SECOND = frozenset({"getattr", "setattr", "delattr", "getattr_static"})
 ARGUMENTS = {"__getattribute__": 1, "__setattr__": 2, "__delattr__": 1}
 """Methods that are given the name of an attribute → how many arguments they have, the name first."""
 RESOURCES = frozenset({"files", "open_binary", "open_text", "read_binary", "read_text", "as_file", "contents"})
@@ -117,16 +120,18 @@ def sites_of(module: str, path: Path) -> Iterator[Site]:
 
 
 def _is_harmless(node: ast.Attribute, above: ast.AST) -> bool:
-    """Is the ``__dict__`` asked for a name that is spelled, or that of a method's own object, which is written to?"""
-    own = getattr(node.value, "id", None) == "self"
+    """Is the ``__dict__`` asked for a name that is spelled, or that of a method's own object, which is given names that
+    are spelled?
+    """
     if isinstance(above, ast.Compare):
         return node is not above.left and isinstance(above.ops[0], ast.In | ast.NotIn)
     if isinstance(above, ast.Subscript) and above.value is node:
-        return isinstance(above.slice, ast.Constant) or (own and not isinstance(above.ctx, ast.Load))
+        return isinstance(above.slice, ast.Constant)
     if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.value is node:
         spelled = above.func.attr in SPELLED and bool(above.args) and isinstance(above.args[0], ast.Constant)
-        return spelled or (above.func.attr in WRITTEN and (own or not above.args))
-    return own and not isinstance(node.ctx, ast.Load)
+        given = [*above.args, *(keyword for keyword in above.keywords if keyword.arg is None)]
+        return spelled or (above.func.attr in WRITTEN and not given)
+    return False
 
 
 def _imported(tree: ast.AST, path: Path) -> set[str]:
@@ -183,11 +188,13 @@ def _kind(node: ast.Call) -> tuple[str, str] | None:
         return "dict", call
     kind = "module" if call in RESOURCES and "resources" in getattr(owner, "attr", getattr(owner, "id", "")) else None
     kind = kind or KINDS.get(call)
+    if kind == "members" and getattr(owner, "id", "inspect") != "inspect":
+        return None
     if kind is None or (kind == "code" and owner is not None) or (kind == "template" and owner is None):
         return None
     # A name of two underscores is that of a method, bound or not.
-    position = len(node.args) - ARGUMENTS[call] if call in ARGUMENTS else call in ("getattr", "setattr", "delattr")
-    if kind in ("attribute", "module") and len(node.args) > position and _is_spelled(node.args[position]):
+    position = len(node.args) - ARGUMENTS[call] if call in ARGUMENTS else call in NAMED_SECOND
+    if kind in ("attribute", "module", "members") and len(node.args) > position and _is_spelled(node.args[position]):
         return None
     return kind, call
 
@@ -201,28 +208,56 @@ def _is_spelled(name: ast.expr) -> bool:
 
 
 def unjudged(found: set[Site]) -> list[str]:
-    """The sites without a verdict, a line each."""
-    return sorted(
+    """The sites without a verdict, and the verdicts that cover more places than they were given for, a line each."""
+    open_ = {site for site in found if _is_open(site)}
+    lines = [
         f"{site.module} {site.function or '(module)'}: {site.call} ({site.kind})"
-        for site in found
-        if not (site.kind == "attribute" and site.module in READERS)
-        and not (site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES)
-        and not _is_judged(f"{site.module}:{site.function}", *(_FORMATS if site.kind == "format" else _PLACES))
+        for site in open_
+        if not any(fnmatchcase(_place(site), pattern) for pattern in _verdicts(site).wide)
+    ]
+    for verdicts in (_PLACES, _FORMATS):
+        places = {_place(site) for site in open_ if _verdicts(site) is verdicts}
+        for pattern, most in verdicts.wide.items():
+            covered = sum(fnmatchcase(place, pattern) for place in places)
+            if covered > most:
+                lines.append(f"{pattern}: it covers {covered} places, and was judged for {most}")
+    return sorted(lines)
+
+
+class _Verdicts(NamedTuple):
+    """The places that are spelled, and the patterns with a ``*`` → for how many places each was given."""
+
+    exact: frozenset[str]
+    wide: dict[str, int]
+
+
+def _read(judged: Iterable[str]) -> _Verdicts:
+    items = " ".join(judged).split()
+    wide = {pattern: int(most) for pattern, _, most in (item.partition("=") for item in items if "*" in item)}
+    return _Verdicts(frozenset(items), wide)
+
+
+_PLACES = _read([*OF_ITS_KIND, *JUDGED.values()])
+_FORMATS = _read([*FORMATTERS, *FORMATTING.values()])
+
+
+def _verdicts(site: Site) -> _Verdicts:
+    return _FORMATS if site.kind == "format" else _PLACES
+
+
+def _place(site: Site) -> str:
+    return f"{site.module}:{site.function}"
+
+
+def _is_open(site: Site) -> bool:
+    """Does the site need a verdict that covers more than one place?"""
+    if site.kind == "attribute" and site.module in READERS:
+        return False
+    if site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES:
+        return False
+    return _place(site) not in _verdicts(site).exact and not any(
+        site.kind == "format" and _place(site).startswith(f"{place}.") for place in FORMATTERS
     )
-
-
-def _patterns(*judged: str) -> tuple[frozenset[str], list[str]]:
-    """The places that are spelled, and those with a ``*``."""
-    patterns = " ".join(judged).split()
-    return frozenset(patterns), [item for item in patterns if "*" in item]
-
-
-_PLACES = _patterns(*JUDGED.values())
-_FORMATS = _patterns(*FORMATTERS, *(f"{place}.*" for place in FORMATTERS), *FORMATTING.values())
-
-
-def _is_judged(place: str, exact: frozenset[str], wide: list[str]) -> bool:
-    return place in exact or any(fnmatchcase(place, pattern) for pattern in wide)
 
 
 if __name__ == "__main__":

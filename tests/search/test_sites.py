@@ -42,6 +42,7 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
         "import sys\n"
         "def spelled(x): return 'a' in x.__dict__, x.__dict__['a'], x.__dict__.get('a'), x.__dict__.update(a=1)\n"
         "def read(x, name): return x.__dict__.items(), x.__dict__[name], vars(x)\n"
+        "def own(self, value): self.__dict__.update(a=value), self.__dict__.clear()\n"
         "def written(self, x, name, value):\n"
         "    self.__dict__[name] = value\n"
         "    self.__dict__.update(value)\n"
@@ -61,7 +62,8 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
     )
     found = {(site.function, site.kind, site.call) for site in sites_of("library", source)}
     assert found == {
-        ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("into_others", "dict", "__dict__"),
+        ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("written", "dict", "__dict__"),
+        ("into_others", "dict", "__dict__"),
         ("into_all", "dict", "__dict__"), ("in_place", "dict", "__dict__"), ("above", "frame", "_getframe"),
         ("state", "state", "__getstate__"), ("Holds", "held", "json"), ("Holds", "held", "system"),
         ("Holds.__init__", "held", "held"), ("Holds.load", "held", "loaded"), ("given", "returned", "sys"),
@@ -109,5 +111,24 @@ def test_templates_of_literals_are_no_sites_and_the_rest_is(tmp_path: pathlib.Pa
 
 
 def test_what_reads_dicts_of_a_module_is_no_verdict_on_its_templates() -> None:
-    assert unjudged({Site("networkx.graph", "shown", "format", "text.format")})
-    assert not unjudged({Site("networkx.graph", "shown", "dict", "__dict__")})
+    assert unjudged({Site("logging.handlers", "shown", "format", "text.format")})
+    assert not unjudged({Site("logging.handlers", "shown", "dict", "__dict__")})
+
+
+def test_a_verdict_on_a_whole_module_is_for_the_places_that_it_had() -> None:
+    judged = {Site("hashlib", "one", "attribute", "getattr"), Site("hashlib", "one", "dict", "__dict__")}
+    assert not unjudged(judged)
+    found = unjudged({*judged, Site("hashlib", "another", "attribute", "getattr")})
+    assert found == ["hashlib:*: it covers 2 places, and was judged for 1"]
+
+
+def test_what_lists_the_members_of_an_object_is_a_site(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "library.py"
+    source.write_text(
+        "def listed(x): return inspect.getmembers(x)\n"
+        "def static(x, name): return inspect.getattr_static(x, name), getattr_static(x, name)\n"
+        "def spelled(x): return inspect.getattr_static(x, 'name')\n"
+        "def of_a_file(tar): return tar.getmembers()\n"
+    )
+    found = set(sites_of("library", source))
+    assert {(site.function, site.kind) for site in found} == {("listed", "members"), ("static", "members")}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import re
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from contextlib import nullcontext
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 from safeexec.child.language.builtins import code_of, is_hidden, locals_of, text_guards, without_own
 from safeexec.child.language.guards import is_of_program
@@ -26,7 +28,7 @@ from safeexec.child.language.on_import import after_import
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
 from safeexec.facades.replacements.guards import checked_vars
-from safeexec.facades.sealed import MODULES
+from safeexec.facades.sealed import MODULES, write_to_class
 
 _IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")
 _REAL = vars(builtins)
@@ -189,6 +191,11 @@ def _for_decorators() -> dict[str, Any]:
     """
     space = vars(sys.modules["networkx.utils.decorators"])
     argmap = space["argmap"]
+    call, compile_for = vars(argmap)["__call__"], vars(argmap)["compile"]
+    made_of: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
+    """Function → the decorator, and what it is around."""
+    compiled: list[CodeType] = []
+    """The code of the functions that were compiled last."""
 
     def compile(source: str, filename: str, _mode: str) -> CodeType:
         tree = ast.parse(source)
@@ -201,25 +208,41 @@ def _for_decorators() -> dict[str, Any]:
                 kinds = {type(node).__name__ for part in body for node in ast.walk(part)}
                 used = {node.id for part in body for node in ast.walk(part) if type(node) is ast.Name}
                 if is_bare and kinds <= _OF_DECORATORS and all(name in known or is_made(name) for name in used):
-                    return builtins.compile(tree, filename, "exec")
+                    code = builtins.compile(tree, filename, "exec")
+                    compiled.extend(item for item in code.co_consts if type(item) is CodeType)
+                    return code
         raise SyntaxError("a decorator of networkx calls functions, and does nothing else")
 
     def is_made(name: str) -> bool:
         return name.startswith("argmap_")
 
+    def __call__(self: Any, f: Any) -> Any:
+        """Note what networkx makes: a program can write what a function has as its ``__argmap__``."""
+        func = call(self, f)
+        made_of[func] = self, f
+        return func
+
     def _lazy_compile(func: Any) -> Any:
         """Let a function have the code that is compiled for it."""
-        if type(func) is not FunctionType or func.__globals__ is not space:
+        if type(func) is not FunctionType or func not in made_of:
             raise TypeError("a decorator of networkx is for a function")
+        decorator, wrapped = made_of[func]
         with argmap._compile_lock if hasattr(argmap, "_compile_lock") else nullcontext():
-            made = vars(func)["__argmap__"].compile(vars(func)["__wrapped__"])
-            if type(made) is not FunctionType or made.__globals__.get("__builtins__") is not _REAL:
+            compiled.clear()
+            made = compile_for(decorator, wrapped)
+            if type(made) is not FunctionType or all(made.__code__ is not code for code in compiled):
                 raise TypeError("a decorator of networkx makes a function")
             space.update({name: value for name, value in made.__globals__.items() if is_made(name)})
             vars(func).update(vars(made))
             func.__code__ = made.__code__
         return func
 
+    if "networkx.algorithms" in sys.modules:  # it was loaded before the guards: these have the code to be replaced
+        (code,) = [item for item in call.__code__.co_consts if type(item) is CodeType]
+        for func in gc.get_referrers(code):
+            if type(func) is FunctionType:
+                made_of[func] = vars(func)["__argmap__"], vars(func)["__wrapped__"]
+    write_to_class(argmap, "__call__", __call__)
     argmap._lazy_compile = staticmethod(_lazy_compile)
     return {"compile": compile}
 

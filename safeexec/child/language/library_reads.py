@@ -39,14 +39,14 @@ from typing import Any, Final, NoReturn
 
 from safeexec.child.language.guards import constants, exact, leads_away, makes_bases, refusal, wraps
 from safeexec.child.language.on_import import after_import
-from safeexec.child.language.sites import FORMATTERS, READERS
+from safeexec.child.language.sites import FORMATTERS, OF_ITS_KIND, READERS
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.build import facade
-from safeexec.facades.replacements.annotations import get_type_hints
+from safeexec.facades.replacements.annotations import get_type_hints, getmembers
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
-from safeexec.facades.sealed import make_no_more, note_bases, very_dict, write_to_class
+from safeexec.facades.sealed import Facade, make_no_more, note_bases, sealed, very_dict, write_to_class
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import dict_of, identity, mro_of
 
@@ -94,21 +94,26 @@ def guard_reads(rules: Rules) -> None:
         _put(module, "import_module", partial(_stored, library, rules))
     for module in ("matplotlib.style", "matplotlib.style.core"):  # the newer releases and the older ones
         _change(module, _open_packages)
-    for module in HELD:
-        _change(module, _hold)
-    for place, cls in _FOR_ITS_KIND.items():
+    _hold()
+    for place in OF_ITS_KIND:
         module, _, name = place.partition(":")
-        _change(module, _for_its_kind, name, *cls)
+        _change(module, _for_its_kind, name)
+    for place, other in _OF_OTHERS.items():
+        module, _, name = place.partition(":")
+        _change(module, _for_its_kind, name, *other)
 
     # Of the standard library
-    _put("argparse", "vars", lambda: checked_vars)
+    for module in ("argparse", "matplotlib.colors", "sklearn.utils._array_api"):
+        _put(module, "vars", lambda: checked_vars)
     _change("copy", check_states)
     _change("dataclasses", _keep_code)
     _change("enum", _check_members, rules)
     _put("functools", "set", lambda: _Identities)
     _change("functools", _check_cached_property)
     _change("functools", _check_partialmethod)
+    _change("codecs", _check_streams)
     _put("inspect", "eval", partial(_named, rules))
+    _put("inspect", "getmembers", lambda: getmembers)
     _change("io", _copy_buffers)
     _change("_decimal", _keep_context)
     _change("linecache", _keep_lines)
@@ -126,13 +131,19 @@ def guard_reads(rules: Rules) -> None:
     _change("safeexec.facades.replacements.loops", lambda loops: loops.close_bases())
 
     # Of other libraries
-    _change("scipy._lib._bunch", _check_bunches)
     _change("bs4.css", _close_selectors)
+    for module in ("mpmath.ctx_fp", "mpmath.ctx_iv", "mpmath.ctx_mp", "mpmath.ctx_mp_python"):
+        _put(module, "function_docs", partial(_texts, "mpmath.function_docs"))
+    _change("networkx.utils.backends", _check_dispatchable)
+    _change("networkx.utils.misc", _check_random)
+    _change("numpy.lib._user_array_impl", _check_container)
+    _change("openpyxl.descriptors", _check_descriptors)
     _put("pandas.core.accessor", "setattr", _setattr_of_accessors)
     _change("pandas.io.formats.style", _close_styler)
     _put("_plotly_utils.basevalidators", "eval", lambda: _validator)
     _change("plotly.express.trendline_functions", _drop_results)
-    _change("plotly.graph_objs._layout", lambda layout: vars(layout.Layout).get("re") and delattr(layout.Layout, "re"))
+    _change("plotly.graph_objs._layout", _drop_module)
+    _change("scipy._lib._bunch", _check_bunches)
     _put("sklearn.utils.validation", "joblib", lambda: SimpleNamespace(Memory=_no_memory))
     _put("statsmodels.iolib.smpickle", "load_pickle", lambda: _refused_pickle)
     _put("statsmodels.iolib.smpickle", "save_pickle", lambda: _refused_pickle)
@@ -140,6 +151,7 @@ def guard_reads(rules: Rules) -> None:
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
     _put("six", "delattr", lambda: _leave_it)  # its classes are immutable, and what it finds is found before that
     _put("sympy.core.core", "setattr", lambda: _setattr_of_registry)
+    _change("yaml.constructor", _check_yaml_objects)
     _change("yaml.representer", _check_yaml_states)
     _change("zipfile", _show_paths)
     for place in FORMATTERS:
@@ -156,67 +168,124 @@ def _change(module: str, change: Callable[..., object], *arguments: object) -> N
     after_import(module, lambda: change(sys.modules[module], *arguments))
 
 
-_FOR_ITS_KIND: Final = {
-    "argparse:_AttributeHolder._get_kwargs": (0, "argparse", "_AttributeHolder"),
+_OF_OTHERS: Final = {
     "pprint:PrettyPrinter._pprint_simplenamespace": (1, "types", "SimpleNamespace"),
-    "PIL.ImageFile:StubImageFile.load": (0, "PIL.ImageFile", "StubImageFile"),
-    "matplotlib.font_manager:FontProperties.__copy__": (0, "matplotlib.font_manager", "FontProperties"),
-    "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
-    "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
-    "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
-    "xlrd.formatting:EqNeAttrs.__eq__": (0, "xlrd.formatting", "EqNeAttrs"),
-    "xlrd.formatting:EqNeAttrs.__ne__": (0, "xlrd.formatting", "EqNeAttrs"),
-    "tqdm.utils:ObjectWrapper.wrapper_setattr": (0, "tqdm.utils", "ObjectWrapper"),
     "statsmodels.base.model:GenericLikelihoodModelResults.__init__": (2, "statsmodels.base.model", "Results"),
     "statsmodels.discrete.discrete_model:DiscreteResults.__init__": (2, "statsmodels.base.model", "Results"),
 }
-"""Methods that read the ``__dict__`` of what they are given, or set attributes of it whatever its own class says → the
-position of that argument, and its class.
-
-A method is a function: ``Namespace._get_kwargs(type)`` would give the descriptors that are in the dict of `type`.
-"""
+"""Methods that do what those in `sites.OF_ITS_KIND` do, with an argument → its position, and its class."""
 
 
-def _for_its_kind(module: ModuleType, method: str, position: int, home: str, kind: str) -> None:
-    """Let a method be called with an instance of this class alone."""
+def _for_its_kind(module: ModuleType, method: str, position: int = 0, home: str = "", kind: str = "") -> None:
+    """Let a method be called with an instance of its class, or of another one, alone. It is a function:
+    ``Namespace._get_kwargs(type)`` would give the descriptors that are in the dict of `type`.
+    """
     name, _, attribute = method.partition(".")
-    _ask_for_kind(vars(module)[name], attribute, position, vars(importlib.import_module(home))[kind])
+    cls = vars(module).get(name)
+    if cls is None or attribute not in dict_of(cls):  # in another version of the library
+        return
+
+    def wanted() -> type:
+        found: type = vars(importlib.import_module(home))[kind] if home else cls
+        return found
+
+    write_to_class(cls, attribute, _with_its_kind(dict_of(cls)[attribute], method, position, cache(wanted)))
 
 
-def _ask_for_kind(cls: type, attribute: str, position: int, wanted: type) -> None:
-    real = vars(cls)[attribute]
-    method = f"{cls.__name__}.{attribute}"
-
+def _with_its_kind(real: Any, method: str, position: int, wanted: Callable[[], type]) -> Callable[..., Any]:
     def of_its_kind(*arguments: Any, **options: Any) -> Any:
+        kind = wanted()
         given = _type(arguments[position]) if len(arguments) > position else object
-        dicts = [dict_of(cls)["__dict__"] for cls in mro_of(given) if "__dict__" in dict_of(cls)]
-        if not issubclass(given, wanted) or any(_type(found) is not GetSetDescriptorType for found in dicts):
-            raise TypeError(f"{method}() is for a {wanted.__name__!r} object")
+        if given is not kind:  # what a metaclass says of its classes does not count
+            spaces = [dict_of(cls) for cls in mro_of(given)]
+            dicts = [space["__dict__"] for space in spaces if "__dict__" in space]
+            is_kind = any(cls is kind for cls in mro_of(given))
+            if not is_kind or any(_type(found) is not GetSetDescriptorType for found in dicts):
+                raise TypeError(f"{method}() is for a {kind.__name__!r} object")
         return real(*arguments, **options)
 
-    of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, cls.__module__
-    write_to_class(cls, attribute, of_its_kind)
+    of_its_kind.__name__, of_its_kind.__qualname__ = method.rpartition(".")[2], method
+    of_its_kind.__module__, of_its_kind.__doc__ = real.__module__, real.__doc__
+    return of_its_kind
 
 
-def _check_bunches(bunch: ModuleType) -> None:
-    """A result of scipy gives its dict to what copies it, and to who asks for its fields: let it be its own."""
-    real: Any = vars(bunch)["_make_tuple_bunch"]
-    codes = [item for item in real.__code__.co_consts if _type(item) is CodeType]
+def _check_bunches(bunch: Any) -> None:
+    """The methods of each class that is made there: like those in `sites.OF_ITS_KIND`."""
+    real = bunch._make_tuple_bunch
 
-    def check(made: type) -> None:
-        for method in ("_asdict", "__getnewargs_ex__"):
-            found: Any = dict_of(made).get(method)
-            if _type(found) is FunctionType and found.__code__ in codes:
-                _ask_for_kind(made, method, 0, made)
-
-    def _make_tuple_bunch(*arguments: Any, module: str | None = None, **options: Any) -> Any:
-        made = real(*arguments, module=module or sys._getframe(1).f_globals["__name__"], **options)
+    def _make_tuple_bunch(
+        typename: str, field_names: Any, extra_field_names: Any = None, module: str | None = None
+    ) -> Any:
+        made = real(typename, field_names, extra_field_names, module or sys._getframe(1).f_globals["__name__"])
         check(made)
         return made
 
-    vars(bunch)["_make_tuple_bunch"] = _make_tuple_bunch
-    for made in type.__subclasses__(tuple):  # by modules that were loaded before
-        check(made)
+    def check(made: type) -> None:
+        for name in ("__init__", "__setattr__", "_asdict", "__getnewargs_ex__"):
+            method = f"{made.__name__}.{name}"
+            write_to_class(made, name, _with_its_kind(dict_of(made)[name], method, 0, lambda: made))
+
+    bunch._make_tuple_bunch = _make_tuple_bunch
+    for known in type.__subclasses__(tuple):
+        if "_extra_fields" in dict_of(known):  # it was loaded before the guards
+            check(known)
+
+
+def _check_descriptors(descriptors: Any) -> None:
+    """A descriptor of openpyxl stores by the name that it has been told in whatever it is told to."""
+    kinds = (descriptors.MetaStrict, descriptors.MetaSerialisable)
+
+    def check(cls: type) -> None:
+        real = dict_of(cls)["__set__"]
+
+        def __set__(self: Any, instance: Any, value: Any) -> None:
+            if not issubclass(_type(_type(instance)), kinds):
+                raise TypeError("a descriptor of openpyxl is for an object of openpyxl")
+            real(self, instance, value)
+
+        write_to_class(cls, "__set__", __set__)
+
+    check(descriptors.Descriptor)
+    check(descriptors.sequence.MultiSequencePart)
+
+
+def _check_yaml_objects(constructor: Any) -> None:
+    """An object of the program's class is what its ``__new__`` gives."""
+
+    def construct_yaml_object(self: Any, node: Any, cls: Any) -> Any:
+        data = cls.__new__(cls)
+        yield data
+        if hasattr(data, "__setstate__"):
+            data.__setstate__(self.construct_mapping(node, deep=True))
+        else:
+            for name, value in self.construct_mapping(node).items():
+                checked_setattr(data, name, value)
+
+    constructor.SafeConstructor.construct_yaml_object = construct_yaml_object
+
+
+def _check_dispatchable(backends: Any) -> None:
+    """What networkx gives to other backends takes over the dict of the function that it is for: of a class, too."""
+    cls = backends._dispatchable
+    make = cls.__new__
+
+    def __new__(cls: Any, func: Any = None, **options: Any) -> Any:
+        if func is not None and _type(func) is not FunctionType:
+            raise TypeError("_dispatchable is for a function")
+        return make(cls, func, **options)
+
+    write_to_class(cls, "__new__", staticmethod(__new__))
+
+
+def _check_random(misc: Any) -> None:
+    """It has the state of whatever it is made with."""
+    numbers = misc.PythonRandomViaNumpyBits
+    write_to_class(numbers, "getstate", lambda self: checked_getattr(self._rng, "__getstate__")())
+
+
+def _texts(module: str) -> SimpleNamespace:
+    """The texts of a module, by their names: mpmath looks there for what a function of the program is called."""
+    return SimpleNamespace(**{name: text for name, text in vars(sys.modules[module]).items() if _type(text) is str})
 
 
 class _Identities:
@@ -307,15 +376,11 @@ def _close_getters(operator: ModuleType) -> None:
     """Libraries keep an `attrgetter` where a program finds it (``PurePath.drive.fget``), and its class makes one of any
     name. So libraries have those that a program has, and the ones in C are made no more.
     """
-    for name, ours in (("attrgetter", attrgetter), ("methodcaller", methodcaller)):
-        real = vars(operator)[name]
-        if real is ours:
-            continue
-        for module in list(sys.modules.values()):
-            if isinstance(module, ModuleType):
-                space = vars(module)
-                space.update(dict.fromkeys([key for key, value in space.items() if value is real], ours))
-        make_no_more(real)
+    pairs = [(vars(operator)[ours.__name__], ours) for ours in (attrgetter, methodcaller)]
+    _replace({identity(real): ours for real, ours in pairs if real is not ours})
+    for real, ours in pairs:
+        if real is not ours:
+            make_no_more(real)
 
 
 class _Copied:
@@ -382,6 +447,22 @@ def _keep_context(decimal: Any) -> None:
 
     with very_dict(ContextVar) as space:
         space["set"] = set
+
+
+def _check_streams(codecs: ModuleType) -> None:
+    """A stream of `codecs` answers for another with the `getattr` that is a default of its method."""
+    for name in ("StreamReader", "StreamReaderWriter", "StreamRecoder", "StreamWriter"):
+        vars(vars(codecs)[name])["__getattr__"].__defaults__ = (vars(codecs)["getattr"],)
+
+
+def _check_container(home: Any) -> None:
+    """A container of numpy answers for whatever it is made to contain."""
+    container = home.container
+
+    def __getattr__(self: Any, attr: str) -> Any:
+        return checked_getattr(object.__getattribute__(self, "array"), attr)
+
+    write_to_class(container, "__getattr__", __getattr__)
 
 
 def _drop_sources(warnings: Any) -> None:
@@ -633,48 +714,50 @@ def _validator(name: str) -> Any:
     return found
 
 
-class _Held(ModuleType):
-    """The class of a module in `HELD`: it leads to no other module, and to no function that its facade replaces."""
-
-    def __getattribute__(self, name: str) -> Any:
-        found = ModuleType.__getattribute__(self, name)
-        if (issubclass(_type(found), ModuleType) and _type(found) is not _Held) or name in _replaced_of_numpy():
-            raise AttributeError(f"{name!r} is refused: it is a library's own", name=name)
-        return found
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in sys.modules and sys.modules[name] is value) and _type(value) is not _Held:
-            raise AttributeError(f"assignment to {name!r} is refused: modules are read-only", name=name)
-        ModuleType.__setattr__(self, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{name!r} cannot be deleted: modules are read-only", name=name)
-
-    def __repr__(self) -> str:
-        return f"<module {ModuleType.__getattribute__(self, '__name__')!r}>"
-
-    def __copy__(self) -> Any:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Any:
-        return self
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("cannot pickle 'module' object")
-
-
-_Held.__name__ = _Held.__qualname__ = "module"
-
-
 @cache
 def _replaced_of_numpy() -> frozenset[str]:
     reviewed = table("numpy")
     return refusals("numpy") | (reviewed.replaced if reviewed is not None else frozenset())
 
 
-def _hold(module: ModuleType) -> None:
-    if _type(module) is not _Held:
-        module.__class__ = _Held
+def _hold() -> None:
+    """Let namespaces stand for the modules in `HELD`, now or when each is imported."""
+    made: dict[int, Any] = {}
+    for name in reversed(HELD):  # what is in a package comes before it
+        if module := sys.modules.get(name):
+            made[identity(module)] = _namespace(module, made)
+        else:
+            _change(name, lambda module: _namespace(module, {}))
+    if made:
+        _replace(made, "scipy", "sklearn")
+
+
+def _namespace(module: ModuleType, others: dict[int, Any]) -> Facade:
+    """What stands for a module in `HELD`: there is no dict to hand over or to write into, no module that is not one of
+    `others`, and no function that the facade of numpy replaces.
+    """
+    names = vars(module).keys() - _replaced_of_numpy()
+    held = {name: others.get(identity(value), value) for name, value in vars(module).items() if name in names}
+    values = {
+        name: value
+        for name, value in held.items()
+        if _type(value) not in (ModuleType, dict, list) and (name[:2] != "__" or name in _OF_ARRAYS)
+    }
+    made: Facade = sealed(module.__name__, {**values, "__deepcopy__": lambda memo: made})
+    sys.modules[module.__name__] = made  # type: ignore[assignment]  # what an import gives
+    return made
+
+
+_OF_ARRAYS: Final = frozenset({"__array_api_version__", "__array_namespace_info__", "__version__"})
+
+
+def _replace(made: dict[int, Any], *libraries: str) -> None:
+    """Let the modules of these libraries, or all of them, have what was made for an object, by its identity."""
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and (not libraries or name.partition(".")[0] in libraries):
+            space = vars(module)
+            if not made.keys().isdisjoint(map(identity, space.values())):
+                space.update({key: made[identity(item)] for key, item in space.items() if identity(item) in made})
 
 
 _STORED: Final = {
@@ -832,6 +915,12 @@ def _code_in(code: CodeType, name: str) -> CodeType:
     """The code of the first function of this name in `code`."""
     inner = [item for item in code.co_consts if isinstance(item, CodeType)]
     return next((item for item in inner if item.co_name == name), None) or _code_in(inner[0], name)
+
+
+def _drop_module(layout: Any) -> None:
+    """A class of plotly keeps the module `re`."""
+    if "re" in dict_of(layout.Layout):
+        del layout.Layout.re
 
 
 def _leave_it(target: object, name: str) -> None:

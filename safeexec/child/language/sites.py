@@ -11,7 +11,7 @@ from typing import Final
 _READERS: Final = """
     PIL.Image PIL.ImageDraw2 PIL.ImageMath PIL.TiffImagePlugin dateutil.parser._parser dateutil.relativedelta
     dateutil.rrule dateutil.tz._tzfile matplotlib._mathtext matplotlib.artist matplotlib.axes._axes
-    matplotlib.backends.backend_pdf
+    matplotlib._api matplotlib._api.deprecation matplotlib.backends.backend_mixed matplotlib.backends.backend_pdf
     matplotlib.axes._base matplotlib.axis matplotlib.backend_bases matplotlib.backend_tools matplotlib.cbook
     matplotlib.colorbar matplotlib.colors matplotlib.dates matplotlib.figure matplotlib.font_manager matplotlib.gridspec
     matplotlib.inset
@@ -58,8 +58,9 @@ _READERS: Final = """
     sklearn.utils.metaestimators sklearn.utils.validation sympy.assumptions.ask sympy.assumptions.assume
     sympy.assumptions.facts sympy.assumptions.wrapper sympy.combinatorics.fp_groups sympy.codegen.ast
     sympy.combinatorics.free_groups
-    sympy.core.assumptions sympy.core.basic sympy.core.core sympy.core.decorators sympy.core.expr sympy.core.facts
-    sympy.core.function sympy.core.numbers sympy.core.operations sympy.core.parameters sympy.core.singleton
+    sympy.core.assumptions sympy.core.basic sympy.core.cache sympy.core.core sympy.core.decorators sympy.core.expr
+    sympy.core.facts sympy.core.function sympy.core.numbers sympy.core.operations sympy.core.parameters
+    sympy.core.singleton
     sympy.core.symbol sympy.functions.elementary.hyperbolic sympy.functions.elementary.piecewise
     sympy.functions.elementary.trigonometric sympy.integrals.risch sympy.matrices.matrixbase
     sympy.parsing.sympy_parser sympy.physics.quantum.qexpr sympy.physics.units sympy.physics.vector.printing
@@ -69,7 +70,7 @@ _READERS: Final = """
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
     sympy.printing.rust sympy.utilities.codegen sympy.utilities.decorator sympy.vector.coordsysrect argparse ast
     configparser
-    enum functools pprint reprlib string tarfile typing tqdm.utils
+    codecs enum functools inspect pprint reprlib string tarfile tempfile typing tqdm.utils
     networkx.readwrite.text networkx.utils.backends networkx.utils.configs openpyxl.cell.read_only
     openpyxl.chart.plotarea
     openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment
@@ -79,8 +80,9 @@ _READERS: Final = """
     openpyxl.worksheet.copier openpyxl.worksheet.dimensions openpyxl.worksheet.formula
     openpyxl.worksheet.header_footer openpyxl.worksheet.merge
     yaml.constructor yaml.events
-    yaml.tokens tqdm.utils bs4.element html5lib.filters.base html5lib.serializer html5lib.treewalkers.etree
-    html5lib.treewalkers.etree_lxml lxml.html _plotly_utils.basevalidators plotly.express.trendline_functions
+    yaml.tokens tqdm.utils bs4._deprecation bs4.element html5lib.filters.base html5lib.serializer
+    html5lib.treewalkers.etree html5lib.treewalkers.etree_lxml lxml.html _plotly_utils.basevalidators
+    plotly.express.trendline_functions
     soupsieve.css_types xlrd.biffh xlrd.formatting
     statsmodels.base._screening statsmodels.base.covtype statsmodels.base.data statsmodels.base.elastic_net
     statsmodels.base.model
@@ -123,3 +125,57 @@ _FORMATTERS: Final = """
 """
 FORMATTERS: Final = frozenset(_FORMATTERS.split())
 """Functions that format any object by a template which a program gives or stores: their `format` is the guarded one."""
+
+_OF_ITS_KIND: Final = """
+    PIL.ImageFile:StubImageFile.load argparse:_AttributeHolder._get_kwargs bs4:BeautifulSoup.__getstate__
+    bs4:BeautifulSoup.__setstate__ collections:UserDict.__copy__ collections:UserList.__copy__
+    dateutil.rrule:rrulebase.__setstate__ dateutil.tz._tzfile:tzfile.__reduce_ex__ matplotlib.artist:Artist.__getstate__
+    matplotlib.axes._base:_AxesBase.__setstate__ matplotlib.backend_bases:PickEvent.__init__
+    matplotlib.cbook:CallbackRegistry.__getstate__ matplotlib.cbook:CallbackRegistry.__setstate__
+    matplotlib.cbook:Grouper.__getstate__ matplotlib.cbook:Grouper.__setstate__ matplotlib.colors:BivarColormap.__copy__
+    matplotlib.colors:Colormap.__copy__ matplotlib.colors:MultivarColormap.__copy__
+    matplotlib.contour:ContourSet.__getstate__ matplotlib.dates:rrulewrapper.__setstate__
+    matplotlib.figure:Figure.__setstate__ matplotlib.figure:_AxesStack.__getstate__
+    matplotlib.figure:_AxesStack.__setstate__ matplotlib.font_manager:FontProperties.__copy__
+    matplotlib.gridspec:SubplotParams.to_dict matplotlib.path:Path.__deepcopy__
+    matplotlib.transforms:TransformNode.__copy__ matplotlib.transforms:TransformNode.__getstate__
+    matplotlib.transforms:TransformNode.__setstate__ numpy.ma.core:MaskedArray._update_from
+    numpy.polynomial._polybase:ABCPolyBase.__getstate__ numpy.polynomial._polybase:ABCPolyBase.__setstate__
+    openpyxl.worksheet.dimensions:Dimension.__copy__ pandas.core.arrays.arrow.array:ArrowExtensionArray.__getstate__
+    pandas.core.arrays.arrow.array:ArrowExtensionArray.__setstate__
+    pandas.core.arrays.sparse.array:SparseArray.__setstate__ pandas.io.pytables:IndexCol.set_info
+    scipy.integrate._quad_vec:_Bunch.__init__ scipy.interpolate._fitpack_repro:Bunch.__init__
+    scipy.interpolate._interpolate:BPoly.__getstate__ scipy.interpolate._interpolate:BPoly.__setstate__
+    scipy.interpolate._interpolate:PPoly.__getstate__ scipy.interpolate._interpolate:PPoly.__setstate__
+    scipy.io._netcdf:netcdf_file.__setattr__ scipy.io._netcdf:netcdf_variable.__init__
+    scipy.io._netcdf:netcdf_variable.__setattr__ scipy.odr._odrpack:Output.__init__
+    scipy.optimize._shgo_lib._vertex:VertexCacheField.__getstate__ scipy.signal._ltisys:Bunch.__init__
+    scipy.sparse._coo:coo_matrix.__setstate__ scipy.sparse._dok:dok_matrix.set_shape
+    scipy.sparse._matrix:spmatrix.set_shape scipy.sparse.linalg._interface:LinearOperator.__getstate__
+    scipy.sparse.linalg._interface:LinearOperator.__setstate__
+    scipy.stats._distn_infrastructure:rv_continuous.__getstate__
+    scipy.stats._distn_infrastructure:rv_discrete.__getstate__ scipy.stats._distn_infrastructure:rv_generic.__setstate__
+    scipy.stats._distn_infrastructure:rv_sample.__getstate__ sklearn.base:BaseEstimator.__getstate__
+    sklearn.base:BaseEstimator.__setstate__ sklearn.callback._scoring_monitor:ScoringMonitor.__getstate__
+    sklearn.callback._scoring_monitor:ScoringMonitor.__setstate__
+    sklearn.ensemble._hist_gradient_boosting.predictor:TreePredictor.__setstate__
+    statsmodels.base._constraints:LinearConstraints.__init__
+    statsmodels.base._prediction_inference:PredictionResultsBase.__init__
+    statsmodels.base._screening:ScreeningResults.__init__ statsmodels.base.data:ModelData.__getstate__
+    statsmodels.base.data:ModelData.__init__ statsmodels.base.data:ModelData.__setstate__
+    statsmodels.base.model:GenericLikelihoodModel.__init__ statsmodels.base.model:Results.__init__
+    statsmodels.base.wrapper:ResultsWrapper.__getstate__ statsmodels.base.wrapper:ResultsWrapper.__setstate__
+    statsmodels.discrete.discrete_model:DiscreteResults.__getstate__
+    statsmodels.discrete.discrete_model:NegativeBinomial.__getstate__
+    statsmodels.discrete.discrete_model:NegativeBinomial.__setstate__
+    statsmodels.genmod.generalized_estimating_equations:GEEResults.__init__
+    statsmodels.graphics.functional:HdrResults.__init__ statsmodels.stats._diagnostic_other:ResultsGeneric.__init__
+    statsmodels.stats.meta_analysis:CombineResults.__init__ statsmodels.tsa.x13:Spec.set_options
+    sympy.core.parameters:_global_parameters.__init__ sympy.physics.quantum.circuitplot:CircuitPlot.update
+    sympy.polys.rings:PolyRing.__getstate__ tqdm.utils:ObjectWrapper.wrapper_setattr xlrd.biffh:BaseObject.dump
+    xlrd.formatting:EqNeAttrs.__eq__ xlrd.formatting:EqNeAttrs.__ne__
+"""
+OF_ITS_KIND: Final = frozenset(_OF_ITS_KIND.split())
+"""Methods that read or write the ``__dict__`` of their object, of any names, or set attributes of it whatever its own
+class says: they are for the objects of the class that has them (`library_reads`).
+"""

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from safeexec.facades.replacements.attributes import Formatter, load_again
-from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_vars
+from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr, checked_vars
 from safeexec.facades.replacements.streams import current_stream
 from safeexec.facades.tables import table
 
@@ -66,7 +66,35 @@ def _restrict(module: ModuleType) -> None:
         text = "".join(formatted(formatter.linefmt, record) for record in records)
         return formatter.formatHeader(records) + text + formatter.formatFooter(records)  # type: ignore[no-any-return]
 
+    def makeRecord(
+        logger: Any,
+        name: Any,
+        level: Any,
+        fn: Any,
+        lno: Any,
+        msg: Any,
+        args: Any,
+        exc_info: Any,
+        func: Any = None,
+        extra: Any = None,
+        sinfo: Any = None,
+    ) -> Any:
+        record = module._logRecordFactory(name, level, fn, lno, msg, args, exc_info, func, sinfo)
+        for key in () if extra is None else extra:
+            if key in ("message", "asctime") or key in checked_vars(record):
+                raise KeyError(f"Attempt to overwrite {key!r} in LogRecord")
+            checked_setattr(record, key, extra[key])
+        return record
+
+    def makeLogRecord(dict: Any) -> Any:
+        record = module._logRecordFactory(None, None, "", 0, "", (), None, None)
+        for key, value in dict.items():
+            checked_setattr(record, key, value)
+        return record
+
     names["sys"] = _Sys()
+    names["makeLogRecord"] = makeLogRecord  # what the program's factory gives is stored into as the program could
+    module.Logger.makeRecord = makeRecord
     module.Handler.format = lambda handler, record: formatted(handler.formatter or module._defaultFormatter, record)
     module.Formatter.formatMessage = lambda formatter, record: formatted(formatter._style, record)
     module.BufferingFormatter.format = lines

@@ -624,7 +624,7 @@ _BASES = (
 WHAT_CLASSES_ARE_MADE_OF = [  # the reporter of errors and the compiler have named tuples, which are made late
     Way(
         "a descriptor of a library writes into the dict of the function that named tuples are made by",
-        "made ['tuple']",
+        "a descriptor of openpyxl is for an object of openpyxl",
         "import typing\nfrom openpyxl.styles import Font\n"
         "field, = [c for c in type(vars(Font)['name']).__mro__ if c.__name__ == 'Descriptor']\n"
         "field(name='__mro_entries__').__set__(typing.NamedTuple, lambda bases: (object,))\n"
@@ -708,7 +708,7 @@ OBJECTS_OF_TYPING = [  # modules that are imported late put types and classes be
         "object.__getstate__(M)[name] = evil\nprint(M.__origin__)": "collections.abc.Mapping",
         "class C:\n    _name = functools.cached_property(evil)\nC._name.__get__(M)": "objects of a class that has it",
         "dataclasses.make_dataclass('D', ['_name'], frozen=True).__init__(M, 'x')": "no instance of a dataclass",
-        "logging.setLogRecordFactory(lambda *_: M)\nlogging.makeLogRecord({name: 1})": "has no attribute 'update'",
+        "logging.setLogRecordFactory(lambda *_: M)\nlogging.makeLogRecord({name: 1})": "typing are read-only",
     }.items()
 ]
 OBJECTS_OF_TYPING += [
@@ -861,25 +861,25 @@ REAL_MODULES = [
 REAL_MODULES += [
     Way(
         "what a rotation computes with",
-        "'f2py' is refused",
+        "has no attribute 'f2py'",
         "from scipy.spatial.transform import Rotation\nprint(Rotation.identity()._xp.f2py.os)",
         "data-analysis",
     ),
     Way(
         "a function of it that its facade replaces",
-        "'load' is refused",
+        "has no attribute 'load'",
         "from scipy.spatial.transform import Rotation\nprint(Rotation.identity()._xp.load)",
         "data-analysis",
     ),
     Way(
         "what a rotation is computed by",
-        "'np' is refused",
+        "has no attribute 'np'",
         "from scipy.spatial.transform import Rotation\nprint(Rotation.identity()._backend.np)",
         "data-analysis",
     ),
     Way(
         "what sklearn gives to a method that a program overrides",
-        "'f2py' is refused",
+        "has no attribute 'f2py'",
         "import numpy\nfrom sklearn.decomposition import PCA\nclass P(PCA):\n"
         "    def _fit_full(self, X, n, xp, *rest): print(xp.f2py.os)\nP(n_components=1).fit(numpy.eye(3))",
         "data-analysis",
@@ -1318,7 +1318,7 @@ DICTS_OF_OTHERS = [
     ),
     Way(
         "a state that is copied with a class for self",
-        "attribute '__getstate__' is refused",
+        "is for a 'rv_continuous' object",
         "from scipy import stats\nprint(stats.rv_continuous.__getstate__(type))",
         "data-analysis",
     ),
@@ -1589,8 +1589,8 @@ COPIES += [
         "finally: print([v for v in m.values() if type(v) is dict])",
     ),
     Way(
-        "a module that a program makes is copied as the one that has its name",
-        "made <module 'shlex'> False",
+        "a module that a program makes would be copied as the one that has its name",
+        "cannot create 'module' instances",
         "import copy\nfrom scipy.spatial.transform import Rotation\nm = type(Rotation.identity()._xp)('shlex')\n"
         "c = copy.copy(m)\nprint('made', copy.deepcopy(c), hasattr(c, 'split'))",
         "data-analysis",
@@ -1717,7 +1717,7 @@ REAL_MODULES += [
 ] + [
     Way(
         f"what a rotation computes with, past its own class: {how}",
-        "attribute 'numpy' is refused",
+        "has no attribute 'numpy'",
         f"from scipy.spatial.transform import Rotation\nheld = Rotation.identity()._xp\nprint(held)\nprint({how})",
         "data-analysis",
     )
@@ -2019,7 +2019,7 @@ TOLD_BY_A_LIBRARY = [
     ),
     Way(
         "an array takes over the dict of a class",
-        "found []",
+        "MaskedArray._update_from() is for a 'MaskedArray' object",
         "import numpy\nclass F: pass\nf = F()\nnumpy.ma.MaskedArray._update_from(f, type)\n"
         "print('found', [name for name in f._optinfo if 'subclasses' in name])",
         "data-analysis",
@@ -2127,6 +2127,144 @@ MEMORY = [
         " 'd': pandas.Categorical(['u', 'v'])})\n"
         "class Other:\n    def __dataframe__(self, **options): return frame.__dataframe__(**options)\n"
         "got = so.Plot(Other(), x='a')._data.source_data\nprint('read', *(got[name].tolist() for name in got))",
+        "data-analysis",
+    ),
+]
+
+_XP = "from scipy.spatial.transform import Rotation\nxp = Rotation.identity()._xp\n"
+_DESCRIPTOR = (
+    "from openpyxl.styles import Font\n"
+    "D, = [c for c in type(vars(Font)['name']).__mro__ if c.__name__ == 'Descriptor']\n"
+)
+DICTS_OF_OTHERS += [
+    *(
+        Way(f"a method of a library for whatever has a dict: {call}", reason, f"{before}{call}", "data-analysis")
+        for before, call, reason in (
+            ("import collections\n", "collections.UserDict.__copy__(int)", "is for a 'UserDict' object"),
+            ("import collections\n", "collections.UserList.__copy__(int)", "is for a 'UserList' object"),
+            (
+                "import openpyxl\nsheet = openpyxl.Workbook().active\n",
+                "type(sheet.column_dimensions['A']).__mro__[1].__copy__(int)",
+                "is for a 'Dimension' object",
+            ),
+            (
+                "from matplotlib.font_manager import FontProperties\n",
+                "FontProperties.__copy__(int)",
+                "is for a 'FontProperties' object",
+            ),
+            (
+                "import types\nfrom matplotlib.artist import Artist\n",
+                "Artist.__getstate__(types.MethodType(type, 1))",
+                "is for a 'Artist' object",
+            ),
+            (
+                "from scipy import stats\nR = type(stats.linregress([1, 2, 3], [1, 2, 4]))\n",
+                "R.__getnewargs_ex__(int)",
+                "is for a 'LinregressResult' object",
+            ),
+        )
+    ),
+    *(
+        Way(f"a library writes into the dict of a function: {store}", reason, f"{before}{store}", "data-analysis")
+        for before, store, reason in (
+            (
+                "import json, logging\nlogging.setLogRecordFactory(lambda *_: json.dumps)\n",
+                "logging.makeLogRecord({'__argmap__': 1})",
+                "attribute '__argmap__' is refused",
+            ),
+            (
+                "import json, logging\nlogging.setLogRecordFactory(lambda *_: json.dumps)\n",
+                "logging.getLogger().warning('x', extra={'__argmap__': 1})",
+                "attribute '__argmap__' is refused",
+            ),
+            (
+                f"import json\n{_DESCRIPTOR}",
+                "D(name='__argmap__').__set__(json.dumps, 1)",
+                "is for an object of openpyxl",
+            ),
+            (
+                "import json\nfrom bs4 import BeautifulSoup\n",
+                "BeautifulSoup.__setstate__(json.dumps, {'__argmap__': 1})",
+                "is for a 'BeautifulSoup' object",
+            ),
+            (
+                "import json\nfrom scipy import stats\nR = type(stats.linregress([1, 2, 3], [1, 2, 4]))\n",
+                "R.__setattr__(json.dumps, 'x', 1)",
+                "is for a 'LinregressResult' object",
+            ),
+            (
+                "import json, yaml\nloader = yaml.SafeLoader('{__argmap__: 1}')\n"
+                "class Y:\n    def __new__(cls): return json.dumps\n",
+                "list(loader.construct_yaml_object(loader.get_single_node(), Y))",
+                "attribute '__argmap__' is refused",
+            ),
+        )
+    ),
+    Way(
+        "a module of scipy is written to by a library",
+        "modules are read-only",
+        f"import logging\n{_XP}logging.setLogRecordFactory(lambda *_: xp)\nlogging.makeLogRecord({{'asarray': print}})",
+        "data-analysis",
+    ),
+    Way(
+        "a rotation is copied, and still turns",
+        "turned [0.0, 1.0, 0.0]",
+        "import copy, pickle\nfrom scipy.spatial.transform import Rotation\n"
+        "r = copy.deepcopy(copy.copy(Rotation.from_euler('z', 90, degrees=True)))\n"
+        "print('turned', abs(r.apply([1, 0, 0]).round(6)).tolist())",
+        "data-analysis",
+    ),
+]
+TOLD_BY_A_LIBRARY += (
+    [
+        Way(
+            f"the documentation of mpmath, asked for any name: {call}",
+            "never <class",
+            f"import mpmath\nclass F: __doc__, __name__ = 'never', 'mpf___builtins__'\nf = F()\n"
+            f"try: f = {call} or f\nexcept TypeError: pass\nprint('never', type(f.__doc__))",
+            "mathematics",
+        )
+        for call in (
+            "mpmath.mp._wrap_specfun('__builtins__', f, False)",
+            "mpmath.fp._wrap_specfun('__builtins__', f, False)",
+            "mpmath.mp._wrap_libmp_function(f)",
+        )
+    ]
+    + [
+        Way(
+            f"a library lists what a stream answers for another object: {cls}",
+            "found []",
+            "import codecs, pandas\nfrom sklearn.base import BaseEstimator\n"
+            "class K(str):\n    def startswith(self, x): return False\n    def endswith(self, x): return True\n"
+            f"class X({cls}):\n    def __init__(self, stream): self.stream = stream\n"
+            "    def __dir__(self): return [K('__globals__'), K('func_code')]\n"
+            "try: print('found', [*BaseEstimator._get_fitted_attr_html(X(pandas.api.types.is_integer))])\n"
+            "except AttributeError: print('found []')",
+            "data-analysis",
+        )
+        for cls in ("codecs.StreamReader", "codecs.StreamWriter", "codecs.StreamReaderWriter")
+    ]
+    + [
+        Way(
+            "a library lists a class, whose dict has what cannot be read of it",
+            "found []",
+            "import types\nfrom sklearn.base import BaseEstimator\n"
+            "try: found = BaseEstimator._get_fitted_attr_html(types.FunctionType)\n"
+            "except (AttributeError, TypeError): found = []\n"
+            "print('found', [name for name in found if name in ('__globals__', '__code__')])",
+            "data-analysis",
+        ),
+    ]
+)
+CODE_OF_LIBRARIES += [
+    Way(
+        "what a program writes as the decorator of a function of networkx",
+        "'str' object has no attribute",
+        "import logging\nimport networkx as nx\nfrom sympy.parsing.sympy_parser import eval_expr\n"
+        "class Evil:\n    def compile(self, f): return eval_expr\n"
+        "logging.setLogRecordFactory(lambda *_: nx.pagerank)\n"
+        "try: logging.makeLogRecord({'__argmap__': Evil()})\nexcept AttributeError: pass\n"
+        "print(nx.pagerank('__import__(\"os\")', {}, {}))",
         "data-analysis",
     ),
 ]
