@@ -23,7 +23,7 @@ from safeexec.compiler.step import Rejection
 from safeexec.identity import name_of
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
-from safeexec.protocol.values import Encoded, encode
+from safeexec.protocol.values import encode
 from safeexec.text import short_repr
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from safeexec.child.step.output import Streams
     from safeexec.protocol.plan import LimitsPlan
 
-SMALL_ARRAYS = 128 << 10
-"""Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
+ARRAY_BYTES = 128 << 10
+"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element, with every step that
+ends in one.
+"""
 WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
@@ -168,7 +170,15 @@ class Guest:
         else:
             text = shown(value)
             displays = self.displays.collect(value, text)
-            encoded = self._encode(value, text)
+            limits = self.limits
+            encoded = encode(
+                value,
+                max_bytes=limits.value_bytes,
+                max_depth=limits.value_depth,
+                arrays=True,
+                array_bytes=ARRAY_BYTES,
+                text=text,
+            )
             cut = len(text) > TEXT_CHARACTERS
             if cut:
                 text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
@@ -192,17 +202,6 @@ class Guest:
             done = self.failed(error)
         done.exit_status = status
         return done
-
-    def _encode(self, value: Any, text: str | None = None) -> Encoded:
-        """A step's value, whose repr is `text`. Small arrays and frames go along, and are plain data for the host;
-        large ones wait to be asked for.
-        """
-        limits = self.limits
-        if "numpy" in sys.modules:
-            encoded = encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True, text=text)
-            if len(encoded.data) <= SMALL_ARRAYS or not encoded.arrays:
-                return encoded
-        return encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, text=text)
 
     def query(self, request: m.Query) -> m.StepDone:
         """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
