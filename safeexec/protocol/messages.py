@@ -264,7 +264,7 @@ class Query(msgspec.Struct, tag="query", array_like=True):
 
     step: int
     query: bytes
-    name: str
+    name: str | None
 
 
 class Compile(msgspec.Struct, tag="compile", array_like=True):

@@ -187,7 +187,7 @@ class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     """A step begins: what was given to `Session.sql`."""
 
     query: str
-    name: str
+    name: str | None = None
 
     @property
     def text(self) -> str:

@@ -257,7 +257,7 @@ class RemoteSessionCore:
         """The server waits until the session is free."""
         return operation(wait=seconds)
 
-    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
+    def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
         return _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop)))
 

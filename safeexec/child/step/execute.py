@@ -204,7 +204,7 @@ class Guest:
         return done
 
     def query(self, request: m.Query) -> m.StepDone:
-        """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
+        """Run one SQL query over the session's frames and files; its result is bound to `request.name`, if there is one."""
         from safeexec.child.step.sql import SqlError  # for programs that use SQL
 
         self.streams.begin()
@@ -217,6 +217,8 @@ class Guest:
                 raise SqlError("there are no tables under this policy", hint="data-analysis, for one, has them.")
             frame = self._sql(request.query.decode("utf-8", "surrogatepass"))
             if frame is not None:
+                self.language.builtins["_"] = frame
+            if frame is not None and request.name is not None:
                 changes = self.tracker.bound(self.namespace, request.name, frame)
                 self.namespace[request.name] = frame
             done = self._done(frame)

@@ -574,10 +574,10 @@ class Session(SessionFace):
         return run() if wait is None else self._core.patiently(wait, run)
 
     @blocking
-    def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Core[Result]:
+    def sql(self, query: str, *, name: str | None = None, timeout: float | None = None) -> Core[Result]:
         """Run one SQL query over the session's DataFrames and the CSV and Parquet files of its workspace, as a step.
 
-        The result is a DataFrame, bound to the variable `name`. Errors have position and hint like those of any step.
+        The result is a DataFrame. With a `name` it becomes that variable; without, no variable changes. Errors have position and hint like those of any step.
         """
         return self._core.sql(query, name, timeout)
 

@@ -417,8 +417,8 @@ class SessionCore:
             observer.step_done(self, self.code, result, call=request.path)
         return result
 
-    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
-        """Run one SQL query as a step; a result is bound to the variable `name`."""
+    def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
+        """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
         text = checked_query(query, name)
         return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
 
