@@ -204,7 +204,7 @@ class Guest:
         return done
 
     def query(self, request: m.Query) -> m.StepDone:
-        """Run one SQL query over the session's frames and files; its result is bound to `request.name`, if there is one."""
+        """Run one SQL query over the session's frames and files; bound to `request.name` if there is one."""
         from safeexec.child.step.sql import SqlError  # for programs that use SQL
 
         self.streams.begin()

@@ -577,7 +577,8 @@ class Session(SessionFace):
     def sql(self, query: str, *, name: str | None = None, timeout: float | None = None) -> Core[Result]:
         """Run one SQL query over the session's DataFrames and the CSV and Parquet files of its workspace, as a step.
 
-        The result is a DataFrame. With a `name` it becomes that variable; without, no variable changes. Errors have position and hint like those of any step.
+        The result is a DataFrame. With a `name` it becomes that variable; without, no variable changes. Errors have
+        position and hint like those of any step.
         """
         return self._core.sql(query, name, timeout)
 
