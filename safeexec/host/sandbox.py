@@ -83,8 +83,8 @@ class SandboxCore:
         self.toolbox = Toolbox(found, self.policy, approval)
         self._cards: dict[str, str] = {}
         """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
+        self._check_files(files)
         self.files = dict(files or {})
-        self._check_files(self.files)
         self._open: set[SessionCore] = set()
         self._opened = 0
         """How many sessions there have been."""

@@ -328,6 +328,8 @@ class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
     value: bytes | None = None
     error_type: str = ""
     error: str = ""
+    inside: bool = False
+    """The function of the host raised it while it ran: the call of it was valid."""
 
 
 class Deliver(msgspec.Struct, tag="deliver", array_like=True):

@@ -285,6 +285,7 @@ class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
     value: Value | None = None
     error_type: str = ""
     error: str = ""
+    inside: bool = False
     wall_ms: Seconds = 0.0
 
 

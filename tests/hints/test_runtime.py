@@ -69,9 +69,12 @@ MISSPELT = {
     "modulo(3, 2)": "x % y", "solve(x)": "formula", "limit(x)": "numerically", "var([1, 2])": "variance",
     "count([1], 1)": "values.count", "maths.sqrt(2)": "import math", "system('ls')": "no shell commands",
 }  # fmt: skip
-NOBODYS = """undefined_var variable stdin_ windows documents processes mapped contains writer strings arrays vectors
-    modulo last main point item lists sets tuples count length size system mean undef printer('a') main() point(1,2) writer.x
-    men([1]) contains('a') sort([1]) variable(1) items[0] result total average data value values text name"""
+NOBODYS = """
+    undefined_var variable stdin_ windows documents processes mapped contains writer strings arrays vectors modulo
+    last main point item lists sets tuples count length size system mean undef printer('a') main() point(1,2)
+    writer.x men([1]) contains('a') sort([1]) variable(1) items[0] result total average data value values text
+    name
+"""
 ATTRIBUTES = [
     ("[].push(1)", "`[].append(item)`"),
     ("x = []\nx.length", "`len(x)`"),

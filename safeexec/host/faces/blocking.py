@@ -78,7 +78,7 @@ class SandboxFace:
             "audit": audit,
         }
         self._opened: SandboxCore | None = None
-        if tools or files:
+        if tools or files or approval is not None:
             self._opened = self._new_core()
 
     def __repr__(self) -> str:

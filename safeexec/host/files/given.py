@@ -17,6 +17,13 @@ def check_given(files: Mapping[str, str | bytes | os.PathLike[str]], policy: Pol
     """Whether the policy has a place for files, and each file or directory is there to be copied. Raises `PolicyError`,
     FileNotFoundError, `WorkspaceError`, TypeError.
     """
+    if not isinstance(files, Mapping):
+        paths = [files] if isinstance(files, (str, bytes, os.PathLike)) else list(files)
+        shown = ", ".join(f"{os.path.basename(os.fsdecode(path))!r}: {os.fsdecode(path)!r}" for path in paths[:3])
+        raise TypeError(
+            f"files= maps the names that guest code sees to files of the host, files={{{shown}}}; "
+            f"found {type(files).__name__}"
+        )
     if policy.filesystem.workspace == "none":
         raise PolicyError(
             f"files= needs a workspace, and the policy {policy.name!r} has none "
