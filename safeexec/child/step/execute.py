@@ -19,6 +19,7 @@ from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.compiler.names import GUARD_NAMES, is_internal
+from safeexec.compiler.rules import KNOWN_BUILTINS
 from safeexec.compiler.step import Rejection
 from safeexec.identity import name_of
 from safeexec.protocol import messages as m
@@ -93,7 +94,6 @@ class Guest:
         sys.modules["__main__"] = self.module
         language.install(self.namespace)
         language.remember = self.remember
-        self.namespace.update((name, tool) for name, tool in tools.items() if not is_internal(name))
         language.builtins.setdefault("display", builtin(displays.display, "display"))
         if language.plan.has_sql:
             language.builtins.setdefault("sql", builtin(self._sql, "sql"))
@@ -103,6 +103,9 @@ class Guest:
         self.input = GuestInput(language.builtins, restricted=language.plan.mode == "restricted")
         if language.plan.mode == "python":
             streams.watch_descriptors()
+        for name, tool in tools.items():
+            if not is_internal(name):  # a builtin, which `del` brings back; none of Python's own is replaced
+                (self.namespace if name in KNOWN_BUILTINS else language.builtins)[name] = tool
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
 

@@ -484,3 +484,13 @@ def test_a_container_with_an_object_of_the_host_does_not_cross() -> None:
 
     with Sandbox("standard", tools=[rows]) as sandbox, sandbox.session() as session:
         assert told(session, "rows()").startswith("TypeError: rows() returned an object of type list that cannot cross")
+
+
+def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
+    """As a builtin does: a tool is no variable of the session."""
+    session.run("price = price('abc')").check()
+    assert session.get("price") == 3.0
+    error = session.run("price('abc')").error
+    assert error is not None and error.hint is not None and "`del price`" in error.hint
+    assert session.run("del price\nprice('abc')").value == 3.0
+    assert "price" not in session.namespace
