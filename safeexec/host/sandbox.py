@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from safeexec.host.watch.gate import ForkGate
     from safeexec.host.watch.library import LateLibrary
 
+_AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
+"""Keywords of a session that say how it is opened, and not what holds in it."""
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
@@ -294,7 +296,7 @@ class SandboxCore:
         self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any]
     ) -> Core[SessionCore]:
         """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
-        `state`, where there is such a file.
+        `state`, where there is such a file. Raises `PolicyError` for an open one that other keywords have tightened.
         """
 
         def begin() -> Core[SessionCore]:
@@ -302,7 +304,8 @@ class SandboxCore:
                 return self._restored(state, "signed", None, label=label, **tightened)
             return self.new_session(label=label, **tightened)
 
-        return self._labels.session(label, begin)
+        asked = {name: value for name, value in tightened.items() if name not in _AT_THE_BEGINNING}
+        return self._labels.session(label, asked, begin)
 
     def restore(
         self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None

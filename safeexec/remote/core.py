@@ -19,7 +19,7 @@ from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, Sandbo
 from safeexec.host.commands import CommandResult
 from safeexec.host.session.checkpoints import CheckpointInfo
 from safeexec.host.session.decode import encode_payload
-from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners
+from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
 from safeexec.host.session.standard_input import Given, pieces_of
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.marked import marked, unmarked
@@ -235,7 +235,7 @@ class RemoteSessionCore:
             raise TypeError(f"source must be str, not {type(source).__name__}")
         if isinstance(argv, str):
             raise TypeError("argv must be a list of str, the program's name first, not a str")
-        listeners = Listeners(*callbacks) if any(callbacks) else NOBODY
+        listeners = listening(callbacks)
         params = {
             "session": self._id,
             "source": source,

@@ -64,7 +64,7 @@ class ToolCaller:
         if reply.error_type:
             error = _exception(reply.error_type, reply.error)
             if reply.inside:
-                error.hint = ""  # type: ignore[attr-defined]  (nothing of it is a mistake of this code)
+                error.__dict__["hint"] = ""  # nothing of it is a mistake of this code
             raise error
         return decode(reply.value, arrays=True)
 

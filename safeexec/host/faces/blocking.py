@@ -231,9 +231,10 @@ class Sandbox(SandboxFace):
     ) -> Core[Session]:
         """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
 
-        One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. A new one
-        goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`, and
-        `RecordingError` where it is to be recorded and begins in a template too.
+        One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. To ask for
+        an open one with other limits than it was opened with is a `PolicyError`; without any it is given as it is. A
+        new one goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`,
+        and `RecordingError` where it is to be recorded and begins in a template too.
         """
         return self._session((yield from self._core.session_for(label, restore, dict(tightened))))
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
 
 
-def check_given(files: Mapping[str, str | bytes | os.PathLike[str]], policy: Policy) -> None:
+def check_given(files: object, policy: Policy) -> None:
     """Whether the policy has a place for files, and each file or directory is there to be copied. Raises `PolicyError`,
     FileNotFoundError, `WorkspaceError`, TypeError.
     """
     if not isinstance(files, Mapping):
-        paths = [files] if isinstance(files, (str, bytes, os.PathLike)) else list(files)
-        shown = ", ".join(f"{os.path.basename(os.fsdecode(path))!r}: {os.fsdecode(path)!r}" for path in paths[:3])
+        paths = list(files) if isinstance(files, (list, tuple, set)) else [files]
+        shown = ", ".join(f"{os.path.basename(path)!r}: {path!r}" for path in map(str, paths[:3]))
         raise TypeError(
             f"files= maps the names that guest code sees to files of the host, files={{{shown}}}; "
             f"found {type(files).__name__}"

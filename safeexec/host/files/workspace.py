@@ -133,14 +133,21 @@ class WorkspaceRoot:
 
     def close(self) -> None:
         """Remove the directory."""
-        tree.remove_tree(self.path)
+        self._ended()
         self.forget()
 
     def forget(self) -> None:
         """Let go of the lock, by which others see that its host lives: a fork of the host is another process."""
+        self._ended.detach()
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
+
+
+def _remove_own(path: str, owner: int) -> None:
+    """At the end of a program that has not closed its sandbox, too; not at the end of a fork of it."""
+    if os.getpid() == owner:
+        tree.remove_tree(path)
 
 
 def remove_orphans(place: str) -> None:
