@@ -285,7 +285,7 @@ class SandboxCore:
                 from safeexec.host.session import recorder  # with the room of recordings
 
                 recorder.record(session, record, prepared=None if origin is None else origin.recorded)
-            for name, value in (namespace or {}).items():
+            for name, value in dict(namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
             yield from session.close()

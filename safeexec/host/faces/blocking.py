@@ -15,7 +15,7 @@ from safeexec.host.waiting import blocking, drive, stepwise
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, Self, Unpack
+    from typing import Any, Literal, NoReturn, Self, Unpack
 
     from safeexec.approvals import Approval
     from safeexec.host.audit import AuditTarget
@@ -433,6 +433,10 @@ class SessionFace:
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
+
+    def __reduce__(self) -> NoReturn:
+        """A copy would end the session when it is given up: neither `copy` nor `pickle` make one."""
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: branch() makes another, save() a file")
 
     def __del__(self) -> None:
         """Nobody can use it any more: the thread for idle sessions closes it."""

@@ -351,7 +351,7 @@ class SessionCore:
         if (size := len(text)) > self.policy.limits.step_source_kb << 10:
             return too_long(self.policy, size, self.step)
         if namespace:
-            for assignment in [self._assignment(name, value) for name, value in namespace.items()]:
+            for assignment in [self._assignment(name, value) for name, value in dict(namespace).items()]:
                 yield from self._changed(assignment)
         self.step += 1
         self.keeper.sources.add(self.step, source)
