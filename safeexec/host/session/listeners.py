@@ -36,8 +36,6 @@ def listening(callbacks: Callbacks) -> Listeners:
     """Those who hear of a step. Raises TypeError for one that cannot be called, and for a coroutine function: what a
     call of that gives would have to be awaited, and the step does not wait.
     """
-    if not any(callbacks):
-        return NOBODY  # most steps have none: those cost nothing
     for name, hear in zip(Listeners._fields, callbacks, strict=True):
         if hear is not None and not callable(hear):
             raise TypeError(f"on_{name} is a function, not {type(hear).__name__}")

@@ -346,7 +346,7 @@ class SessionCore:
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
-        listeners = listening(callbacks)
+        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         text = source.encode("utf-8", "surrogatepass")
         if (size := len(text)) > self.policy.limits.step_source_kb << 10:
             return too_long(self.policy, size, self.step)
