@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
 
 class SandboxError(Exception):
-    """Base of all exceptions of this library."""
+    """Base of all exceptions of this library. They can be pickled: a worker process hands them to its caller."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Not through `__init__`, whose other arguments are attributes by then."""
+        return _made_again, (type(self), self.args), self.__dict__
+
+
+def _made_again(kind: type[SandboxError], args: tuple[Any, ...]) -> SandboxError:
+    return kind.__new__(kind, *args)
 
 
 class PolicyError(SandboxError, ValueError):

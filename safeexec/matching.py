@@ -43,6 +43,38 @@ def nearest(name: str, candidates: Iterable[str], n: int = 1, *, worst: float = 
     return [candidate for near, _, candidate in scored[:n] if near <= scored[0][0] + _BEHIND]
 
 
+def misspelt(name: str, candidates: Iterable[str]) -> list[str]:
+    """Those of `candidates` that `name` is but for one slip, the same word in another case or with underscores first.
+
+    A slip is a letter that is doubled, left out, or swapped with the next; in longer names one too many or a wrong one.
+    Meant for names that no one in the session wrote, where a word that only looks like one of them is none of them:
+    `main` and `min`, `point` and `print`, `variable` and `variance`.
+    """
+    plain = _letters(name)
+    if not plain or len(name) > MAX_NAME:
+        return []
+    near = [
+        (other != plain, candidate[0].isupper() != name[0].isupper(), candidate)
+        for candidate in candidates
+        if _one_slip(plain, other := _letters(candidate))
+    ]
+    return [candidate for *_, candidate in sorted(near)]
+
+
+def _one_slip(plain: str, other: str) -> bool:
+    """Whether `other` is what was meant by `plain`, letters both, with at most one slip."""
+    size = len(plain)
+    if plain == other or size < 4 or not other or (plain[0] != other[0] and plain[:2] != other[1::-1]):
+        return plain == other
+    at = next((at for at, (a, b) in enumerate(zip(plain, other, strict=False)) if a != b), min(size, len(other)))
+    if size == len(other):
+        swapped = plain[at : at + 2] == other[at : at + 2][::-1] and plain[at + 2 :] == other[at + 2 :]
+        return swapped or (size > 5 and plain[at + 1 :] == other[at + 1 :])
+    if size < len(other):
+        return plain[at:] == other[at + 1 :]
+    return plain[at + 1 :] == other[at:] and (size > 4 or plain[at] == plain[at - 1])
+
+
 def split_words(name: str) -> list[str]:
     """The lower-cased words of ``snake_case``, ``camelCase`` or ``Some Title``, without a plural ``s``."""
     return [_singular(word) for word in _SEPARATOR.sub(" ", name).lower().split()]

@@ -6,7 +6,7 @@ import builtins
 
 import pytest
 
-from safeexec.matching import nearest, suggestion
+from safeexec.matching import misspelt, nearest, suggestion
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,33 @@ from safeexec.matching import nearest, suggestion
 )
 def test_nearest(name: str, candidates: list[str], meant: list[str]) -> None:
     assert nearest(name, candidates) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("squrt", ["sqr", "sqrt"], ["sqrt"]),
+        ("SQRT", ["sqrt"], ["sqrt"]),
+        ("prnt", ["print"], ["print"]),
+        ("rnage", ["range"], ["range"]),
+        ("Ture", ["True"], ["True"]),
+        ("summ", ["sum"], ["sum"]),
+        ("fact0rial", ["factorial"], ["factorial"]),
+        ("parse_int", ["print", "parseInt"], ["parseInt"]),
+        ("main", ["min"], []),
+        ("point", ["print"], []),
+        ("last", ["list"], []),
+        ("item", ["iter"], []),
+        ("writer", ["iter"], []),
+        ("variable", ["variance"], []),
+        ("contains", ["continue"], []),
+        ("undefined_var", ["undefined"], []),
+        ("men", ["mean"], []),
+        ("", ["a"], []),
+    ],
+)
+def test_a_slip_is_no_other_word(name: str, known: list[str], meant: list[str]) -> None:
+    assert misspelt(name, known) == meant
 
 
 def test_nearest_finds_typing_errors_in_all_builtins() -> None:

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+import safeexec
+import safeexec.agent
 from safeexec.protocol.values import Opaque
 from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result, StepFailed, ToolCallRecord
+
+EXCEPTIONS = {
+    found
+    for module in (safeexec, safeexec.agent)
+    for name in module.__all__
+    if isinstance(found := getattr(module, name), type) and issubclass(found, BaseException)
+}
+
+
+@pytest.mark.parametrize("kind", sorted(EXCEPTIONS, key=lambda kind: kind.__name__))
+def test_every_public_exception_comes_back_from_a_pickle(kind: type[Exception]) -> None:
+    """As a worker of a ProcessPoolExecutor hands it to its caller: with its message, and all that it carries."""
+    carried = {"StepFailed": {"result": Result("error")}, "ModelRequestRefused": {"status": 404}}
+    error = kind("what went wrong", **carried.get(kind.__name__, {}))
+    error.__dict__["more"] = 1
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.__dict__) == (kind, "what went wrong", error.__dict__)
 
 
 def test_a_display_is_a_mapping_with_names_for_the_usual_forms() -> None:

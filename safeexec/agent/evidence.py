@@ -31,6 +31,9 @@ _LAST_DIGITS = Fraction(1, 10**30)
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
 _YES = {True: frozenset({"yes", "true"}), False: frozenset({"no", "false"})}
+_SPELT_TEXT = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty"""
+_SPELT = _SPELT_TEXT.split()
 _GOES_ON = re.compile(r"[\w+\-/^(]")
 _FORMULA = re.compile(
     r"\b(?!(?:sqrt|pi|I|Matrix)\b)[A-Za-z_]\w*\s*(?:[-+*/^(]|$)|[-+*/^]\s*(?!(?:sqrt|pi|I)\b)[A-Za-z_]"
@@ -83,10 +86,12 @@ def judge(
         return Comparison(False)
     if not wanted:
         return Comparison(_contains(answer, getattr(value, "repr", value), known))
+    if not stated and (spelt := _spelt(answer)) is not None:
+        return Comparison(len(wanted) == 1 and wanted[0].value == spelt and not wanted[0].imaginary)
     rows: list[list[bool]] = []
     paired: list[bool] = []
     unsupported: list[Numeral] = []
-    denied = last_denied = False
+    denied = last_denied = says_other = False
     before = ""
     """What the number before is, whose list may go on: a value, a mention, or neither."""
     for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
@@ -103,9 +108,10 @@ def judge(
         rows.append(agreeing if is_value else [False] * len(wanted))
         paired.append(numeral.paired)
         denied = denied or (numeral.marked and not is_value)
+        says_other = says_other or ((numeral.marked or numeral.lead == "claim") and not any(agreeing))
         last_denied = not is_value if numeral.lead == "claim" else last_denied
     denied = denied or last_denied
-    contradicted = denied or any(numeral.sure and numeral.value is not None for numeral in unsupported)
+    contradicted = (denied and says_other) or any(numeral.sure and numeral.value is not None for numeral in unsupported)
     orders = [rows, _swapped(rows, paired)] if any(paired) else [rows]
     unordered = isinstance(value, (set, frozenset))
     matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
@@ -182,6 +188,12 @@ def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     if numeral.value is None:
         return False
     return agrees(numeral, leaf) or (numeral.percent and numeral.value == leaf.value and not leaf.imaginary)
+
+
+def _spelt(answer: str) -> int | None:
+    """The number of an answer that is one number word: "Three."."""
+    word = answer[:40].strip(" \t\n.!*$\"'`").lower()
+    return _SPELT.index(word) if word in _SPELT else None
 
 
 def _says(answer: str, value: bool) -> bool:

@@ -202,6 +202,9 @@ class _Proof:
             return "not verified: no code computed it"
         if is_stated([step.source for step in run.steps]):
             return "not verified: the value is written in the code, not computed by it"
+        if self._found.verdict is not None:
+            value = short_repr(self._found.value, 120)
+            return f"not verified: the words of the answer do not plainly say {value}, which the code computed"
         return "not verified: the code, run again by itself, did not give this value"
 
     def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
@@ -298,7 +301,7 @@ def _compared(
     if type(answer) is not str:
         return _Found()
     verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary)
-    return _Found(program, value, computed, verdict) if computed else _Found(verdict=verdict)
+    return _Found(program if computed else "", value, computed, verdict)
 
 
 def _contradiction(found: _Found, answer: Any) -> str:
@@ -308,7 +311,8 @@ def _contradiction(found: _Found, answer: Any) -> str:
     if found.verdict is None or not found.verdict.contradicted:
         return ""
     said = ", ".join(found.verdict.unsupported[:3]) or "another number"
-    return f"the answer says {shorten(said, 120)}, the code computed {short_repr(found.value, 120)}"
+    does = "computed" if found.computed else "says"
+    return f"the answer says {shorten(said, 120)}, the code {does} {short_repr(found.value, 120)}"
 
 
 def _written(run: AgentResult) -> str:

@@ -11,7 +11,7 @@ Prints:
     {'value': 11428.0, 'largest': 'XYZ'}
     http_get ok
     http_get ok
-    PermissionError: example.com:80 may not be reached from here; allowed: 127.0.0.1:…
+    PermissionError: http_get(): example.com:80 may not be reached from here; allowed: 127.0.0.1:…
 """
 
 import json

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from types import FunctionType
+from types import FrameType, FunctionType
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, parameters
@@ -189,10 +189,15 @@ def _other_keyword(failure: Failure, said: str, keyword: str) -> str:
 def _keywords(failure: Failure, said: str) -> list[str]:
     """The keywords that what is called takes, and what it calls itself."""
     names = _parameters(failure, said)
-    for code in (frame.f_code for frame in failure.libraries[:3]):
+    for code in (frame.f_code for frame in failure.libraries[:3] if not _of_sandbox(frame)):
         names += code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     skipped = ("self", "cls", "args", "kwargs")
     return [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
+
+
+def _of_sandbox(frame: FrameType) -> bool:
+    """What carries the call of a tool to the host has parameters of its own."""
+    return str(frame.f_globals.get("__name__", "")).startswith("safeexec.")
 
 
 def _parameters(failure: Failure, said: str) -> list[str]:

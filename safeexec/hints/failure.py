@@ -176,8 +176,8 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return self.place.frame.f_builtins if self.place else {}
 
     def visible_names(self) -> list[str]:
-        """The names of the frame and of the session, without private ones."""
-        every = dict.fromkeys([*self.locals, *self.namespace])
+        """The names of the frame and of the session, without private ones, and the host's tools."""
+        every = dict.fromkeys([*self.locals, *self.namespace, *self.plan.tools])
         return [name for name in every if type(name) is str and not name.startswith("__")][:MAX_NAMES]
 
     def lookup(self, name: str) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterable
 
 from safeexec.hints.failure import Failure, walk
 from safeexec.hints.files import edited_since
@@ -14,10 +15,10 @@ from safeexec.hints.objects import MISSING, attribute_names, attribute_of
 from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
 from safeexec.hints.rules import HintRules
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
-from safeexec.hints.tables.foreign import MEMBERS, NAMES
+from safeexec.hints.tables.foreign import MEMBERS, NAMES, ORDINARY
 from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.hints.tables.origins import ORIGINS
-from safeexec.matching import TYPING_ERROR, TYPING_ERRORS, did_you_mean, nearest, same_name
+from safeexec.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, same_name
 
 RULES = HintRules()
 _NAME = r"name '([^']+)' is not defined"
@@ -168,9 +169,15 @@ def _misspelt(failure: Failure, match: re.Match[str]) -> str | None:
 @RULES.when("NameError", _NAME, wrong="xrange(3)", right="range(3)")
 def _of_language(failure: Failure, match: re.Match[str]) -> str | None:
     """A name of another language, of Python 2, or one that a function of mathematics is called elsewhere."""
+    called = failure.rest_of_line.startswith("(")
     if match[1] not in NAMES:
-        called = failure.rest_of_line.startswith("(") and importable("math", failure.plan)
-        return missing_in_module("math", match[1], failure.plan) if called else None
+        return (
+            missing_in_module("math", match[1], failure.plan) if called and importable("math", failure.plan) else None
+        )
+    if match[1] in ORDINARY and not called and not failure.rest_of_line.startswith("."):
+        return None
+    if match[1] == "var" and called:  # of numbers: a declaration is a syntax error
+        return choose(NAMES["variance"], failure.plan)
     member = re.match(r"\.(\w+)", failure.rest_of_line)
     if member and match[1] == "Math" and member[1] in failure.builtins:
         return f"Use the builtin `{member[1]}(...)`."
@@ -225,9 +232,26 @@ def _resembles(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 @RULES.when("NameError", _NAME, wrong="printt('x')", right="print('x')")
-def _misspelt_builtin(failure: Failure, match: re.Match[str]) -> str | None:
-    known = [*_KEYWORDS, *(name for name in failure.builtins if not name.startswith("_"))]
-    return did_you_mean(nearest(match[1], known, 2, worst=TYPING_ERRORS))
+@RULES.when("NameError", _NAME, wrong="squrt(2)", right="from math import sqrt\nsqrt(2)")
+@RULES.when("NameError", _NAME, wrong="parseint('3')", right="int('3')")
+def _misspelt_known_name(failure: Failure, match: re.Match[str]) -> str | None:
+    """A slip in a builtin, in a name that a module of the policy has, or in one of another language."""
+    name, rest, plan = match[1], failure.rest_of_line, failure.plan
+    used = rest.startswith(("(", "[", "."))
+
+    def meant(known: Iterable[str]) -> list[str]:
+        """Where nothing is called or looked up, a plural is a variable."""
+        return [one for one in misspelt(name, known) if used or name.lower() != f"{one.lower()}s"][:1]
+
+    if builtin := meant([*_KEYWORDS, *(known for known in failure.builtins if not known.startswith("_"))]):
+        return did_you_mean(builtin)
+    for other in meant(ORIGINS if used else _CONSTANTS):
+        if provides(f"{ORIGINS[other]}.{other}", plan):
+            return f"Did you mean `{other}`? Import it first: `from {ORIGINS[other]} import {other}`."
+    for foreign in meant(NAMES):
+        if used or (same_name(name, [foreign]) and foreign.lower() not in ORDINARY):
+            return choose(NAMES[foreign], plan)
+    return None
 
 
 @RULES.when("NameError", _NAME, wrong="statistcs.mean([1])", right="import statistics\nstatistics.mean([1])")
@@ -243,12 +267,6 @@ def _comment_with_slashes(failure: Failure, match: re.Match[str]) -> str | None:
     if not re.search(rf"//\s*{re.escape(match[1])}\s*$", failure.line):
         return None
     return f"Nothing is called `{match[1]}` here: assign it first; a comment begins with `#`, not with `//`."
-
-
-@RULES.when("NameError", _NAME, wrong="parseInteger('3')", right="int('3')")
-def _misspelt_of_language(failure: Failure, match: re.Match[str]) -> str | None:
-    near = nearest(match[1], NAMES, worst=TYPING_ERRORS) if len(match[1]) >= 5 else []
-    return choose(NAMES[near[0]], failure.plan) if near else None
 
 
 @RULES.when(

@@ -164,6 +164,11 @@ def parameters(function: Any) -> list[str]:
 
 
 def _of_code(function: FunctionType) -> list[str]:
+    inspect = sys.modules.get("inspect")
+    signature: Any = function.__dict__.get("__signature__")  # which a tool of the host has
+    if inspect is not None and type(signature) is inspect.Signature:
+        every = signature.parameters.values()
+        return [one.name for one in every if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     wrapped, code = function.__dict__.get("__wrapped__"), function.__code__
     if type(wrapped) is FunctionType and code.co_flags & 0x0C:  # CO_VARARGS, CO_VARKEYWORDS
         return parameters(wrapped)

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from safeexec.host.watch.gate import ForkGate
     from safeexec.host.watch.library import LateLibrary
 
+_AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
+"""Keywords of a session that say how it is opened, and not what holds in it."""
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
@@ -83,8 +85,8 @@ class SandboxCore:
         self.toolbox = Toolbox(found, self.policy, approval)
         self._cards: dict[str, str] = {}
         """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
+        self._check_files(files)
         self.files = dict(files or {})
-        self._check_files(self.files)
         self._open: set[SessionCore] = set()
         self._opened = 0
         """How many sessions there have been."""
@@ -283,7 +285,7 @@ class SandboxCore:
                 from safeexec.host.session import recorder  # with the room of recordings
 
                 recorder.record(session, record, prepared=None if origin is None else origin.recorded)
-            for name, value in (namespace or {}).items():
+            for name, value in dict(namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
             yield from session.close()
@@ -294,7 +296,7 @@ class SandboxCore:
         self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any]
     ) -> Core[SessionCore]:
         """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
-        `state`, where there is such a file.
+        `state`, where there is such a file. Raises `PolicyError` for an open one that other keywords have tightened.
         """
 
         def begin() -> Core[SessionCore]:
@@ -302,7 +304,8 @@ class SandboxCore:
                 return self._restored(state, "signed", None, label=label, **tightened)
             return self.new_session(label=label, **tightened)
 
-        return self._labels.session(label, begin)
+        asked = {name: value for name, value in tightened.items() if name not in _AT_THE_BEGINNING}
+        return self._labels.session(label, asked, begin)
 
     def restore(
         self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None

@@ -43,7 +43,8 @@ def _of_complex(name: str, of_reals: Guard) -> Guard:
 def exclusive_or(fuel: Fuel, left: Any, right: Any) -> Any:
     """`^`: of sets and bools as ever. Of two integers it is meant as a power, which it is not."""
     if type(left) is int and type(right) is int:
-        raise Refused("^ is not a power but an exclusive or: use ** (2 ** 10)")
+        meant = f"{left} ** {right}" if max(abs(left), abs(right)) < 10**9 else "2 ** 10"
+        raise Refused(f"^ is not a power but an exclusive or: use ** ({meant})")
     return _xor(fuel, left, right)
 
 

@@ -264,7 +264,7 @@ class Query(msgspec.Struct, tag="query", array_like=True):
 
     step: int
     query: bytes
-    name: str
+    name: str | None
 
 
 class Compile(msgspec.Struct, tag="compile", array_like=True):
@@ -328,6 +328,8 @@ class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
     value: bytes | None = None
     error_type: str = ""
     error: str = ""
+    inside: bool = False
+    """The function of the host raised it while it ran: the call of it was valid."""
 
 
 class Deliver(msgspec.Struct, tag="deliver", array_like=True):

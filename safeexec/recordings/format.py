@@ -187,7 +187,7 @@ class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     """A step begins: what was given to `Session.sql`."""
 
     query: str
-    name: str
+    name: str | None = None
 
     @property
     def text(self) -> str:
@@ -285,6 +285,7 @@ class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
     value: Value | None = None
     error_type: str = ""
     error: str = ""
+    inside: bool = False
     wall_ms: Seconds = 0.0
 
 

@@ -135,5 +135,5 @@ class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
             self._opened = cast(SandboxCore, core)
         return self
 
-    async def plugin(self, *_: Any, **__: Any) -> NoReturn:
+    def plugin(self, *_: Any, **__: Any) -> NoReturn:
         raise SandboxError(NO_PLUGINS)

@@ -19,7 +19,7 @@ from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, Sandbo
 from safeexec.host.commands import CommandResult
 from safeexec.host.session.checkpoints import CheckpointInfo
 from safeexec.host.session.decode import encode_payload
-from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners
+from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
 from safeexec.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.marked import marked, unmarked
@@ -235,7 +235,7 @@ class RemoteSessionCore:
         namespace: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Core[Result]:
-        listeners = Listeners(*callbacks) if any(callbacks) else NOBODY
+        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params = {
             "session": self._id,
             "source": _source(source),
@@ -257,7 +257,7 @@ class RemoteSessionCore:
         """The server waits until the session is free."""
         return operation(wait=seconds)
 
-    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
+    def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
         return _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop)))
 

@@ -196,7 +196,7 @@ METHODS = {
         _method(
             "session.sql",
             "Run one SQL query over the session's frames and files.",
-            {"query": str, "name": (Name, "result"), **_STEP},
+            {"query": str, "name": (Name | None, None), **_STEP},
             Result,
         ),
         _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),

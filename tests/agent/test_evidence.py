@@ -153,6 +153,8 @@ DIFFER: list[tuple[str, Any]] = [
     ("$\\sqrt{2} \\approx 1.5$", 1.4142),
     ("5 = 4", 4),
     ("$\\ln 7$", 7),
+    ("42 apples in the thousands", 42),
+    ("three", 4),
     ("", 5),
     ("9" * 30_000, 9),
     ("5 " * 1000, 5),
@@ -168,6 +170,14 @@ def test_a_value_agrees_as_people_and_models_write_it(words: str, value: Any) ->
 @pytest.mark.parametrize(("words", "value"), DIFFER, ids=[words[:40] for words, _ in DIFFER])
 def test_what_says_another_number_or_none_for_certain_does_not_agree(words: str, value: Any) -> None:
     assert not judge(words, value).matched
+
+
+@pytest.mark.parametrize(
+    "words", ["42 people attended.", "It took 42 days to get there.", "There are 42 apples in the basket."]
+)
+def test_the_computed_number_among_unknown_words_is_no_other_number(words: str) -> None:
+    assert not judge(words, 42).contradicted
+    assert judge(words, 43).contradicted
 
 
 def test_numbers_of_the_question_may_be_repeated_but_answer_nothing() -> None:

@@ -307,6 +307,10 @@ def test_a_function_is_asked_for_its_value_and_is_no_answer(sandbox: Sandbox) ->
 def test_the_reason_says_why_an_answer_is_not_verified(sandbox: Sandbox) -> None:
     answer = MathAssistant(ScriptedModel([code("final_answer({'a': 2, 'b': 3})")] * 2), sandbox).ask("?")
     assert answer.ok and "written in the code, not computed by it" in answer.reason
+    answer = MathAssistant(ScriptedModel([code("42"), "There are 41 apples."] * 2), sandbox).ask("?")
+    assert not answer.ok and "the answer says 41, the code says 42" in answer.reason
+    answer = MathAssistant(ScriptedModel([code("6 * 7"), "42 apples are in the basket."] * 2), sandbox).ask("?")
+    assert answer.ok and "do not plainly say 42, which the code computed" in answer.reason
     answer = MathAssistant(ScriptedModel([code("import random\nfinal_answer(random.random())")]), sandbox).ask("?")
     assert answer.ok and "did not give this value" in answer.reason
     answer = MathAssistant(ScriptedModel(["It is 7919."] * 2), sandbox).ask("?")

@@ -167,9 +167,9 @@ CHEATS = {
     "version control": ("write_file('src/.git/hooks/pre-commit', 'x')", "version control is not for editing"),
     "deleting": (
         "delete_file('src/shop/pricing.py')",
-        "PermissionError: delete src/shop/pricing.py: needs the approval",
+        "PermissionError: delete_file(): delete src/shop/pricing.py: needs the approval",
     ),
-    "a file that runs with the tests": ("write_file('src/conftest.py', 'x')", "PermissionError: change"),
+    "a file that runs with the tests": ("write_file('src/conftest.py', 'x')", "PermissionError: write_file(): change"),
     "the same, spelt otherwise": ("write_file('src\\\\./conftest.py', 'x')", "change the test src/conftest.py: needs"),
     "a directory": ("read_file('src')", "src: is a directory"),
     "a link": ("print(read_file('src/link.py'))", "a link"),
@@ -340,7 +340,7 @@ def test_only_a_clear_yes_approves(shop: Path) -> None:
     assert len(asked) == len(answers) and {action for action, _ in asked} == {"delete src/shop/pricing.py"}
     assert "-    return price - rate\n" in asked[0][1], "the diff that it would make"
     refusals = [line for line in result.run.steps[0].observation.split("\n") if "Error: " in line]
-    said = {Deny: "not today", OSError: "OSError: no terminal"}
+    said = {Deny: "not today", OSError: "no terminal"}
     for answer, refusal in zip(answers, refusals, strict=True):
         assert said.get(type(answer), "was not approved") in refusal, answer
 

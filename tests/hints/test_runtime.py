@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 
 import pytest
 
 from safeexec.child.step.errors import report
+from safeexec.policy.model import Policy
+from safeexec.policy.plans import language_plan
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 MODULES = (
@@ -16,6 +19,7 @@ MODULES = (
 )
 BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs"
 PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))
+CALCULATOR = language_plan(Policy.load("calculator"))
 WORKSPACE = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, workspace="read-write")
 
 
@@ -57,6 +61,20 @@ NAMES = [
     ("input_data.strip()", "assign it first."),
     ("i + 1", "assign it first"),
 ]
+MISSPELT = {
+    "squrt(2)": "from math import sqrt", "Sqrt(2)": "from math import sqrt", "SQRT(2)": "from math import sqrt",
+    "PI": "from math import pi", "factoral(5)": "from math import factorial", "fraction(1, 2)": "import Fraction",
+    "prnt(1)": "`print`", "rnage(3)": "`range`", "Print(1)": "`print`", "summ([1])": "`sum`", "lenght([1])": "len(x)",
+    "parse_int('3')": "int(text)", "parseint('3')": "int(text)", "consol.log(3)": "print(...)", "NUll": "`None`",
+    "modulo(3, 2)": "x % y", "solve(x)": "formula", "limit(x)": "numerically", "var([1, 2])": "variance",
+    "count([1], 1)": "values.count", "maths.sqrt(2)": "import math", "system('ls')": "no shell commands",
+}  # fmt: skip
+NOBODYS = """
+    undefined_var variable stdin_ windows documents processes mapped contains writer strings arrays vectors modulo
+    last main point item lists sets tuples count length size system mean undef printer('a') main() point(1,2)
+    writer.x men([1]) contains('a') sort([1]) variable(1) items[0] result total average data value values text
+    name
+"""
 ATTRIBUTES = [
     ("[].push(1)", "`[].append(item)`"),
     ("x = []\nx.length", "`len(x)`"),
@@ -155,6 +173,20 @@ ON_PURPOSE = [
 def test_plain_python(source: str, words: str | None) -> None:
     hint = hint_of(source)
     assert hint is None if words is None else words in (hint or "")
+
+
+@pytest.mark.parametrize(("source", "words"), MISSPELT.items())
+def test_a_slip_leads_to_what_was_meant(source: str, words: str) -> None:
+    assert words in (hint_of(source, CALCULATOR) or "")
+
+
+@pytest.mark.parametrize("source", NOBODYS.split())
+def test_a_word_that_looks_like_a_function_is_not_taken_for_it(source: str) -> None:
+    """No hint but that the name has no value."""
+    name = re.match(r"\w+", source)[0]
+    assert (hint_of(source, CALCULATOR) or "").startswith(
+        (f"Nothing is called `{name}`", f"No function or class is called `{name}`")
+    )
 
 
 DATA = [

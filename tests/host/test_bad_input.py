@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,3 +143,11 @@ def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: S
         session.save(tmp_path / "state")
     with pytest.raises(ValueError, match="trust='maybe': it is 'signed' or 'kernel-only'"):
         sandbox.restore(tmp_path / "state", trust="maybe")  # type: ignore[arg-type]
+
+
+def test_a_session_is_not_copied_and_lives_on(session: Session) -> None:
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"branch\(\) makes another"):
+            make(session)
+    assert session.run("1 + 1", namespace=[("a", 1)]).value == 2  # type: ignore[arg-type]
+    assert session.get("a") == 1

@@ -195,6 +195,15 @@ def test_a_query_tells_which_name_it_bound(session: Session) -> None:
 
 @pytest.mark.profile("data-analysis")
 @pytest.mark.modules("pandas", "duckdb")
+def test_a_query_without_a_name_changes_no_variable(session: Session) -> None:
+    session.run("result = 'kept'").check()
+    asked = session.sql("select 1 as one").check()
+    assert (asked.value, asked.changes.created, asked.changes.changed) == ({"one": [1]}, (), ())
+    assert session.run("result, int(_['one'][0])").value == ("kept", 1)
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.modules("pandas", "duckdb")
 @pytest.mark.parametrize("name", ["_getattr_", "_write_", "_match_class_"])
 def test_no_variable_may_be_called_like_a_guard(session: Session, name: str) -> None:
     """Compiled code looks guards up by these names, as builtins are."""

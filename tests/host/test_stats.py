@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import AsyncSandbox, Sandbox, SandboxBusy, SessionCounts, StateFileError
+from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
 from safeexec.host.stats import Counted, count
 
 
@@ -45,6 +45,17 @@ def test_a_sandbox_tells_its_sessions() -> None:
         assert sandbox.stats().by_label["x"].queued == 1
         waits.join()
         assert sandbox.stats().queued == 0
+
+
+def test_a_limit_that_is_asked_for_holds_in_the_session_of_a_label() -> None:
+    with Sandbox("standard", spare=0) as sandbox:
+        first = sandbox.session_for("anna", wall_seconds=1)
+        assert sandbox.session_for("anna", wall_seconds=1).policy == sandbox.session_for("anna").policy == first.policy
+        for other in ({"wall_seconds": 0.5}, {"memory_mb": 64}, {"wall_seconds": 1, "memory_mb": 64}):
+            with pytest.raises(PolicyError, match="is open with other keywords than"):
+                sandbox.session_for("anna", **other)
+        first.close()
+        assert sandbox.session_for("anna", wall_seconds=0.5).policy.limits.wall_seconds == 0.5
 
 
 def test_one_session_for_each_label() -> None:

@@ -277,6 +277,40 @@ def test_bytes_beyond_the_budget_are_opaque_and_the_rest_stays() -> None:
         assert len(encoded.data) < 2000
 
 
+def test_no_array_suffers_from_its_neighbour() -> None:
+    """Arrays together take `array_bytes`: one that is too large says so, and those beside it cross whole."""
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    large, small = numpy.arange(3000.0), numpy.array([1, 2])
+    text = pandas.DataFrame({"a": ["x" * 3000, "y" * 3000, "z"]})
+    ones = numpy.empty(50_000, dtype=object)
+    masked, frame = numpy.ma.masked_array([1, 2], [False, True]), pandas.DataFrame({"a": [1]})
+    value = {"log": "x" * 20_000, "large": [large] * 200, "text": text, "ones": ones, "small": [small, masked, frame]}
+    encoded = encode(value, max_bytes=1 << 20, max_depth=20, arrays=True, array_bytes=4096)
+    back = decode(encoded.data)
+    assert (back["log"], back["small"], encoded.truncated) == ("x" * 20_000, [[1, 2], [1, None], {"a": [1]}], True)
+    for part in (*back["large"], back["text"], back["ones"]):
+        assert type(part) is Opaque and "at most 4 KiB" in part.reason and "session.get" in part.reason
+    alone = encode(large, max_bytes=1 << 20, max_depth=20, arrays=True, array_bytes=4096)
+    assert (alone.truncated, decode(alone.data).type) == (True, "numpy.ndarray")
+    assert decode(encode([large], max_bytes=1 << 20, max_depth=20, arrays=True).data) == [large.tolist()]
+
+
+def test_an_array_that_nests_too_deep_is_one_value() -> None:
+    numpy = pytest.importorskip("numpy")
+    masked = numpy.ma.masked_array([1, 2], [False, True])
+    back = decode(encode([masked, 7], max_bytes=1 << 20, max_depth=1, arrays=True).data)
+    assert (type(back[0]), back[1]) == (Opaque, 7)
+
+
+def test_columns_of_one_name_stay_apart() -> None:
+    pandas = pytest.importorskip("pandas")
+    for rows in ([[1, 2, 3, 4]], [[1, "b", 3, 4]]):
+        frame = pandas.DataFrame(rows, columns=["a", "a", "a.1", "a"])
+        assert decode(encode(frame, max_bytes=1 << 20, max_depth=20, arrays=True).data) == dict(
+            zip(["a", "a.2", "a.1", "a.3"], ([item] for item in rows[0]), strict=True)
+        )
+
+
 def test_repeated_parts_do_not_multiply_the_work() -> None:
     part = [["x" * 1000] * 1000]
     encoded = written([part] * 1_000_000, max_bytes=1 << 20)

@@ -87,11 +87,11 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources).format(exc))
-    hint = (
-        _refusal(exc, "hint")
-        or _text_or_empty(lambda: _shadowed(exc, shadowed))
-        or _text_or_empty(lambda: _hint(exc, message, frames, facts))
-    )
+    hint = _refusal(exc, "hint")
+    if hint is None:
+        hint = _text_or_empty(lambda: _shadowed(exc, shadowed)) or _text_or_empty(
+            lambda: _hint(exc, message, frames, facts)
+        )
     kind, rule = class_name(type(exc)), _refusal(exc, "rule")
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
@@ -118,7 +118,9 @@ def report(
 
 
 def _refusal(exc: BaseException, name: str) -> str | None:
-    """What a guard of the language wrote onto the exception it raised: the ``rule`` that refused, the ``hint``."""
+    """What a guard of the language wrote onto the exception it raised: the ``rule`` that refused, the ``hint``. None:
+    nothing; an empty hint: none is to be looked for.
+    """
     try:
         found = object.__getattribute__(exc, "__dict__").get(name)
     except Exception:

@@ -20,11 +20,12 @@ from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.compiler.names import GUARD_NAMES, is_internal
+from safeexec.compiler.rules import KNOWN_BUILTINS
 from safeexec.compiler.step import Rejection
 from safeexec.identity import name_of
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
-from safeexec.protocol.values import Encoded, encode
+from safeexec.protocol.values import encode
 from safeexec.text import short_repr
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from safeexec.child.step.output import Streams
     from safeexec.protocol.plan import LimitsPlan
 
-SMALL_ARRAYS = 128 << 10
-"""Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
+ARRAY_BYTES = 128 << 10
+"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element, with every step that
+ends in one.
+"""
 WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
@@ -94,7 +97,6 @@ class Guest:
         sys.modules["__main__"] = self.module
         language.install(self.namespace)
         language.remember = self.remember
-        self.namespace.update((name, tool) for name, tool in tools.items() if not is_internal(name))
         language.builtins.setdefault("display", builtin(displays.display, "display"))
         if language.plan.has_sql:
             language.builtins.setdefault("sql", builtin(self._sql, "sql"))
@@ -105,6 +107,9 @@ class Guest:
         if language.plan.mode == "python":
             streams.watch_descriptors()
             self._watch_exit_functions()
+        for name, tool in tools.items():
+            if not is_internal(name):  # a builtin, which `del` brings back; none of Python's own is replaced
+                (self.namespace if name in KNOWN_BUILTINS else language.builtins)[name] = tool
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
 
@@ -185,7 +190,15 @@ class Guest:
         else:
             text = shown(value)
             displays = self.displays.collect(value, text)
-            encoded = self._encode(value, text)
+            limits = self.limits
+            encoded = encode(
+                value,
+                max_bytes=limits.value_bytes,
+                max_depth=limits.value_depth,
+                arrays=True,
+                array_bytes=ARRAY_BYTES,
+                text=text,
+            )
             cut = len(text) > TEXT_CHARACTERS
             if cut:
                 text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
@@ -210,19 +223,8 @@ class Guest:
         done.exit_status = status
         return done
 
-    def _encode(self, value: Any, text: str | None = None) -> Encoded:
-        """A step's value, whose repr is `text`. Small arrays and frames go along, and are plain data for the host;
-        large ones wait to be asked for.
-        """
-        limits = self.limits
-        if "numpy" in sys.modules:
-            encoded = encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True, text=text)
-            if len(encoded.data) <= SMALL_ARRAYS or not encoded.arrays:
-                return encoded
-        return encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, text=text)
-
     def query(self, request: m.Query) -> m.StepDone:
-        """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
+        """Run one SQL query over the session's frames and files; bound to `request.name` if there is one."""
         from safeexec.child.step.sql import SqlError  # for programs that use SQL
 
         self.streams.begin()
@@ -235,6 +237,8 @@ class Guest:
                 raise SqlError("there are no tables under this policy", hint="data-analysis, for one, has them.")
             frame = self._sql(request.query.decode("utf-8", "surrogatepass"))
             if frame is not None:
+                self.language.builtins["_"] = frame
+            if frame is not None and request.name is not None:
                 changes = self.tracker.bound(self.namespace, request.name, frame)
                 self.namespace[request.name] = frame
             done = self._done(frame)

@@ -62,7 +62,10 @@ class ToolCaller:
             self.link.send(m.ToolRequest(self._calls, tool, payload.data))
             reply = self.link.receive()
         if reply.error_type:
-            raise _exception(reply.error_type, reply.error)
+            error = _exception(reply.error_type, reply.error)
+            if reply.inside:
+                error.__dict__["hint"] = ""  # nothing of it is a mistake of this code
+            raise error
         return decode(reply.value, arrays=True)
 
 

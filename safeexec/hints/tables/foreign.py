@@ -42,6 +42,7 @@ NAMES: dict[str, Advice] = by_name(
         },
         "raw_input": "There is no interactive user; assign the value to a variable instead, for example `name = 'Ada'`.",
         "input": "There is no interactive user; assign the value to a variable instead, for example `n = 7`.",
+        "system": "There are no processes and no shell commands here: write it in Python.",
         "execfile": "Write the code directly as code of this step.",
         "reload": "Remove it: modules cannot change, so there is nothing to reload.",
         "apply": "Call the function: `function(*args)`.",
@@ -90,7 +91,7 @@ NAMES: dict[str, Advice] = by_name(
         "length size": "Use `len(x)`.",
         "count": "Use `len(x)`, or `values.count(x)`.",
         "strlen": "Use `len(text)`.",
-        "substr": "Use a slice: `text[start:stop]`.",
+        "substr substring": "Use a slice: `text[start:stop]`.",
         "isset": "Use `x is not None`, or `key in dictionary`.",
         "empty": "Use `not x`.",
         "concat": "Use `+`, or `''.join(parts)`.",
@@ -158,6 +159,13 @@ NAMES: dict[str, Advice] = by_name(
     }
 )
 """Names that are not defined, other than modules. Only used when nothing in the session's namespace is near."""
+
+ORDINARY = by_name(
+    {
+        "length size count mean average avg empty new vector array func function module process document window display file system std stdev variance push append upper lower split explode join implode replace trim strip flatten seq sqr square concat apply long intern reload alert": True
+    }
+).keys()
+"""Those of them that programs call their variables, too: a function of another language only where one is called."""
 
 MEMBERS: dict[str, str] = {
     "Object.keys": "Use `mapping.keys()`, or loop over the dict itself: `for key in mapping:`.",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Unpack, overload
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from safeexec.host.faces.blocking import OneStep, Sandbox, SandboxFace, Session, SessionFace, environment
 from safeexec.host.faces.loops import abandon, answered, awaited, drive, running_loop
@@ -20,7 +21,6 @@ from safeexec.host.waiting import Core
 if TYPE_CHECKING:
     from safeexec.host.plugins.aio import AsyncPlugin
     from safeexec.host.plugins.plugin import Plugin, PluginCore
-    from safeexec.host.sandbox import SandboxCore
     from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.session import SessionCore
     from safeexec.policy.keywords import SessionChanges
@@ -30,27 +30,65 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
+class Closing(Protocol):
+    """What is closed at the end of an `async with`."""
+
+    def close(self) -> Coroutine[Any, Any, None]: ...
+
+
+Made = TypeVar("Made", bound=Closing)
+
+
+class Opening(Generic[Made]):
+    """What is about to be opened: await it, or enter it, which closes it at the end."""
+
+    __slots__ = ("_begin", "_made")
+
+    def __init__(self, begin: Callable[[], Coroutine[Any, Any, Made]]) -> None:
+        self._begin = begin
+        self._made: Made | None = None
+
+    def __await__(self) -> Generator[Any, Any, Made]:
+        return self._begin().__await__()
+
+    async def __aenter__(self) -> Made:
+        self._made = await self._begin()
+        return self._made
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._made is not None
+        await self._made.close()
+
+
 @overload
-def giving(
+def opening(
     method: Callable[Concatenate[Any, P], Session],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, AsyncSession]]: ...
+) -> Callable[Concatenate[Any, P], Opening[AsyncSession]]: ...
 
 
 @overload
+def opening(
+    method: Callable[Concatenate[Any, P], Plugin],
+) -> Callable[Concatenate[Any, P], Opening[AsyncPlugin]]: ...
+
+
+def opening(method: Any) -> Any:
+    """The form for event loops of a method that opens something, which has the face for event loops then."""
+    begin = awaited(method)
+
+    @wraps(method.__wrapped__)
+    def on_loop(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return Opening(partial(begin, self, *args, **kwargs))
+
+    return on_loop
+
+
 def giving(
     method: Callable[Concatenate[Any, P], list[Session]],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]: ...
-
-
-@overload
-def giving(
-    method: Callable[Concatenate[Any, P], Plugin],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, AsyncPlugin]]: ...
-
-
-def giving(method: Any) -> Any:
-    """As `awaited`, of a method that gives something with a face: here it gives the one for event loops."""
-    return awaited(method)
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
+    """As `awaited`, of a method that gives sessions: here they have the face for event loops."""
+    found: Any = awaited(method)
+    return found  # type: ignore[no-any-return]
 
 
 class AsyncSandbox(SandboxFace):
@@ -95,16 +133,23 @@ class AsyncSandbox(SandboxFace):
         await self.close()
         return await self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Opening:
-        """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
-        return Opening(self._core, dict(tightened))
+    def session(self, **tightened: Unpack[SessionChanges]) -> Opening[AsyncSession]:
+        """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
+        `session_for`, `restore` and `plugin` are awaited or entered, too.
+        """
+        core = self._core
 
-    session_for = giving(Sandbox.session_for)
+        async def begin() -> AsyncSession:
+            return AsyncSession(await drive(core.new_session(**tightened)))
+
+        return Opening(begin)
+
+    session_for = opening(Sandbox.session_for)
     template = awaited(Sandbox.template)
     drop_template = awaited(Sandbox.drop_template)
     command = awaited(Sandbox.command)
-    restore = giving(Sandbox.restore)
-    plugin = giving(Sandbox.plugin)
+    restore = opening(Sandbox.restore)
+    plugin = opening(Sandbox.plugin)
     check = awaited(Sandbox.check)
 
     async def map(
@@ -161,31 +206,6 @@ class AsyncSandbox(SandboxFace):
         """Run one step in a session of its own. The options are those of `Session.run`."""
         async with self.session(checkpoints="off") as session:
             return await session.run(source, **options)
-
-
-class Opening:
-    """A session that is about to be opened: await it, or enter it."""
-
-    __slots__ = ("_core", "_session", "_tightened")
-
-    def __init__(self, core: SandboxCore, tightened: dict[str, Any]) -> None:
-        self._core = core
-        self._tightened = tightened
-        self._session: AsyncSession | None = None
-
-    def __await__(self) -> Generator[Any, Any, AsyncSession]:
-        return self._open().__await__()
-
-    async def _open(self) -> AsyncSession:
-        return AsyncSession(await drive(self._core.new_session(**self._tightened)))
-
-    async def __aenter__(self) -> AsyncSession:
-        self._session = await self._open()
-        return self._session
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._session is not None
-        await self._session.close()
 
 
 class AsyncSession(SessionFace):

@@ -15,7 +15,7 @@ from safeexec.host.waiting import blocking, drive, stepwise
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, Self, Unpack
+    from typing import Any, Literal, NoReturn, Self, Unpack
 
     from safeexec.approvals import Approval
     from safeexec.host.audit import AuditTarget
@@ -78,7 +78,7 @@ class SandboxFace:
             "audit": audit,
         }
         self._opened: SandboxCore | None = None
-        if tools or files:
+        if tools or files or approval is not None:
             self._opened = self._new_core()
 
     def __repr__(self) -> str:
@@ -231,9 +231,10 @@ class Sandbox(SandboxFace):
     ) -> Core[Session]:
         """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
 
-        One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. A new one
-        goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`, and
-        `RecordingError` where it is to be recorded and begins in a template too.
+        One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. To ask for
+        an open one with other limits than it was opened with is a `PolicyError`; without any it is given as it is. A
+        new one goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`,
+        and `RecordingError` where it is to be recorded and begins in a template too.
         """
         return self._session((yield from self._core.session_for(label, restore, dict(tightened))))
 
@@ -434,6 +435,10 @@ class SessionFace:
     def __init__(self, core: SessionCore) -> None:
         self._core = core
 
+    def __reduce__(self) -> NoReturn:
+        """A copy would end the session when it is given up: neither `copy` nor `pickle` make one."""
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: branch() makes another, save() a file")
+
     def __del__(self) -> None:
         """Nobody can use it any more: the thread for idle sessions closes it."""
         self._core.abandoned = True
@@ -575,10 +580,11 @@ class Session(SessionFace):
         return run() if wait is None else self._core.patiently(wait, run)
 
     @blocking
-    def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Core[Result]:
+    def sql(self, query: str, *, name: str | None = None, timeout: float | None = None) -> Core[Result]:
         """Run one SQL query over the session's DataFrames and the CSV and Parquet files of its workspace, as a step.
 
-        The result is a DataFrame, bound to the variable `name`. Errors have position and hint like those of any step.
+        The result is a DataFrame. With a `name` it becomes that variable; without, no variable changes. Errors have
+        position and hint like those of any step.
         """
         return self._core.sql(query, name, timeout)
 

@@ -13,10 +13,17 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
 
 
-def check_given(files: Mapping[str, str | bytes | os.PathLike[str]], policy: Policy) -> None:
+def check_given(files: object, policy: Policy) -> None:
     """Whether the policy has a place for files, and each file or directory is there to be copied. Raises `PolicyError`,
     FileNotFoundError, `WorkspaceError`, TypeError.
     """
+    if not isinstance(files, Mapping):
+        paths = list(files) if isinstance(files, (list, tuple, set)) else [files]
+        shown = ", ".join(f"{os.path.basename(path)!r}: {path!r}" for path in map(str, paths[:3]))
+        raise TypeError(
+            f"files= maps the names that guest code sees to files of the host, files={{{shown}}}; "
+            f"found {type(files).__name__}"
+        )
     if policy.filesystem.workspace == "none":
         raise PolicyError(
             f"files= needs a workspace, and the policy {policy.name!r} has none "

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import chain, count
 from tempfile import mkdtemp
 from typing import NamedTuple
+from weakref import finalize
 
 from safeexec.errors import WorkspaceError
 from safeexec.host.files import tree, workspace_files
@@ -94,7 +95,9 @@ def _noting(problems: list[str], path: str, what: str) -> Iterator[None]:
 
 
 class WorkspaceRoot:
-    """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`."""
+    """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`, or when
+    the program ends.
+    """
 
     def __init__(self) -> None:
         self._lock, self.path = -1, ""
@@ -109,11 +112,14 @@ class WorkspaceRoot:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.rmdir(self.path)  # which takes no descriptor
-            self.close()
+            tree.remove_tree(self.path)
+            if self._lock >= 0:
+                os.close(self._lock)
             raise WorkspaceError(
                 f"no directory for workspaces could be made: {error.strerror} ({error.filename}); "
                 "set TMPDIR to a directory that can be written and has room"
             ) from None
+        self._ended = finalize(self, _remove_own, self.path, os.getpid())
         self.owner: tuple[int, int] | None = None
         """uid and gid of the children, where they are not the host's own."""
         self._numbers = count(1)
@@ -133,14 +139,21 @@ class WorkspaceRoot:
 
     def close(self) -> None:
         """Remove the directory."""
-        tree.remove_tree(self.path)
+        self._ended()
         self.forget()
 
     def forget(self) -> None:
         """Let go of the lock, by which others see that its host lives: a fork of the host is another process."""
+        self._ended.detach()
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
+
+
+def _remove_own(path: str, owner: int) -> None:
+    """At the end of a program that has not closed its sandbox, too; not at the end of a fork of it."""
+    if os.getpid() == owner:
+        tree.remove_tree(path)
 
 
 def remove_orphans(place: str) -> None:

@@ -228,6 +228,8 @@ class PluginCore:
         """Call one export, or a method of what an earlier call returned (`held`). Returns the result and, if it is a
         generator, its number.
         """
+        if not isinstance(args, (tuple, list)):
+            raise TypeError(f"args is a tuple of arguments, ({args!r:.60},) for one; found {type(args).__name__}")
         if held is None and name not in self.exports:
             raise PluginError(
                 f"{self.definition.name} does not export {name!r}; it exports {', '.join(self.exports) or 'nothing'}"

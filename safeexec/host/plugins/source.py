@@ -100,8 +100,13 @@ def define(source: Source, *, exports: Exports | None, name: str | None, find_po
     if not modules:
         raise PluginError("the plugin has no module")
     for module, text in modules.items():
+        if isinstance(module, str) and module.endswith(".py"):
+            named = module.removesuffix(".py").replace("/", ".")
+            raise PluginError(f"{module!r} names a file: give the module's name, as `import` writes it, {named!r}")
         if not _is_dotted(module) or not isinstance(text, str):
             raise PluginError(f"{module!r} is not a module's name and source")
+    if not any(text.strip() for text in modules.values()):
+        raise PluginError("the plugin's source is empty")
     if sum(len(text) for text in modules.values()) > MAX_SOURCE:
         raise PluginError(f"the plugin's sources have more than {MAX_SOURCE >> 20} MiB")
     main = _main(manifest, modules)

@@ -105,7 +105,7 @@ class ServedTools:
 
     def _reply(self, call: m.ToolRequest, answer: Answered) -> m.ToolReply:
         if answer.error_type:
-            return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error)
+            return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error, inside=answer.inside)
         if answer.value is None:
             return m.ToolReply(call.call)
         try:

@@ -30,5 +30,21 @@ class Listeners(NamedTuple):
 
 
 NOBODY = Listeners()
+
+
+def listening(callbacks: Callbacks) -> Listeners:
+    """Those who hear of a step. Raises TypeError for one that cannot be called, and for a coroutine function: what a
+    call of that gives would have to be awaited, and the step does not wait.
+    """
+    for name, hear in zip(Listeners._fields, callbacks, strict=True):
+        if hear is not None and not callable(hear):
+            raise TypeError(f"on_{name} is a function, not {type(hear).__name__}")
+        if getattr(getattr(hear, "__code__", None), "co_flags", 0) & _CO_COROUTINE:
+            raise TypeError(f"on_{name} is called while the step runs, not awaited: give a plain function")
+    return Listeners(*callbacks)
+
+
+_CO_COROUTINE = 0x80
+"""Of `inspect`, which is not imported for it."""
 Callbacks = tuple["OnOutput | None", "OnOutput | None", "OnOutput | None", "OnDisplay | None", "OnProgress | None"]
 """The fields of `Listeners`, in their order."""

@@ -519,6 +519,7 @@ class RecordedTools:
                 value=None if data is None else forms.packed(data, forms.short_text(data)),
                 error_type=reply.error_type,
                 error=reply.error,
+                inside=reply.inside,
                 wall_ms=spent,
                 **where,
             )

@@ -57,11 +57,11 @@ def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limi
     return payload.data
 
 
-def checked_query(query: str, name: str) -> bytes:
+def checked_query(query: str, name: str | None) -> bytes:
     """A SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
     if not isinstance(query, str):
         raise TypeError(f"query must be str, not {type(query).__name__}")
-    if not isinstance(name, str) or not name.isidentifier():
+    if name is not None and not (isinstance(name, str) and name.isidentifier()):
         raise ValueError(f"{name!r} is not a variable name")
     return query.encode("utf-8", "surrogatepass")
 

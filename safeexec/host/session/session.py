@@ -42,7 +42,7 @@ from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO
 from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
 from safeexec.host.session.kept import ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
-from safeexec.host.session.listeners import NOBODY, Listeners
+from safeexec.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.host.session.protection import as_tried, planned
 from safeexec.host.session.requests import arguments_for, check_branches, checked_query, timeout_of, too_long
 from safeexec.host.session.runner import Runner
@@ -346,15 +346,15 @@ class SessionCore:
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
+        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         text = source.encode("utf-8", "surrogatepass")
         if (size := len(text)) > self.policy.limits.step_source_kb << 10:
             return too_long(self.policy, size, self.step)
         if namespace:
-            for assignment in [self._assignment(name, value) for name, value in namespace.items()]:
+            for assignment in [self._assignment(name, value) for name, value in dict(namespace).items()]:
                 yield from self._changed(assignment)
         self.step += 1
         self.keeper.sources.add(self.step, source)
-        listeners = Listeners(*callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         shows = listeners.display is not None
         request = m.Execute(self.step, text, stdin is not None, arguments, shows, self.tells_frames)
         if stdin is None:
@@ -417,8 +417,8 @@ class SessionCore:
             observer.step_done(self, self.code, result, call=request.path)
         return result
 
-    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
-        """Run one SQL query as a step; a result is bound to the variable `name`."""
+    def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
+        """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
         text = checked_query(query, name)
         return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
 

@@ -110,22 +110,41 @@ class Tool:
         return contained(f"{self.name}()", self.function, *args, **kwargs)
 
     def asks(self, approval: Approval, arguments: dict[str, Any], seconds: float, owner: object) -> CallTool:
-        """The wish to ask `approval` about a call. What it raises is contained as that of `call` is."""
+        """The wish to ask `approval` about a call."""
         what = f"the approval of {self.name}()"
         ask = partial(contained, what, approval, self.name, arguments)
         return CallTool(ask, seconds, is_async=inspect.iscoroutinefunction(approval), owner=owner)
 
-    def failure(self, call: int, error: Exception) -> m.ToolReply:
-        """An exception of the host as the guest sees it: its builtin type and its message, never its traceback."""
+    def failure(self, call: int, error: Exception, *, inside: bool = False) -> m.ToolReply:
+        """An exception of the host as the guest sees it: its builtin type and its message, never its traceback. One
+        that came from `inside` the function is told as one of this tool.
+        """
+        is_key = isinstance(error, KeyError) and len(error.args) == 1
+        text = _text(short_repr(error.args[0], _MESSAGE) if is_key else error)
+        if inside and not text.startswith(f"{self.name}()"):
+            text = f"{self.name}(): {text}" if text else f"{self.name}() failed in the host"
         for kind in type(error).__mro__:
             if kind in (Exception, object):
                 break
             # The Unicode errors cannot be made from a message alone: their base, ValueError, can.
             if getattr(builtins, kind.__name__, None) is kind and not issubclass(kind, UnicodeError):
-                message = error.args[0] if isinstance(error, KeyError) and len(error.args) == 1 else error
-                return m.ToolReply(call, error_type=kind.__name__, error=_text(message))
-        message = error if isinstance(error, ToolError) else f"{self.name}(): {type(error).__name__}: {_text(error)}"
-        return m.ToolReply(call, error_type="ToolError", error=_text(message))
+                return m.ToolReply(call, error_type=kind.__name__, error=text[:_MESSAGE], inside=inside)
+        if not isinstance(error, ToolError):
+            text = f"{self.name}(): {type(error).__name__}: {_text(error)}"
+        return m.ToolReply(call, error_type="ToolError", error=text[:_MESSAGE], inside=inside)
+
+    @staticmethod
+    def refuses(error: Exception) -> bool:
+        """Whether Python, or a function written in C, raised this for the arguments: no line of a function ran."""
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        return place is not None and place.tb_frame.f_code is contained.__code__
+
+    @staticmethod
+    def told(error: Exception) -> str:
+        """Type and message of an exception of the host."""
+        return ": ".join(filter(None, (type(error).__name__, _text(error))))
 
     def parameter(self, index: int) -> str:
         """The name of the parameter that a positional argument lands in, for messages."""

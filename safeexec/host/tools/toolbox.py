@@ -66,6 +66,11 @@ class Toolbox:
         self.tools = tools
         self._policy = policy
         self._rules = policy.tools
+        if approval is not None and not callable(approval):
+            raise TypeError(
+                "approval= is a function that is asked about a call, approval(tool, arguments), and answers Allow or "
+                f"Deny; found {type(approval).__name__}"
+            )
         self._asks = bool(policy.tools.approval)
         self.approval = approval
         self.has_effects = any(tool.effect is not None for tool in tools.values())
@@ -100,6 +105,9 @@ class Toolbox:
             reply = m.ToolReply(call.call, self._encoded(tool, value))
         except ProtocolError:
             raise
+        except Raised as raised:
+            outcome, reply = "error", tool.failure(call.call, raised.error, inside=True)
+            message = reply.error
         except Exception as error:
             outcome = "refused" if isinstance(error, RefusedCall) else "error"
             reply = tool.failure(call.call, error)
@@ -149,10 +157,14 @@ class Toolbox:
                 in_thread=tool.timeout is not None and not tool.is_async,
                 owner=self,
             )
-        except TimeoutError:
-            if monotonic() - started < timeout:
+        except ProtocolError:
+            raise
+        except Exception as error:
+            if isinstance(error, TimeoutError) and monotonic() - started >= timeout:
+                raise TimeoutError(f"{tool.name}() took more than {timeout:g} s") from None
+            if tool.refuses(error):
                 raise
-            raise TimeoutError(f"{tool.name}() took more than {timeout:g} s") from None
+            raise Raised(error) from None
         if monotonic() - started > timeout:
             # It ran in the caller's own thread, where nothing can interrupt it.
             raise TimeoutError(f"{tool.name}() took more than {timeout:g} s")
@@ -187,7 +199,12 @@ class Toolbox:
         if approval is None:
             raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
-        answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self)
+        try:
+            answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self)
+        except ProtocolError:
+            raise
+        except Exception as error:
+            raise RefusedCall(f"{tool.name}(): the host's approval raised {tool.told(error)}") from None
         decided = decision(answer, f"the approval of {tool.name}()")
         if isinstance(decided, Deny):
             raise RefusedCall(f"{tool.name}(): {decided.reason}")
@@ -195,6 +212,14 @@ class Toolbox:
             if name not in tool.signature.parameters:
                 raise RefusedCall(f"{tool.name}() was edited into a call that does not exist: {name!r}")
             bound.arguments[name] = value
+
+
+class Raised(Exception):
+    """What a tool's function raised while it ran."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class RefusedCall(PermissionError):

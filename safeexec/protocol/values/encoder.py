@@ -28,11 +28,20 @@ _STR_ONLY = frozenset({str})
 _INLINE = {None: Encoded(f.NONE), True: Encoded(f.TRUE), False: Encoded(f.FALSE)}
 
 
-def encode(value: Any, *, max_bytes: int, max_depth: int, arrays: bool = False, text: str | None = None) -> Encoded:
+def encode(
+    value: Any,
+    *,
+    max_bytes: int,
+    max_depth: int,
+    arrays: bool = False,
+    array_bytes: int | None = None,
+    text: str | None = None,
+) -> Encoded:
     """`value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
 
     Parts that do not fit become `Opaque` and set `truncated`. `arrays`: numpy arrays, DataFrames and Series cross by
-    content. `text` is the repr of the whole value where the caller has it already: an opaque value needs no second one.
+    content, all of them together within `array_bytes` where it is given. `text` is the repr of the whole value where
+    the caller has it already: an opaque value needs no second one.
     """
     kind = type(value)
     if kind is int:
@@ -46,18 +55,18 @@ def encode(value: Any, *, max_bytes: int, max_depth: int, arrays: bool = False, 
         data = packed_bytes([value])
         if data is not None and len(data) <= max_bytes + 16:
             return Encoded(data)
-    return _encode_slowly(value, max_bytes, max_depth, arrays, text)
+    writer = Writer(max_bytes, min(max_depth, f.MAX_DEPTH), arrays, array_bytes, text, _WRITERS, _writer_of_subclass)
+    return _encode_slowly(writer, value)
 
 
-def _encode_slowly(value: Any, max_bytes: int, max_depth: int, arrays: bool, text: str | None) -> Encoded:
-    writer = Writer(max_bytes, min(max_depth, f.MAX_DEPTH), arrays, text, _WRITERS, _writer_of_subclass)
+def _encode_slowly(writer: Writer, value: Any) -> Encoded:
     try:
         writer.put(value, 0)
     except TooBig:
-        return Encoded(opaque_bytes(value, text, TOO_LARGE), True, True)
+        return Encoded(opaque_bytes(value, writer.text, TOO_LARGE), True, True)
     except Exception:
-        return Encoded(opaque_bytes(value, text), writer.truncated, True)
-    return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque, writer.made_arrays)
+        return Encoded(opaque_bytes(value, writer.text), writer.truncated, True)
+    return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque)
 
 
 def _none(w: Writer, value: Any, depth: int) -> None:

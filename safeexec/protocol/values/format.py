@@ -81,11 +81,8 @@ class Opaque(msgspec.Struct, frozen=True):
 
 
 class Encoded(msgspec.Struct, frozen=True, gc=False):
-    """A value as bytes. `opaque`: a part of it, or all, became `Opaque`; `truncated`: for a budget or a cycle;
-    `arrays`: an array, a frame or the like is in it by content.
-    """
+    """A value as bytes. `opaque`: a part of it, or all, became `Opaque`; `truncated`: for a budget or a cycle."""
 
     data: bytes
     truncated: bool = False
     opaque: bool = False
-    arrays: bool = False

@@ -14,6 +14,7 @@ from safeexec.errors import ProtocolError
 from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.reader import UnknownZone, library, named_zone
+from safeexec.protocol.values.writer import as_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,17 +46,19 @@ def writer_of(kind: type) -> Write | None:
     if pandas is None:
         return None
     writers: dict[Any, Write] = {
-        pandas.DataFrame: _write_frame,
-        pandas.Series: _write_series,
+        pandas.DataFrame: as_table(_write_frame),
+        pandas.Series: as_table(_write_series),
         pandas.Timestamp: _write_timestamp,
         pandas.Timedelta: _write_timedelta,
         pandas.Period: _write_period,
         pandas.Interval: _write_interval,
         type(pandas.NaT): _write_constant,
         type(pandas.NA): _write_constant,
-        **{getattr(pandas, name): _write_index_value for name in _INDEXES},
+        **{getattr(pandas, name): as_table(_write_index_value) for name in _INDEXES},
     }
-    return writers.get(kind) or (_write_array_value if issubclass(kind, pandas.api.extensions.ExtensionArray) else None)
+    if issubclass(kind, pandas.api.extensions.ExtensionArray):
+        return as_table(_write_array_value)
+    return writers.get(kind)
 
 
 def _write_timestamp(w: Writer, value: Any, depth: int) -> None:
@@ -90,7 +93,7 @@ def _write_own(w: Writer, pair: tuple[str, Any], depth: int) -> None:
 
 
 def _write_frame(w: Writer, value: Any, depth: int) -> None:
-    if _entered(w, value, depth):
+    if w.enter(value, depth):
         try:
             w.emit(f.FRAME, 1)
             _write_index(w, value.index, depth + 1)
@@ -115,7 +118,7 @@ def _block(frame: Any) -> Any:
 
 
 def _write_series(w: Writer, value: Any, depth: int) -> None:
-    if _entered(w, value, depth):
+    if w.enter(value, depth):
         try:
             w.emit(f.SERIES, 1)
             _write_index(w, value.index, depth + 1)
@@ -126,7 +129,7 @@ def _write_series(w: Writer, value: Any, depth: int) -> None:
 
 
 def _write_index_value(w: Writer, value: Any, depth: int) -> None:
-    if _entered(w, value, depth):
+    if w.enter(value, depth):
         try:
             w.emit(f.INDEX, 1)
             _write_index(w, value, depth + 1)
@@ -136,21 +139,13 @@ def _write_index_value(w: Writer, value: Any, depth: int) -> None:
 
 def _write_array_value(w: Writer, value: Any, depth: int) -> None:
     """`df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
-    if _entered(w, value, depth):
+    if w.enter(value, depth):
         try:
             w.emit(f.INDEX, 1)
             w.put([], depth + 1)
             w.put(_column(sys.modules["pandas"].Series(value)), depth + 1)
         finally:
             w.open.discard(identity(value))
-
-
-def _entered(w: Writer, value: Any, depth: int) -> bool:
-    if not w.arrays or w.in_key:
-        w.opaque(value)
-        return False
-    w.made_arrays = True
-    return w.enter(value, depth)
 
 
 def _write_index(w: Writer, index: Any, depth: int) -> None:
@@ -220,7 +215,7 @@ def _read_frame(r: Reader, depth: int) -> Any:
     if len(names) != count or any(len(column) != len(rows) for column in data):
         raise ProtocolError("a DataFrame of which index and columns differ in length")
     if pandas is None:
-        return dict(zip(names, data, strict=True))
+        return _columns_apart(names, data)
     frame = pandas.DataFrame(dict(enumerate(data)), index=rows, copy=count > _SHARED_COLUMNS)
     frame.columns = names
     return frame
@@ -232,8 +227,21 @@ def _of_block(rows: Any, names: Any, block: Any, pandas: Any) -> Any:
     if shape != (len(names), len(rows)):
         raise ProtocolError("a DataFrame of which index and columns differ in length")
     if pandas is None:
-        return dict(zip(names, block, strict=True))
+        return _columns_apart(names, block)
     return pandas.DataFrame(block.T, index=rows, columns=names, copy=False)
+
+
+def _columns_apart(names: Any, columns: Any) -> dict[Any, Any]:
+    """The columns by name; a name that was there before gets a number, as `pandas.read_csv` names it: a, a.1, a.2."""
+    apart: dict[Any, Any] = {}
+    taken = set(names)
+    for name, column in zip(names, columns, strict=True):
+        key, number = name, 0
+        while key in apart or (number and key in taken):
+            number += 1
+            key = f"{name}.{number}"
+        apart[key] = column
+    return apart
 
 
 def _read_series(r: Reader, depth: int) -> Any:

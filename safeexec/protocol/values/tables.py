@@ -17,6 +17,7 @@ from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values import formulas, frames
 from safeexec.protocol.values.reader import library
+from safeexec.protocol.values.writer import as_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def writer_of(kind: type) -> Write | None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if kind in (numpy.ndarray, numpy.memmap):
-            return _write_array
+            return as_table(_write_array)
         if kind in (numpy.str_, numpy.bytes_):
             return None
         if kind is numpy.void:
@@ -54,7 +55,7 @@ def writer_of(kind: type) -> Write | None:
         if kind in numpy.sctypeDict.values():
             return _write_scalar
         if kind is getattr(sys.modules.get("numpy.ma"), "MaskedArray", None):
-            return _write_masked
+            return as_table(_write_masked)
     return frames.writer_of(kind) or formulas.writer_of(kind)
 
 
@@ -81,10 +82,6 @@ def _write_record_scalar(w: Writer, value: Any, depth: int) -> None:
 
 
 def _write_array(w: Writer, value: Any, depth: int) -> None:
-    if not w.arrays or w.in_key:
-        w.opaque(value)
-        return
-    w.made_arrays = True
     dtype = value.dtype.str
     if f.SCALAR_DTYPE.match(dtype) or f.TEXT_DTYPE.match(dtype):
         w.room(value.nbytes)
@@ -122,11 +119,9 @@ def _write_records(w: Writer, value: Any, depth: int) -> None:
 def _write_masked(w: Writer, value: Any, depth: int) -> None:
     """A masked array: what it holds, what is masked, and what stands for it."""
     numpy = sys.modules["numpy"]
-    if not w.arrays or w.in_key or not w.enter(value, depth):
-        w.opaque(value)
+    if not w.enter(value, depth):
         return
     try:
-        w.made_arrays = True
         w.emit(f.MASKED, 1)
         w.put(numpy.asarray(value.data), depth + 1)
         w.put(numpy.ma.getmaskarray(value), depth + 1)

@@ -29,6 +29,10 @@ def text_bytes(value: str) -> bytes:
 
 
 TOO_LARGE = "it is larger than a value may be (limits.value_kb): return a part of it, or write it to a file"
+_TABLE_TOO_LARGE = (
+    "arrays and tables take at most {} KiB of a step's value: assign it to a name and call `session.get(name)`, or "
+    "return a part of it"
+)
 _TOO_DEEP = "it is nested deeper than a value may be (limits.value_depth): return it flat"
 _CYCLE = "it holds itself: return its parts"
 _STAYS = "an object of this class stays in the session: return its data as numbers, text, lists or dicts"
@@ -75,12 +79,19 @@ class Writer:
     """The parts of one encoded value, and the budgets that are left."""
 
     __slots__ = (
-        "arrays", "budget", "in_key", "left", "made_arrays", "made_opaque", "max_depth", "nodes", "open", "parts",
-        "text", "truncated", "work", "writer_of", "writers",
+        "array_bytes", "array_left", "arrays", "budget", "in_key", "in_share", "left", "made_opaque", "max_depth",
+        "nodes", "open", "parts", "text", "truncated", "work", "writer_of", "writers",
     )  # fmt: skip
 
     def __init__(
-        self, max_bytes: int, max_depth: int, arrays: bool, text: str | None, writers: Writers, writer_of: WriterOf
+        self,
+        max_bytes: int,
+        max_depth: int,
+        arrays: bool,
+        array_bytes: int | None,
+        text: str | None,
+        writers: Writers,
+        writer_of: WriterOf,
     ) -> None:
         """`writers`: what writes each known type; `writer_of` finds it for any other."""
         self.parts: list[Any] = []
@@ -89,12 +100,14 @@ class Writer:
         self.nodes = f.MAX_NODES
         self.max_depth = max_depth
         self.arrays = arrays
+        self.array_bytes = array_bytes
+        self.array_left = array_bytes or 0
+        self.in_share = False  # inside an array that is written within `array_bytes`
         self.writers = writers
         self.writer_of = writer_of
         self.text = text
         self.truncated = False
         self.made_opaque = False
-        self.made_arrays = False
         self.in_key = 0
         self.open: set[int] = set()  # containers being written, by id: a second visit is a cycle
 
@@ -127,6 +140,8 @@ class Writer:
             write(self, value, depth)
             return
         except TooBig:
+            if self.in_share:
+                raise
             self.truncated, reason = True, TOO_LARGE
             self.work -= left
             if self.work < 0:
@@ -136,6 +151,41 @@ class Writer:
         del self.parts[parts:]
         self.left = left
         self.opaque(value, depth, reason)
+
+    def table(self, write: Write, value: Any, depth: int) -> None:
+        """An array or a frame by its content, where the caller wants that: all of them together within `array_bytes`,
+        and one that does not fit stays, whole.
+        """
+        if not self.arrays or self.in_key:
+            self.opaque(value, depth)
+        elif self.array_bytes is None or self.in_share:
+            write(self, value, depth)
+        else:
+            self._share(write, value, depth, self.array_bytes)
+
+    def _share(self, write: Write, value: Any, depth: int, total: int) -> None:
+        parts, left, budget, nodes = len(self.parts), self.left, self.budget, self.nodes
+        withheld = max(0, left - self.array_left)
+        self.left, self.budget = left - withheld, budget - withheld  # where the next byte goes is their difference
+        self.in_share, fits = True, False
+        try:
+            write(self, value, depth)
+            fits = True
+        except TooBig:
+            if not withheld:
+                raise
+        finally:
+            self.in_share = False
+            self.left, self.budget = self.left + withheld, budget
+        if fits:
+            self.array_left -= left - self.left
+            return
+        self.work -= left - withheld
+        if self.work < 0:
+            raise TooBig
+        del self.parts[parts:]
+        self.left, self.nodes, self.truncated = left, nodes, True
+        self.opaque(value, depth, _TABLE_TOO_LARGE.format(total >> 10))
 
     def opaque(self, value: Any, depth: int = 0, reason: str = "") -> None:
         """Write what stands for a value that stays; `reason`: why, where its class does not say it."""
@@ -170,6 +220,15 @@ class Writer:
         self.emit(f.TAG_LENGTH.pack(f.GENERIC, len(items)), 5)
         for item in items:
             self.item(item, depth)
+
+
+def as_table(write: Write) -> Write:
+    """What writes a type of array or frame by its content, as a writer that asks first whether it may."""
+
+    def written(w: Writer, value: Any, depth: int) -> None:
+        w.table(write, value, depth)
+
+    return written
 
 
 def packed_bytes(items: Any) -> bytes | None:

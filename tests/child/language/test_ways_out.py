@@ -2062,7 +2062,7 @@ DICTS_OF_ALL_CLASSES = [
     *(
         Way(
             f"the state of a method of a class: {what}",
-            "attribute '__getstate__' is refused",
+            "__getstate__() is for a ",
             f"import types\nfrom matplotlib.artist import Artist\nfrom scipy import stats\n"
             f"m = types.MethodType(type, 1)\nprint({call}['__dict__'])",
             "data-analysis",

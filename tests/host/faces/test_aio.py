@@ -7,6 +7,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_stream_ends_with_what_a_tool_raises_a_wrong_argument_or_a_cancelled_t
             (await session.run("keep = 1")).check()
             stream = session.stream("print('one')\nfail()")
             assert [text async for text in stream] == ["one\n"]
-            assert stream.result.error is not None and stream.result.error.message == "not today"
+            assert stream.result.error is not None and stream.result.error.message == "fail(): not today"
             with pytest.raises(PolicyError, match="timeout"):
                 await anext(aiter(session.stream("1", timeout=-1)))
             assert (await session.run("keep")).value == 1
@@ -354,3 +355,37 @@ def test_tool_calls_of_many_sessions_are_in_flight_together() -> None:
 @pytest.mark.slow
 def test_a_thousand_tool_calls_over_fifty_sessions() -> None:
     _calls_in_flight(50, 20)
+
+
+def test_what_is_opened_is_awaited_or_entered(run: Any, tmp_path: Path) -> None:
+    """Sessions of a label, restored ones and plugins as `session()`; entered, they are closed at the end."""
+
+    async def main() -> None:
+        async with AsyncSandbox("standard", spare=0) as sandbox:
+            async with sandbox.session_for("ada") as session:
+                await session.run("kept = 7")
+                await session.save(tmp_path / "state")
+            async with sandbox.restore(tmp_path / "state") as restored:
+                assert await restored.get("kept") == 7
+            async with sandbox.plugin("def double(x):\n    return 2 * x", exports=["double"]) as plugin:
+                assert await plugin.double(21) == 42
+            assert sandbox.stats().open == 0
+            again = await sandbox.restore(tmp_path / "state")
+            assert await again.get("kept") == 7
+
+    run(main)
+
+
+def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
+    async def hear(text: str) -> None:
+        raise AssertionError(text)
+
+    async def main() -> None:
+        async with AsyncSandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+            with pytest.raises(TypeError, match="on_stdout is called while the step runs, not awaited"):
+                await session.run("print(1)", on_stdout=hear)
+            with pytest.raises(TypeError, match="on_display is a function, not str"):
+                await session.run("print(1)", on_display="x")  # type: ignore[arg-type]
+            assert (await session.run("1 + 1")).step == 1
+
+    asyncio.run(main())

@@ -58,10 +58,10 @@ def test_a_method_has_the_same_parameters_in_both(blocking: type, awaited: type,
     ours, theirs = inspect.getattr_static(blocking, name), inspect.getattr_static(awaited, name)
     assert type(ours) is type(theirs)
     if inspect.isfunction(ours):
-        shown, awaits = inspect.signature(ours), inspect.iscoroutinefunction(theirs)
+        shown = inspect.signature(ours)
         assert shown.replace(return_annotation="") == inspect.signature(theirs).replace(return_annotation="")
         assert "Core[" not in shown.return_annotation
-        if awaits and hasattr(ours, "__wrapped__"):
+        if hasattr(theirs, "__wrapped__") and hasattr(ours, "__wrapped__"):
             assert ours.__wrapped__ is theirs.__wrapped__
         else:
             assert name in BY_HAND | public(SandboxFace) | public(SessionFace) | {"__init__"}

@@ -632,3 +632,22 @@ def test_a_file_system_without_room_is_told_with_the_setting(
         small.snapshot()
     with pytest.raises(WorkspaceError, match="no room"):
         small.put("other", __file__)
+
+
+@pytest.mark.parametrize("forks", [False, True])
+def test_a_program_that_closes_nothing_leaves_no_workspace(forks: bool) -> None:
+    """Nor does a fork of it take away what it still uses."""
+    program = f"""
+import os, sys
+from safeexec import Sandbox
+sandbox = Sandbox("data-analysis", files={{"s.csv": b"private"}}, spare=0).open()
+session = sandbox.session()
+if {forks}:
+    if os.fork() == 0:
+        sys.exit(0)
+    os.wait()
+print(session.run("open('s.csv').read()").value, sandbox._core._root.path)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    value, path = done.stdout.split()
+    assert value == "private" and not os.path.exists(path)

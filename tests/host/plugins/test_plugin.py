@@ -888,3 +888,10 @@ def test_a_fresh_call_never_begins_in_a_process_that_is_being_ended(monkeypatch:
             loaded._parked.copy.kill()
             for _ in range(3):
                 assert plugin.invoke("double", [number]).value == 2 * number
+
+
+def test_arguments_that_are_no_tuple_are_told_so_and_cost_nothing() -> None:
+    with Sandbox("standard", spare=0) as sandbox, sandbox.plugin("def f(x):\n    return x", exports=["f"]) as plugin:
+        with pytest.raises(TypeError, match=r"args is a tuple of arguments, \('abc',\) for one; found str"):
+            plugin.invoke("f", "abc")  # type: ignore[arg-type]
+        assert plugin.invoke("f", ("abc",)).value == "abc"

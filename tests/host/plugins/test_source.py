@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,3 +83,16 @@ def test_a_signature_is_told_in_one_pass() -> None:
 
     assert signature(export(2)) == "(*, a, a)"
     assert growth(signature, export, 1 << 10, 1 << 14) < SLACK
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({"main.py": "x = 1", "util.py": "y = 2"}, "give the module's name, .* 'main'"),
+        ("", "empty"),
+        ({"a": " \n"}, "empty"),
+    ],
+)
+def test_a_source_that_is_no_plugin_says_what_is_wrong(source: Any, said: str) -> None:
+    with pytest.raises(PluginError, match=said):
+        define(source, exports=None, name=None)

@@ -80,6 +80,7 @@ def session() -> Any:
             "stop": StopIteration("no more"),
             "custom": HostTrouble("something broke"),
             "surrogate": ValueError("\ud800"),
+            "zero": ZeroDivisionError("division by zero"),
         }
         raise failures[kind]
 
@@ -135,16 +136,36 @@ class HostTrouble(Exception):
             "ValueError: huge() returned a value that is too large or nests too deeply to cross",
         ),
         ("machine()", "TypeError: machine() returned an object of type lock that cannot cross into the sandbox"),
-        ("fail('key')", "KeyError: 'missing'"),
-        ("fail('own')", "LookupError: nothing found"),
-        ("fail('unicode')", "ValueError: 'utf-8' codec can't decode byte 0xff"),
+        ("fail('key')", "KeyError: \"fail(): 'missing'\""),
+        ("fail('own')", "LookupError: fail(): nothing found"),
+        ("fail('unicode')", "ValueError: fail(): 'utf-8' codec can't decode byte 0xff"),
         ("fail('stop')", "ToolError: fail(): StopIteration: no more"),
         ("fail('custom')", "ToolError: fail(): HostTrouble: something broke"),
-        ("fail('surrogate')", "ValueError: ?"),
+        ("fail('surrogate')", "ValueError: fail(): ?"),
     ],
 )
 def test_what_guest_code_sees_of_a_failure(session: Session, call: str, message: str) -> None:
     assert told(session, call).startswith(message)
+
+
+@pytest.mark.parametrize("call", ["fail('key')", "fail('own')", "fail('zero')"])
+def test_what_a_tool_raises_is_no_mistake_of_the_code(session: Session, call: str) -> None:
+    """No hint about it: the division by 0, say, is the host's."""
+    error = session.run(call).error
+    assert error is not None and error.hint is None and "fail(): " in error.message
+    wrong = session.run("fail('key', wat=1)").error
+    assert wrong is not None and wrong.hint is not None and "`kind`" in wrong.hint
+
+
+def test_an_approval_that_nobody_can_call_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match=r"approval\(tool, arguments\).*found str"):
+        Sandbox("standard", approval="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("files", [["data/s.csv"], "data/s.csv"])
+def test_files_without_names_are_told_how_they_are_given(files: object) -> None:
+    with pytest.raises(TypeError, match=r"files=\{'s.csv': 'data/s.csv'\}; found"):
+        Sandbox("data-analysis", files=files)  # type: ignore[arg-type]
 
 
 def test_no_traceback_of_the_host_crosses(session: Session) -> None:
@@ -254,7 +275,8 @@ def test_approval_may_allow_edit_and_refuse() -> None:
         assert told(session, "price('no')") == "PermissionError: price(): it was not approved"
         assert "a call that does not exist: 'size'" in told(session, "price('wrong')")
         assert "answered an object of type str; it answers safeexec.Allow(" in told(session, "price('text')")
-        assert told(session, "price('nobody')") == "LookupError: nobody is at home"
+        refused = "PermissionError: price(): the host's approval raised LookupError: nobody is at home"
+        assert told(session, "price('nobody')") == refused
         assert session.run("free()").value == "nobody asked"
     assert asked[0] == ("price", {"item": "abc"})
     assert len(asked) == 7
@@ -462,3 +484,13 @@ def test_a_container_with_an_object_of_the_host_does_not_cross() -> None:
 
     with Sandbox("standard", tools=[rows]) as sandbox, sandbox.session() as session:
         assert told(session, "rows()").startswith("TypeError: rows() returned an object of type list that cannot cross")
+
+
+def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
+    """As a builtin does: a tool is no variable of the session."""
+    session.run("price = price('abc')").check()
+    assert session.get("price") == 3.0
+    error = session.run("price('abc')").error
+    assert error is not None and error.hint is not None and "`del price`" in error.hint
+    assert session.run("del price\nprice('abc')").value == 3.0
+    assert "price" not in session.namespace
