@@ -1,4 +1,4 @@
-"""`safeexec check`: what a policy would refuse in a source. Nothing runs."""
+"""`safeexec check`: what a policy refuses in a source before it runs. Nothing runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ def main(options: argparse.Namespace) -> int:
                     _print(name, finding, as_json=options.json)
             status = max(status, EXIT_CODES[result.outcome])
         if not status and not options.json:
-            print(f"nothing is refused by {sandbox.policy.name}", file=sys.stderr)
+            print(
+                f"nothing is refused by {sandbox.policy.name} before it runs; attributes of modules are judged "
+                "when they are used (`safeexec policy why --program FILE` finds what is spelled)",
+                file=sys.stderr,
+            )
     return status
 
 
