@@ -59,5 +59,7 @@ def _excesses(policy: Policy, base: Policy) -> Iterator[tuple[str, str]]:
         yield f"imports.{module}", f"allows the module {module}"
     for name in sorted(set(policy.builtins) - set(base.builtins) - set(BUILTINS)):
         yield "builtins", f"allows the builtin {name}"
-    if policy.filesystem.workspace != "none" or policy.filesystem.read:
-        yield "filesystem", "gives access to files"
+    if policy.filesystem.workspace != "none":
+        yield "filesystem.workspace", "gives access to files"
+    if policy.filesystem.read:
+        yield "filesystem.read", "gives access to files"

@@ -96,6 +96,7 @@ WHY = {
     "cli/repair.py": OWN + "writes JSON",
     "cli/run.py": OWN + "writes JSON; its standard input is handed on unread",
     "cli/serve.py": OWN + "/dev/null",
+    "cli/view.py": OWN + "writes the page, with the rights of the recording that the user names",
     "host/audit.py": OWN + "writes the records of the host",
     "host/commands.py": BOUND + "the first bytes of the programs that the policy names",
     "host/files/state_file.py": BOUND + "lengths are in a header that is checked first; writes",
@@ -139,8 +140,8 @@ WHY = {
     "policy/resolved.py": OWN + "the prepared profiles of the installation",
     "policy/schema.py": OWN + "its own source; writes JSON",
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",
-    "remote/http.py": OWN + "writes JSON",
-    "remote/pipe.py": OWN + "writes JSON; starts the command that the user gives",
+    "remote/calls.py": OWN + "writes JSON",
+    "remote/pipe.py": OWN + "starts the command that the user gives",
     "protocol/printed.py": BOUND + "eight hexadecimal digits of a mark, in one pass",
     "protocol/values/decoder.py": BOUND + "a number of eight bytes",
     "protocol/values/format.py": OWN

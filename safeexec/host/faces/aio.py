@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from safeexec.host.faces.blocking import OneStep, Sandbox, SandboxFace, Session, SessionFace, environment
 from safeexec.host.faces.loops import abandon, answered, awaited, drive, running_loop
@@ -39,20 +39,29 @@ class Closing(Protocol):
 Made = TypeVar("Made", bound=Closing)
 
 
-class Opening(Generic[Made]):
-    """What is about to be opened: await it, or enter it, which closes it at the end."""
+class Opening(Coroutine[Any, Any, Made]):
+    """What is about to be opened: await it, make a task of it, or enter it, which closes it at the end."""
 
-    __slots__ = ("_begin", "_made")
+    __slots__ = ("_begun", "_made")
 
-    def __init__(self, begin: Callable[[], Coroutine[Any, Any, Made]]) -> None:
-        self._begin = begin
+    def __init__(self, begun: Coroutine[Any, Any, Made]) -> None:
+        self._begun = begun
         self._made: Made | None = None
 
     def __await__(self) -> Generator[Any, Any, Made]:
-        return self._begin().__await__()
+        return self._begun.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._begun.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._begun.throw(*error)
+
+    def close(self) -> None:
+        self._begun.close()
 
     async def __aenter__(self) -> Made:
-        self._made = await self._begin()
+        self._made = await self._begun
         return self._made
 
     async def __aexit__(self, *_: object) -> None:
@@ -78,7 +87,7 @@ def opening(method: Any) -> Any:
 
     @wraps(method.__wrapped__)
     def on_loop(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return Opening(partial(begin, self, *args, **kwargs))
+        return Opening(begin(self, *args, **kwargs))
 
     return on_loop
 
@@ -142,7 +151,7 @@ class AsyncSandbox(SandboxFace):
         async def begin() -> AsyncSession:
             return AsyncSession(await drive(core.new_session(**tightened)))
 
-        return Opening(begin)
+        return Opening(begin())
 
     session_for = opening(Sandbox.session_for)
     template = awaited(Sandbox.template)
