@@ -409,15 +409,24 @@ def _spells(frame: FrameType, name: str, rules: Rules) -> bool:
     """Tell whether the code of a frame spells the name of an attribute; that of a program, whether its policy allows
     it. Reads and stores of libraries that are guarded stand for those who call them.
     """
-    if is_of_program(frame):
-        return rules.attribute(name) == PLAIN
     if frame.f_globals is globals() and (asked := _GUARDS.get(frame.f_code.co_qualname)) is not None:
         return bool(frame.f_locals[asked] == name)  # what it gives is judged there
-    while frame.f_code.co_qualname in _FOR_LIBRARIES and frame.f_globals.get("__name__") == _LIBRARY_READS:
+    while _stands_for_caller(frame):
         assert frame.f_back is not None
         frame = frame.f_back
+    if is_of_program(frame):
+        return rules.attribute(name) == PLAIN
     code = frame.f_code
     return name in code.co_names or name in constants(code)
+
+
+def _stands_for_caller(frame: FrameType) -> bool:
+    """Tell whether it is one of the guarded reads and stores of libraries. A program calls its own functions, and
+    itself, what it likes.
+    """
+    if is_of_program(frame) or frame.f_code.co_qualname not in _FOR_LIBRARIES:
+        return False
+    return frame.f_globals.get("__name__") == _LIBRARY_READS
 
 
 _GUARDS: Final = {"attribute_guards.<locals>.read": "name", "_by_name.<locals>.guarded": "wanted"}

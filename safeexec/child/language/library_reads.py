@@ -37,7 +37,7 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.child.language.guards import constants, exact, leads_away, makes_bases, refusal, wraps
+from safeexec.child.language.guards import constants, exact, is_of_program, leads_away, makes_bases, refusal, wraps
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import FORMATTERS, OF_ITS_KIND, READERS
 from safeexec.compiler import names
@@ -565,6 +565,10 @@ _ASKS_IF_CALLABLE: Final = ("runtime_checkable", "_ProtocolMeta.__init__.<locals
 """Of `typing`, about the members of a protocol: the one from 3.12.2 on, the other before."""
 
 
+def _is_asked_if_callable(frame: FrameType) -> bool:
+    return frame.f_code.co_qualname in _ASKS_IF_CALLABLE and not is_of_program(frame)
+
+
 def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[..., Any]:
     """The `getattr` of a library's module. `known` holds plain names that were read before."""
     own = module.partition(".")[0]
@@ -575,7 +579,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
                 found = _getattr(value, name, *default)
                 # An enum compares its methods with those of `object`: an object of the program would be asked with them
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
-            if module == "typing" and sys._getframe(1).f_code.co_qualname in _ASKS_IF_CALLABLE:
+            if module == "typing" and _is_asked_if_callable(sys._getframe(1)):
                 return _getattr(value, name, *default)  # 3.12: it asks whether a member can be called, and drops it
             if name == "__dict__" and _is_open(value, found := _getattr(value, name, *default)):
                 return found  # what every `wraps` asks for
@@ -648,11 +652,11 @@ def _is_open(value: Any, found: Any) -> bool:
 
 def _is_spelled(name: Any, depth: int = 2) -> bool:
     """Whether the function of a library that asks for this name spells it, or one of the same library that has called
-    it: of another function's names the program chooses.
+    it: of another function's names the program chooses. It also says what its own module is called.
     """
     frame: FrameType | None = sys._getframe(depth)
     own = _library_of(frame)
-    while frame is not None and _library_of(frame) == own:
+    while frame is not None and not is_of_program(frame) and _library_of(frame) == own:
         if name in set(constants(frame.f_code)):
             return True
         frame = frame.f_back

@@ -1727,6 +1727,12 @@ DICTS_OF_OTHERS += [
     Way(name, reason, source, marks=[pytest.mark.skipif(sys.version_info < (3, 12), reason="from 3.12 on")])
     for name, reason, source in (
         (
+            "a name that a program tells a property of enum, in a module of that name",
+            "attribute '__forward_code__' is refused",
+            "import enum, typing\n__name__ = 'enum'\np = enum.property()\np._attr_type = 'attr'\n"
+            "p._cls_type, = typing.List['1'].__args__\nclass C: x = p\np.name = '__forward_code__'\nprint(C().x)",
+        ),
+        (
             "3.12: the dict of a class, which a scope within it has",
             "[[], ['T']]",
             "class C:\n    type V = locals()\n    def f[T](self, x: locals()): pass\n"
@@ -2073,6 +2079,18 @@ DICTS_OF_ALL_CLASSES = [
             ("of a method", "Artist.__getstate__(types.MethodType(m, 1))"),
             ("of a distribution", "stats.rv_continuous.__getstate__(m)"),
         )
+    ),
+    Way(
+        "the code of a reference, read by pprint for a program whose module has that name",
+        "attribute '__forward_code__' is refused",
+        "import dataclasses, pprint, typing\n__name__ = 'pprint'\nname = '__forward_code__'\n"
+        "@dataclasses.dataclass\nclass Data: x: int = 0\n"
+        "fields = dataclasses.fields(Data)\nfields[0].name = name\n"
+        "reference, = typing.List['1'].__args__\n"
+        "class R(type(reference), _root=True): __dataclass_fields__ = {'x': fields[0]}\n"
+        "class Self:\n    def _format_namespace_items(self, items, *rest): print(items)\n"
+        "    def write(self, *text): pass\n"
+        "pprint.PrettyPrinter._pprint_dataclass(Self(), R('1'), Self(), 0, 0, {}, 0)",
     ),
     Way(
         "the globals of a function of Cython, by a name that an object of the program lists",
