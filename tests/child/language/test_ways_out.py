@@ -878,6 +878,16 @@ REAL_MODULES += [
         )
     ),
     Way(
+        "what a signature shows of the defaults of a library's function",
+        "found [True, True, True] (self, _atomic_removal=<_remove_dead_weakref>)",
+        "import inspect, functools, weakref\n"
+        "f = weakref.WeakValueDictionary._commit_removals\n"
+        "found = [inspect.getfullargspec(f).defaults[0], inspect.getcallargs(f, 1)['_atomic_removal']]\n"
+        "bound = inspect.signature(functools.partial(f, 1)).bind()\nbound.apply_defaults()\n"
+        "found.append(bound.arguments['_atomic_removal'])\n"
+        "print('found', [not callable(value) for value in found], inspect.signature(f))",
+    ),
+    Way(
         "what a rotation computes with",
         "has no attribute 'f2py'",
         "from scipy.spatial.transform import Rotation\nprint(Rotation.identity()._xp.f2py.os)",
