@@ -38,7 +38,7 @@ from types import (
     ModuleType,
     TracebackType,
 )
-from typing import Any, Final, NoReturn
+from typing import Any, Final, ForwardRef, NoReturn
 
 from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of, read_getset, read_member
 
@@ -543,15 +543,21 @@ def _judge_descriptors(judge: Judge) -> None:
 
 
 _READ: Final = {
-    FunctionType: {"__builtins__", "__closure__", "__code__", "__globals__"},
+    FunctionType: {"__builtins__", "__closure__", "__code__", "__defaults__", "__globals__", "__kwdefaults__"},
     BuiltinFunctionType: {"__self__"},
     GeneratorType: {"gi_code", "gi_frame"},
     CoroutineType: {"cr_code", "cr_frame"},
     AsyncGeneratorType: {"ag_code", "ag_frame"},
     TracebackType: {"tb_frame"},
+    ForwardRef: {"__forward_code__"},
 }
 """Types of Python's own → their attributes that lead away from a program."""
-_READ_OF_CYTHON: Final = frozenset().union(*_READ.values()) | {"func_closure", "func_code", "func_globals"}
+_READ_OF_CYTHON: Final = frozenset().union(*_READ.values()) | {
+    "func_closure",
+    "func_code",
+    "func_defaults",
+    "func_globals",
+}
 """What the functions, generators and coroutines of Cython have of these."""
 _RAW: Final = (GetSetDescriptorType, MemberDescriptorType)
 _STORED: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})

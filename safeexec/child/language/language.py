@@ -63,7 +63,7 @@ class Language:
         else:
             rules = rules_of(self.plan)
             self.builtins = make_builtins(rules, namespace, self._importer(), self.program)
-            guard_reads(rules)
+            guard_reads(rules, self.builtins)
             set_loader(self._rewritten, self._seal)
             set_modules(modules_by_name(lambda: self.modules))
             if any(name.partition(".")[0] not in sys.stdlib_module_names for name in self.plan.imports):

@@ -25,6 +25,8 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from functools import cache, partial, reduce
 from types import (
+    BuiltinFunctionType,
+    CellType,
     CodeType,
     FrameType,
     FunctionType,
@@ -42,13 +44,14 @@ from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import FORMATTERS, OF_ITS_KIND, READERS
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
-from safeexec.facades.build import facade
+from safeexec.facades.access import name_access
+from safeexec.facades.build import facade, imported
 from safeexec.facades.replacements.annotations import get_type_hints, getmembers
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
-from safeexec.facades.sealed import Facade, make_no_more, note_bases, sealed, very_dict, write_to_class
+from safeexec.facades.sealed import Facade, make_no_more, names_of, note_bases, sealed, very_dict, write_to_class
 from safeexec.facades.tables import refusals, table
-from safeexec.identity import dict_of, identity, mro_of
+from safeexec.identity import dict_of, dict_of_module, identity, mro_of, name_of
 
 _getattr, _setattr, _delattr, _type = getattr, setattr, delattr, type
 
@@ -79,8 +82,10 @@ HELD: Final = (
 """Modules that objects of libraries hold (``rotation._xp``), or give to methods that a program may override."""
 
 
-def guard_reads(rules: Rules) -> None:
-    """Put the guards into the modules of libraries, now or when each is imported."""
+def guard_reads(rules: Rules, given: dict[str, Any]) -> None:
+    """Put the guards into the modules of libraries, now or when each is imported. `given` are the builtins of the
+    program.
+    """
     known: set[str] = set()
     setter, deleter = _library_setters(rules)
     for module in READERS:
@@ -114,6 +119,7 @@ def guard_reads(rules: Rules) -> None:
     _change("codecs", _check_streams)
     _put("inspect", "eval", partial(_named, rules))
     _put("inspect", "getmembers", lambda: getmembers)
+    _change("inspect", _show_defaults, rules, given)
     _change("io", _copy_buffers)
     _change("_decimal", _keep_context)
     _change("linecache", _keep_lines)
@@ -678,6 +684,93 @@ def _named(rules: Rules) -> Callable[..., Any]:
             raise NameError(f"name {module!r} is not defined", name=module) from None
 
     return evaluate
+
+
+_signature_of: Final[Callable[..., Any]] = vars(inspect)["_signature_from_function"]
+
+
+def _show_defaults(inspect: Any, rules: Rules, given: dict[str, Any]) -> None:
+    """A signature has the defaults of a function, which are the real modules and functions that a library has kept for
+    when the interpreter ends. What shows a function in any way (`getfullargspec`, `getcallargs`, a class of signatures
+    of the program's) begins with the function that is changed here.
+    """
+
+    def _signature_from_function(cls: Any, func: Any, *arguments: Any, **options: Any) -> Any:
+        return _signature_of(cls, _with_shown_defaults(func, rules, given), *arguments, **options)
+
+    inspect._signature_from_function = _signature_from_function
+
+
+def _with_shown_defaults(function: Any, rules: Rules, given: dict[str, Any]) -> Any:
+    """A function, or one like it whose defaults a program may have. What stands for a function could answer with others
+    when it is asked again: that is always copied.
+    """
+    positional, keyword = function.__defaults__, function.__kwdefaults__
+    values = (*(positional or ()), *(keyword or {}).values())
+    if _type(function) is FunctionType and not any(_is_withheld(value, rules, given) for value in values):
+        return function
+    code = function.__code__
+    cells = tuple(CellType() for _ in code.co_freevars)
+    made = FunctionType(code, {}, function.__name__, None, cells)
+    if positional:
+        made.__defaults__ = tuple(_shown(value, rules, given) for value in positional)
+    if keyword:
+        made.__kwdefaults__ = {name: _shown(value, rules, given) for name, value in keyword.items()}
+    made.__annotations__ = function.__annotations__ or {}
+    return made
+
+
+class Withheld:
+    """Stands for a default that no program may have."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+
+def _shown(value: Any, rules: Rules, given: dict[str, Any]) -> Any:
+    return Withheld(_getattr(value, "__name__", _type(value).__name__)) if _is_withheld(value, rules, given) else value
+
+
+def _is_withheld(value: Any, rules: Rules, given: dict[str, Any]) -> bool:
+    """Tell a module, code, a frame, and a function or class that no import gives the program, or another in its place.
+    `given` are its builtins. No facade is made for it: it may be a module half imported that wants a signature.
+    """
+    if leads_away(value) or any(value is kind for kind in (CellType, CodeType, FrameType)):
+        return True
+    kind = _type(value)
+    if kind in (dict, list, tuple):
+        return any(map(leads_away, value.values() if kind is dict else value))
+    is_function = kind is BuiltinFunctionType and issubclass(_type(value.__self__), ModuleType)
+    if is_function:
+        home: Any = dict_of_module(value.__self__).get("__name__")
+        is_given = given.get(value.__name__) is value
+        if is_given or home == "builtins":  # `open` is of `_io`
+            return not is_given
+    elif kind is FunctionType:
+        home = value.__globals__.get("__name__")
+    elif issubclass(kind, type):
+        home = dict_of(value).get("__module__")
+    else:
+        return False
+    if _type(home) is not str:
+        return False
+    home = "os" if home == "posix" else home.lstrip("_")
+    name = name_of(value) if issubclass(kind, type) else value.__name__
+    reviewed = table(home)
+    if reviewed is not None and (name in reviewed.allowed or name in reviewed.refused):
+        if name in reviewed.replaced:
+            made = imported(rules.plan).get(home)
+            return made is None or names_of(made).get(name) is not value
+        return not name_access(home, name, rules.plan).allowed
+    return is_function and home.partition(".")[0] in _OF_PYTHON  # what has no table, as `_socket`
+
+
+_OF_PYTHON: Final = frozenset(name.lstrip("_") for name in sys.stdlib_module_names)
 
 
 def _importer(name: str, module: str, prefixes: tuple[str, ...]) -> Any:

@@ -15,14 +15,21 @@ from typing import Any, NoReturn
 from safeexec.facades.replacements.guards import Lazy
 from safeexec.facades.sealed import write_to_class
 
+# With what the methods of the base classes end in: a transport is made of any objects, and its class leads to modules.
 _NETWORK = """
     connect_accepted_socket connect_read_pipe connect_write_pipe create_connection create_datagram_endpoint
     create_server create_unix_connection create_unix_server getaddrinfo getnameinfo sendfile sock_accept sock_connect
     sock_recv sock_recv_into sock_recvfrom sock_recvfrom_into sock_sendall sock_sendfile sock_sendto start_tls
+    _make_datagram_transport _make_socket_transport _make_ssl_transport
+    _accept_connection _accept_connection2 _connect_sock _create_connection_transport _create_server_getaddrinfo
+    _ensure_resolved _getaddrinfo_debug _sendfile_fallback _sendfile_native _sock_accept
+    _sock_add_cancellation_callback _sock_connect _sock_connect_cb _sock_read_done _sock_recv _sock_recv_into
+    _sock_recvfrom _sock_recvfrom_into _sock_sendall _sock_sendfile_fallback _sock_sendfile_native
+    _sock_sendfile_native_impl _sock_sendfile_update_filepos _sock_sendto _sock_write_done _start_serving _stop_serving
 """
 _PROCESS = (
     "subprocess_exec subprocess_shell add_signal_handler remove_signal_handler add_reader add_writer remove_reader "
-    "remove_writer _add_writer _remove_writer "
+    "remove_writer _add_writer _remove_writer _child_watcher_callback _handle_signal _log_subprocess "
     # what the methods of the base classes end in
     "_make_subprocess_transport _make_read_pipe_transport _make_write_pipe_transport"
 )

@@ -859,6 +859,34 @@ REAL_MODULES = [
 ]
 
 REAL_MODULES += [
+    *(
+        Way(
+            f"a transport of any objects, {how}: the module warnings is a default of its finalizer",
+            f"{name}() of the event loop is refused: it uses the network",
+            "import asyncio, inspect\n"
+            "class S:\n    family = type = proto = 0\n    def __getattr__(self, name): return lambda *a, **k: 1000\n"
+            "async def main():\n    loop = asyncio.get_running_loop()\n"
+            f"    made = {call}\n"
+            "    print([p.default for p in inspect.signature(type(made).__del__).parameters.values()])\n"
+            "asyncio.run(main())",
+        )
+        for how, name, call in (
+            ("by the loop", "_make_ssl_transport", "loop._make_ssl_transport(S(), S(), S(), None)"),
+            ("by its base", "_make_ssl_transport", "type(loop).__mro__[2]._make_ssl_transport(loop, S(), S(), S(), 0)"),
+            ("of a socket", "_make_socket_transport", "loop._make_socket_transport(S(), S())"),
+            ("of packets", "_make_datagram_transport", "loop._make_datagram_transport(S(), S())"),
+        )
+    ),
+    Way(
+        "what a signature shows of the defaults of a library's function",
+        "found [True, True, True] (self, _atomic_removal=<_remove_dead_weakref>)",
+        "import inspect, functools, weakref\n"
+        "f = weakref.WeakValueDictionary._commit_removals\n"
+        "found = [inspect.getfullargspec(f).defaults[0], inspect.getcallargs(f, 1)['_atomic_removal']]\n"
+        "bound = inspect.signature(functools.partial(f, 1)).bind()\nbound.apply_defaults()\n"
+        "found.append(bound.arguments['_atomic_removal'])\n"
+        "print('found', [not callable(value) for value in found], inspect.signature(f))",
+    ),
     Way(
         "what a rotation computes with",
         "has no attribute 'f2py'",
