@@ -40,6 +40,7 @@ from types import (
 )
 from typing import Any, Final, ForwardRef, NoReturn
 
+from safeexec.facades.replacements.guards import checked_vars, leads_away
 from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of, read_getset, read_member
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
@@ -361,6 +362,8 @@ def _close_modules() -> None:
 def _close_proxies() -> None:
     """Let a read-only view of a mapping be compared, and joined with others, as a copy. Both give the mapping itself to
     a method of the other object: what a pattern of a library calls its groups, what all fields of dataclasses share.
+    Of a class the copy has what `vars` shows a program: a library that compares the `vars` of two objects may have been
+    given a class for one.
     """
     if dict_of(MappingProxyType)["__eq__"] is dict_of(_Compared)["__eq__"]:
         return
@@ -376,11 +379,36 @@ def _close_proxies() -> None:
 _BY_COPY: Final = ("__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "__or__", "__ror__")
 
 
+class _View:
+    """Has a mapping for its ``__dict__``, so that the guard of `vars` judges what is in it."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: dict[Any, Any]) -> None:
+        self._names = names
+
+    @property
+    def __dict__(self) -> MappingProxyType[Any, Any]:  # type: ignore[override]
+        return MappingProxyType(self._names)
+
+
+def _shown(found: Any) -> Any:
+    """What a copy of a mapping may show. That of a class, which always has a ``__doc__``, is judged by names, too."""
+    if type(found) is not dict:
+        return found
+    names = checked_vars(_View(found)) if "__doc__" in found else found
+    return {name: value for name, value in names.items() if not leads_away(value)}
+
+
 def _by_copy(name: str) -> Any:
     answer = getattr(operator, name.replace("__ror__", "__or__"))
 
     def ask(self: Any, other: Any) -> Any:
         copy = self.copy() if hasattr(self, "copy") else dict(self)
+        if type(other) is not dict:
+            copy = _shown(copy)
+        elif "or" not in name:  # what is in both is asked nothing
+            copy = _shown(copy) | {key: value for key, value in copy.items() if other.get(key, other) is value}
         return answer(other, copy) if name == "__ror__" else answer(copy, other)
 
     ask.__name__ = ask.__qualname__ = name

@@ -217,6 +217,26 @@ def test_no_module_that_is_a_key_is_handed_to_what_is_compared_with_it() -> None
     assert (found.stdout, found.stderr) == ("[]\n", "")
 
 
+def test_a_view_of_the_dict_of_a_class_is_compared_as_programs_see_it() -> None:
+    """A library may compare the `vars` of two objects: of a class as well, and with a dict that a program has made."""
+    source = (
+        "import sys, types\nfrom safeexec.facades.sealed import seal_classes\nseal_classes()\ngot = []\n"
+        "class D(dict):\n"
+        "    def __eq__(self, other): got.append(other)\n"
+        "    def __ror__(self, other): got.append(other)\n"
+        "class Held:\n    module, number = sys, 1\n"
+        "class Spy:\n    def __eq__(self, other): got.append({'given': other})\n"
+        "vars(Held) == D(), vars(Held) != D(), vars(Held) | D(), types.MappingProxyType({'a': sys, 'b': 1}) == D()\n"
+        "vars(Held) == {**vars(Held), 'module': Spy()}\n"
+        "print([sorted(name for name in found if name[:2] != '__') for found in got])\n"
+        "print(vars(Held) == dict(vars(Held)), vars(Held) == vars(Held), (vars(Held) | {'b': 1})['module'] is sys)\n"
+        "print(types.MappingProxyType({'__class__': 1}) == {'__class__': 1})"
+    )
+    found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
+    assert found.stderr == ""
+    assert found.stdout.splitlines() == ["[['number'], ['number'], ['b']]", "True True True", "True"]
+
+
 _OF_LIBRARY = """
 import abc, dataclasses, enum, functools
 class Plain:

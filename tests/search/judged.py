@@ -25,11 +25,17 @@ JUDGED: Final[dict[str, str]] = {
         networkx.lazy_imports:*=2 pyarrow:_filesystem_is_available sympy.utilities.lambdify:_import
         scipy.fft._debug_backends:*=1 patsy:_reexport patsy.eval:_all_future_flags patsy.util: patsy.eval:
         tqdm.std:tqdm.pandas.inner_generator.inner
+        narwhals._compliant.expr:EagerExpr.*=1 narwhals._expression_parsing:*=2 narwhals._pandas_like.expr:*=1
+        narwhals._utils:_is_eager_namespace narwhals._utils:deep_attrgetter cssselect.xpath:GenericTranslator.*=2
+        joblib.compressor:*=1 pytz.lazy:*=4 wcwidth.text_sizing:*=2 typing_extensions:
+        typing_extensions:_NamedTupleMeta.__new__ typing_extensions:runtime_checkable
     """,
     "the name is one that the compiler has read, or that the guard of `__getattr__` or `__setattr__` has": """
         PIL.PdfParser:PdfDict.__setattr__ numpy.lib._user_array_impl:container.*=2 plotly.basedatatypes:*.__setattr__=3
         plotly.basedatatypes:BaseLayoutType.__getattr__ seaborn._docstrings:DocstringComponents.__getattr__
         matplotlib.dates:rrulewrapper.__getattr__
+        typing_extensions:TypeAliasType.__setattr__ typing_extensions:_SpecialGenericAlias.__setattr__
+        typing_extensions:_TypeAliasGenericAlias.__getattr__ typing_extensions:sentinel.__setattr__
     """,
     "the dict is read for names or text, written to, or compared, and nobody is given it": """
         enum:Enum.__dir__ enum:EnumType.__new__ enum:EnumType._add_member_ enum:EnumType._convert_ enum:_old_convert_
@@ -67,6 +73,9 @@ JUDGED: Final[dict[str, str]] = {
         statsmodels.base.model:Model._handle_data statsmodels.discrete.discrete_model:MultinomialModel._handle_data
         statsmodels.stats.contingency_tables:_Bunch.__str__ scipy._lib._bunch:_make_tuple_bunch._get
         typing:_ProtocolMeta.__instancecheck__
+        pyparsing.common: cssselect.parser:_compile typing_extensions:_TypedDictMeta.__new__
+        typing_extensions:_get_protocol_attrs typing_extensions:_proto_hook
+        typing_extensions:_ProtocolMeta.__instancecheck__
     """,
     "written to: no name that is in the dict of an object leads out, and what makes bases keeps its own (`sealed`)": """
         html5lib._utils:moduleFactoryFactory.moduleFactory
@@ -89,6 +98,8 @@ JUDGED: Final[dict[str, str]] = {
         asyncio.*:*=5 bs4.element:PageElement.*=1 pyarrow.util:*=1 dateutil.zoneinfo:*=1 gettext:*=1
         logging:Logger.findCaller logging: matplotlib.axes._base:*=1 pandas.core.common:*=2 pandas.util._exceptions:*=1
         enum:EnumType._create_ typing:_caller sympy.multipledispatch.core:*=1 statsmodels.graphics.utils:_import_mpl
+        narwhals._exceptions:*=1 narwhals.dependencies:*=2 typing_extensions:_caller
+        typing_extensions:_has_generic_or_protocol_as_origin
     """,
     "a package's `__getattr__` gives a part of the package; a facade passes on no module": """
         dateutil:__getattr__ numpy:__getattr__ numpy.lib:__getattr__ scipy:__getattr__ scipy.sparse:__getattr__
@@ -100,10 +111,20 @@ JUDGED: Final[dict[str, str]] = {
         scipy.interpolate._bsplines:_get_xp_*=1 scipy.interpolate._interpolate:_get_xp_*=2 scipy.ndimage._delegators:*=1
         scipy.signal._delegators:*=6 scipy.spatial.transform._rigid_transform:select_backend
         scipy.spatial.transform._rotation:select_backend sympy.external.gmpy:_get_flint
+        narwhals._pandas_like.dataframe:*=1 narwhals._pandas_like.series:*=1 narwhals._pandas_like.utils:*=1
+        narwhals._utils:_import_native_namespace narwhals._utils:_version_dtypes
+        sklearn.utils._array_api:get_namespace
     """,
     "no module is held there": """
         lxml.html:_MethodFunc.__init__ collections:ChainMap matplotlib.text:OffsetFrom.__init__ typing:_make_nmtuple
         sympy.parsing.autolev.*:*=3 statsmodels.genmod.generalized_linear_model:GLM.predict
+        cssselect.parser:Attrib.__init__ dateutil.tz.tz:_tzicalvtzcomp.__init__
+        matplotlib.backends._backend_pdf_ps:CharacterTracker.track_glyph narwhals._utils:Implementation.from_backend
+        packaging.specifiers:Specifier._to_ranges pandas.core.arrays._arrow_string_mixins:*=1
+        pandas.core.groupby.ops:BaseGrouper._observed_grouper sympy.polys.polytools:GroebnerBasis._new
+        statsmodels.discrete.discrete_model:MultinomialModel.predict
+        statsmodels.regression.rolling:RollingRegressionResults.__init__
+        statsmodels.tsa.vector_ar.var_model:VARProcess.__str__
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
         dateutil._tzdata_impl:*=3 openpyxl.reader.workbook:WorkbookParser.assign_names
@@ -118,6 +139,7 @@ JUDGED: Final[dict[str, str]] = {
         contextlib:_RedirectStream.*=2 inspect:get_annotations copy:*=1 dataclasses:*=13 operator:*=2 pickle:*=4
         logging:*Style._format=3 traceback:*=6 typing:ForwardRef._evaluate numpy.lib._npyio_impl:load
         numpy.lib._format_impl:read_array logging:Logger.makeRecord logging:makeLogRecord
+        typing_extensions:_clean_optional typing_extensions:_eval_with_owner typing_extensions:get_annotations
     """,
     "replaced in the library (eval_sinks, library_reads)": """
         plotly.graph_objs._layout:Layout functools:singledispatch.*=1 typing:get_type_hints argparse:*=3
@@ -145,6 +167,7 @@ JUDGED: Final[dict[str, str]] = {
         networkx.utils.decorators:argmap._lazy_compile networkx.utils.misc:PythonRandomViaNumpyBits.getstate
         scipy._lib._bunch:_make_tuple_bunch.__getnewargs_ex__ scipy._lib._bunch:_make_tuple_bunch._asdict
         yaml.constructor:SafeConstructor.construct_yaml_object
+        narwhals._utils:_hasattr_static scipy.integrate._quadrature:_qmc_quad_iv
     """,
     "the expression is pandas' own node, whose names pandas.core.computation.expr reads under guard": """
         pandas.core.computation.ops:BinOp.evaluate
@@ -152,7 +175,7 @@ JUDGED: Final[dict[str, str]] = {
     "no facade gives it, and no state may name it": """
         sklearn.datasets._base:load_*=5 pyarrow.vendored.*:*=3 functools:partial.__reduce__ logging.*:*=13 shutil:*=2
         urllib.request:*=7 zoneinfo.*:*=2 yaml.representer:Representer.*=1 pandas.io.parquet:PyArrowImpl.__init__
-        inspect:*=8 yaml.constructor:FullConstructor.*=3 lxml.doctestcompare:*=2 lxml.html.formfill:*=1
+        inspect:*=8 yaml.constructor:FullConstructor.*=3 lxml.doctestcompare:*=3 lxml.html.formfill:*=1
         plotly.io._renderers:*=2 plotly.matplotlylib.*:*=1 plotly.tools:*=1 PIL.ImageMath:unsafe_eval PIL.features:*=5
         inspect:_main inspect:classify_class_attrs matplotlib.backends._backend_gtk:*=1
         matplotlib.backends._backend_tk:*=1 matplotlib.backends.backend_gtk3:*=1 matplotlib.backends.backend_gtk4:*=1
@@ -168,6 +191,11 @@ JUDGED: Final[dict[str, str]] = {
         tqdm.contrib.concurrent:ensure_lock sympy.utilities.source:*=1 warnings:_getcategory
         patsy.compat_ordereddict:*=1 patsy.*:test_*=4 statsmodels.tools._test_runner:*=1 statsmodels.sandbox.*:*=5
         statsmodels.treatment.*:*=3 functools:partial.__setstate__
+        narwhals._dask.*:*=3 narwhals._duckdb.*:*=1 narwhals._ibis.*:*=2 narwhals._polars.*:*=5
+        narwhals._spark_like.*:*=3 narwhals.functions:_io_method narwhals.plugins:*=2 pyparsing:show_best_practices
+        pyparsing.util:*=1 joblib.externals.*:*=6 joblib._memmapping_reducer:*=1 joblib._store_backends:*=1
+        joblib._utils:*=1 joblib.hashing:*=1 joblib.numpy_pickle*:*=3 six:*=14 threadpoolctl:*=5 cloudpickle.*:*=11
+        packaging.*:*=6
     """,
 }
 """Why a place outside `READERS` is harmless → the places, as ``module:function``. ``*`` is all of a module or class;
@@ -182,16 +210,19 @@ FORMATTING: Final[dict[str, str]] = {
         statsmodels.regression.linear_model:*=1 statsmodels.stats.outliers_influence:*=1 statsmodels.tools.parallel:*=1
         statsmodels.tsa.exponential_smoothing.ets:*=1 statsmodels.tsa.regime_switching.markov_switching:*=1
         statsmodels.tsa.statespace.mlemodel:*=1
+        narwhals.expr_cat:*=1 narwhals.series_cat:*=1
     """,
     "a literal where it is formatted": """
         inspect:Parameter.__init__ inspect:Signature.*=2 seaborn.relational:_LinePlotter.plot
         sklearn.preprocessing._encoders:OneHotEncoder._set_drop_idx statsmodels.tools.validation.validation:array_like
+        typing_extensions:NamedTuple
     """,
     "no facade gives it; the library calls it while it is imported, or for itself": """
         _plotly_utils.utils:template_doc.*=1 numpy._core: numpy._core.arrayprint:IntegerFormat.*=1
         pandas.util._decorators:*=1 pandas.util._test_decorators:*=1 pyarrow.util:doc.*=1
         scipy.optimize._trustregion_constr.report:ReportBase.*=2 seaborn._core.plot:build_plot_signature
         sklearn.utils.estimator_checks:*=1 sympy.utilities.matchpy_connector:*=1 warnings:_deprecated
+        narwhals._spark_like.*:*=1 narwhals.sql:*=1 threadpoolctl:*=1
     """,
     "nothing but text and numbers is formatted, of which no attribute leads anywhere": """
         configparser:RawConfigParser.__init__ networkx.drawing.nx_latex:to_latex
@@ -208,6 +239,7 @@ FORMATTING: Final[dict[str, str]] = {
         sklearn.manifold._locally_linear:_locally_linear_embedding sklearn.model_selection._validation:cross_val_predict
         sklearn.neighbors._base:_check_precomputed sklearn.utils.sparsefuncs:_raise_typeerror
         sklearn.utils.sparsefuncs:count_nonzero statsmodels.multivariate.factor:FactorResults.get_loadings_frame
+        narwhals.stable.v1:format narwhals.stable.v2:format
     """,
     "fields of `string.Formatter` are read by the guarded `getattr`": """
         matplotlib.ticker:StrMethodFormatter.__call__

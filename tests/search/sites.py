@@ -18,6 +18,7 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,16 @@ from tests.search.templates import Templates
 
 LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotlib", "mpl_toolkits", "seaborn", "PIL",
              "dateutil", "tqdm", "yaml", "openpyxl", "networkx", "xlrd", "bs4", "soupsieve",
-             "html5lib", "lxml", "plotly", "_plotly_utils", "pyarrow", "statsmodels", "patsy")  # fmt: skip
+             "html5lib", "lxml", "plotly", "_plotly_utils", "pyarrow", "statsmodels", "patsy", "narwhals", "pyparsing",
+             "joblib", "tabulate", "pytz", "typing_extensions", "cssselect", "cycler", "contourpy", "kiwisolver", "six",
+             "threadpoolctl", "cloudpickle", "packaging", "wcwidth", "webencodings")  # fmt: skip
+NOT_REACHED = {
+    "statsmodels is not given it, a second reader of formulas (`library_reads`)": "formulaic interface_meta wrapt",
+    "matplotlib puts fonts into files with it, and gives nobody an object of it": "fontTools",
+    "joblib asks it how many processors there are": "psutil",
+    "tqdm and plotly show things with it in notebooks, and give nobody an object of it": "IPython pygments traitlets",
+}
+"""Packages that come with what programs import, and of which no object comes to a program: why → which."""
 STANDARD = (
     "enum", "functools", "typing", "collections", "configparser", "contextlib", "gettext", "json", "pprint",
     "reprlib", "tarfile", "string", "statistics", "random", "decimal", "fractions", "datetime", "calendar",
@@ -135,18 +145,29 @@ def _is_harmless(node: ast.Attribute, above: ast.AST) -> bool:
 
 
 def _imported(tree: ast.AST, path: Path) -> set[str]:
-    """The names that imports bind to modules, as far as the file tells: of a package that it is in, or as a whole."""
+    """The names that imports bind to modules, as far as the files tell."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+        elif isinstance(node, ast.ImportFrom):
+            top, *rest = (node.module or "").split(".")
+            start = path.parents[node.level - 1].joinpath(top) if node.level else _folder(top)
+            if start is None:
+                continue
+            folder = start.joinpath(*rest)
             names = {alias.name: alias.asname or alias.name for alias in node.names}
             found.update(
                 bound for name, bound in names.items() if (folder / name).is_dir() or any(folder.glob(f"{name}.*"))
             )
     return found
+
+
+@cache
+def _folder(package: str) -> Path | None:
+    """Where a package is whose modules are files."""
+    spec = importlib.util.find_spec(package)
+    return Path(*spec.submodule_search_locations[:1]) if spec and spec.submodule_search_locations else None
 
 
 def _held(node: ast.AST, scope: ast.AST, imported: set[str]) -> Iterator[str]:

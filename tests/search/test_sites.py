@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
-from tests.search.sites import LIBRARIES, STANDARD, Site, sites, sites_of, unjudged
+from tests.search.sites import LIBRARIES, NOT_REACHED, STANDARD, Site, sites, sites_of, unjudged
 
 
 @pytest.mark.parametrize("package", [*LIBRARIES, "the standard library"])
 def test_no_place_is_without_a_verdict(package: str) -> None:
     found = sites(STANDARD if package not in LIBRARIES else (package,))
     assert not unjudged(found), "judge these in safeexec/child/language/sites.py, or in tests/search/judged.py"
+
+
+_LOADED = """
+import importlib, pathlib, sys, warnings
+from safeexec import Policy
+from safeexec.facades.tables import modules
+from safeexec.facades.tables.groups import OF_SESSIONS
+imports = Policy.load("data-analysis").language_plan().imports
+before = set(sys.modules)
+warnings.simplefilter("ignore")
+for name in sorted(modules()):
+    above = {name.rsplit(".", depth)[0] for depth in range(name.count(".") + 1)}
+    if above & imports.keys() and not above & OF_SESSIONS:
+        try: importlib.import_module(name)
+        except ImportError: pass
+found = set()
+for name in sys.modules.keys() - before:
+    file = getattr(sys.modules[name], "__file__", None) or ""
+    if file.endswith(".py") and {"site-packages", "dist-packages"} & set(pathlib.Path(file).parts):
+        found.add(name.partition(".")[0])
+print(*found)
+"""
+
+
+def test_every_package_that_comes_with_what_programs_import_is_searched() -> None:
+    """A program meets objects of packages that it cannot import: plotly gives what it is told to narwhals."""
+    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, timeout=120, check=True)
+    loaded = set(done.stdout.split())
+    assert "numpy" in loaded or importlib.util.find_spec("numpy") is None
+    assert loaded <= {*LIBRARIES, *" ".join(NOT_REACHED.values()).split()}
 
 
 def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> None:
@@ -56,6 +89,9 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
         "    system = sys\n"
         "    def __init__(self): self.held = sys; self.not_held = sys.path\n"
         "    def load(self, name): self.loaded = import_module('math'); self.not_loaded = sys.path[0]\n"
+        "    def absolute(self):\n"
+        "        from concurrent import futures\n"
+        "        self.other = futures\n"
         "def given(): return sys\n"
         "def given_with(): return 1, import_module('math')\n"
         "def not_given(): return sys.path\n"
@@ -66,8 +102,8 @@ def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path
         ("into_others", "dict", "__dict__"),
         ("into_all", "dict", "__dict__"), ("in_place", "dict", "__dict__"), ("above", "frame", "_getframe"),
         ("state", "state", "__getstate__"), ("Holds", "held", "json"), ("Holds", "held", "system"),
-        ("Holds.__init__", "held", "held"), ("Holds.load", "held", "loaded"), ("given", "returned", "sys"),
-        ("given_with", "returned", "import_module('math')"),
+        ("Holds.__init__", "held", "held"), ("Holds.load", "held", "loaded"), ("Holds.absolute", "held", "other"),
+        ("given", "returned", "sys"), ("given_with", "returned", "import_module('math')"),
     }  # fmt: skip
 
 

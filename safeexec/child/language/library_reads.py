@@ -140,6 +140,9 @@ def guard_reads(rules: Rules, given: dict[str, Any]) -> None:
     _change("bs4.css", _close_selectors)
     for module in ("mpmath.ctx_fp", "mpmath.ctx_iv", "mpmath.ctx_mp", "mpmath.ctx_mp_python"):
         _put(module, "function_docs", partial(_texts, "mpmath.function_docs"))
+    _put("narwhals._compliant.expr", "hasattr", lambda: _is_of_narwhals)
+    _change("narwhals._utils", _close_protocols)
+    _change("narwhals.translate", _check_tables)
     _change("networkx.utils.backends", _check_dispatchable)
     _change("networkx.utils.misc", _check_random)
     _change("numpy.lib._user_array_impl", _check_container)
@@ -150,6 +153,7 @@ def guard_reads(rules: Rules, given: dict[str, Any]) -> None:
     _change("plotly.express.trendline_functions", _drop_results)
     _change("plotly.graph_objs._layout", _drop_module)
     _change("scipy._lib._bunch", _check_bunches)
+    _change("scipy.integrate._quadrature", _keep_statistics)
     _put("sklearn.utils.validation", "joblib", lambda: SimpleNamespace(Memory=_no_memory))
     _put("statsmodels.iolib.smpickle", "load_pickle", lambda: _refused_pickle)
     _put("statsmodels.iolib.smpickle", "save_pickle", lambda: _refused_pickle)
@@ -281,6 +285,56 @@ def _check_dispatchable(backends: Any) -> None:
         return make(cls, func, **options)
 
     write_to_class(cls, "__new__", staticmethod(__new__))
+
+
+_NATIVE: Final = {"pandas": ("DataFrame", "Index", "Series"), "pyarrow": ("ChunkedArray", "Table")}
+"""Libraries → their classes that narwhals makes its objects of."""
+_OF_ANYBODY: Final = frozenset({"__arrow_c_array__", "__arrow_c_stream__", "__dataframe__"})
+"""Protocols that narwhals asks for and that tell the object nothing."""
+
+
+def _is_of_narwhals(value: Any, name: str = "") -> bool:
+    """Whether narwhals itself has made an object. It stands for `hasattr` there, too: what has a method that narwhals
+    is to call (``__narwhals_series__``) is told a version of it, which has modules for attributes.
+    """
+    kind = _type(value)
+    home: Any = dict_of(kind).get("__module__")
+    if _type(home) is not str or home.partition(".")[0] != "narwhals" or home not in sys.modules:
+        return False
+    return vars(sys.modules[home]).get(name_of(kind)) is kind and (not name or hasattr(value, name))
+
+
+def _close_protocols(utils: Any) -> None:
+    real = utils._hasattr_static
+
+    def _hasattr_static(obj: Any, attr: str) -> bool:
+        return bool(real(obj, attr)) and (attr in _OF_ANYBODY or _is_of_narwhals(obj))
+
+    _replace({identity(real): _hasattr_static}, "narwhals")
+
+
+def _check_tables(translate: Any) -> None:
+    """What narwhals makes its objects of, for plotly and sklearn: tables and columns of a library, whatever the class
+    of another object says it is. What a program has written by the protocol of tables becomes a table of pandas first.
+    """
+    real = translate._from_native_impl
+
+    def _from_native_impl(native_object: Any, *, pass_through: bool = False, **options: Any) -> Any:
+        if not _is_native(native_object) and not _is_of_narwhals(native_object):
+            if not (options.get("eager_or_interchange_only") and hasattr(_type(native_object), "__dataframe__")):
+                if pass_through:
+                    return native_object
+                raise TypeError(f"Unsupported dataframe type, got: {_type(native_object)}")
+            native_object = importlib.import_module("pandas").api.interchange.from_dataframe(native_object)
+        return real(native_object, pass_through=pass_through, **options)
+
+    _replace({identity(real): _from_native_impl}, "narwhals")
+
+
+def _is_native(value: Any) -> bool:
+    loaded = [library for library in _NATIVE if library in sys.modules]
+    kinds = [vars(sys.modules[library]).get(name) for library in loaded for name in _NATIVE[library]]
+    return any(cls is kind for cls in mro_of(_type(value)) for kind in kinds)
 
 
 def _check_random(misc: Any) -> None:
@@ -1012,6 +1066,14 @@ def _code_in(code: CodeType, name: str) -> CodeType:
     """The code of the first function of this name in `code`."""
     inner = [item for item in code.co_consts if isinstance(item, CodeType)]
     return next((item for item in inner if item.co_name == name), None) or _code_in(inner[0], name)
+
+
+def _keep_statistics(quadrature: Any) -> None:
+    """`qmc_quad` keeps the module `scipy.stats` in an attribute of itself: let that be one of something else."""
+    real, found = quadrature._qmc_quad_iv, quadrature.qmc_quad
+    vars(found).pop("stats", None)
+    space = vars(quadrature) | {"qmc_quad": SimpleNamespace()}
+    quadrature._qmc_quad_iv = FunctionType(real.__code__, space, real.__name__, real.__defaults__)
 
 
 def _drop_module(layout: Any) -> None:

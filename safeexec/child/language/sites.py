@@ -82,7 +82,7 @@ _READERS: Final = """
     yaml.constructor yaml.events
     yaml.tokens tqdm.utils bs4._deprecation bs4.element html5lib.filters.base html5lib.serializer
     html5lib.treewalkers.etree html5lib.treewalkers.etree_lxml lxml.html _plotly_utils.basevalidators
-    plotly.express.trendline_functions
+    plotly.express.trendline_functions tabulate
     soupsieve.css_types xlrd.biffh xlrd.formatting
     statsmodels.base._screening statsmodels.base.covtype statsmodels.base.data statsmodels.base.elastic_net
     statsmodels.base.model
@@ -129,7 +129,9 @@ FORMATTERS: Final = frozenset(_FORMATTERS.split())
 _OF_ITS_KIND: Final = """
     PIL.ImageFile:StubImageFile.load argparse:_AttributeHolder._get_kwargs bs4:BeautifulSoup.__getstate__
     bs4:BeautifulSoup.__setstate__ collections:UserDict.__copy__ collections:UserList.__copy__
-    dateutil.rrule:rrulebase.__setstate__ dateutil.tz._tzfile:tzfile.__reduce_ex__ matplotlib.artist:Artist.__getstate__
+    dateutil.rrule:rrulebase.__setstate__ dateutil.tz._tzfile:tzfile.__reduce_ex__
+    joblib.memory:MemorizedFunc.__getstate__ joblib.memory:MemorizedResult.__getstate__
+    joblib.memory:Memory.__getstate__ matplotlib.artist:Artist.__getstate__
     matplotlib.axes._base:_AxesBase.__setstate__ matplotlib.backend_bases:PickEvent.__init__
     matplotlib.cbook:CallbackRegistry.__getstate__ matplotlib.cbook:CallbackRegistry.__setstate__
     matplotlib.cbook:Grouper.__getstate__ matplotlib.cbook:Grouper.__setstate__ matplotlib.colors:BivarColormap.__copy__
@@ -144,6 +146,7 @@ _OF_ITS_KIND: Final = """
     openpyxl.worksheet.dimensions:Dimension.__copy__ pandas.core.arrays.arrow.array:ArrowExtensionArray.__getstate__
     pandas.core.arrays.arrow.array:ArrowExtensionArray.__setstate__
     pandas.core.arrays.sparse.array:SparseArray.__setstate__ pandas.io.pytables:IndexCol.set_info
+    pyparsing.core:ParserElement.__eq__
     scipy.integrate._quad_vec:_Bunch.__init__ scipy.interpolate._fitpack_repro:Bunch.__init__
     scipy.interpolate._interpolate:BPoly.__getstate__ scipy.interpolate._interpolate:BPoly.__setstate__
     scipy.interpolate._interpolate:PPoly.__getstate__ scipy.interpolate._interpolate:PPoly.__setstate__

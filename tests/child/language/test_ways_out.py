@@ -2315,6 +2315,66 @@ CODE_OF_LIBRARIES += [
     ),
 ]
 
+_SAYS_TABLE = "got = []\nclass S:\n    def _with_version(self, version): got.append(version)\n"
+OBJECTS_HANDED_ON += [
+    Way(
+        f"what says that narwhals has made it is told what narwhals is made of: {call}",
+        "told []",
+        f"import plotly.graph_objects as go\nimport plotly.express as px\n{_SAYS_TABLE}"
+        f"    def __narwhals_{kind}__(self): return self\n{more}try: {call}\nexcept Exception: pass\n"
+        "print('told', got)",
+        "data-analysis",
+    )
+    for kind, call, more in (
+        ("series", "go.Scatter(x=S())", ""),
+        ("dataframe", "px.scatter(S())", ""),
+        ("lazyframe", "px.imshow(S())", ""),
+        (
+            "dataframe",
+            "px.scatter(D({'x': [1]}), x='x')",
+            "import pandas as pd\nclass D(pd.DataFrame):\n    def __narwhals_dataframe__(self): return S()\n",
+        ),
+    )
+]
+DICTS_OF_OTHERS += [
+    Way(
+        "an element of a grammar is compared by the dicts of whatever it is",
+        "is for a 'ParserElement' object",
+        "import pathlib\nimport matplotlib.pyplot as plt\nfig = plt.figure()\nfig.text(0, 0, '$x$')\n"
+        "fig.canvas.draw()\nelement = type(fig.canvas.get_renderer().mathtext_parser)._parser._expression\n"
+        "kind, = [c for c in type(element).__mro__ if c.__name__ == 'ParserElement']\ngot = []\n"
+        "class D(dict):\n    def __eq__(self, other): got.append(other)\n    __hash__ = None\n"
+        "class O:\n    __dict__ = property(lambda self: D())\n    __class__ = property(lambda self: kind)\n"
+        "kind.__eq__(getattr(pathlib.PurePath, '_flavour', pathlib.PurePath), O())\nprint(got)",
+        "data-analysis",
+    ),
+    Way(
+        "the state of what keeps results of functions, of a class",
+        "is refused",
+        "import types\nfrom sklearn.utils.validation import check_memory\n"
+        "print(type(check_memory(None)).__getstate__(types.FunctionType))",
+        "data-analysis",
+    ),
+]
+REAL_MODULES += [
+    Way(
+        "a function keeps the module that it computes with",
+        "has no attribute 'stats'",
+        "from scipy.integrate import qmc_quad\nqmc_quad(lambda x: x.sum(), [0.0], [1.0])\nprint(qmc_quad.stats)",
+        "data-analysis",
+    ),
+]
+TEXT_BECOMES_A_NAME += [
+    Way(
+        "a field of a row is read in the next row",
+        "attribute '__globals__' is refused",
+        "import dataclasses\nfrom tabulate import tabulate\n"
+        "@dataclasses.dataclass\nclass Row:\n    a: int\n"
+        "dataclasses.fields(Row)[0].name = '__globals__'\nprint(tabulate([Row(1), tabulate]))",
+        "data-analysis",
+    ),
+]
+
 WAYS = [
     *OBJECTS_HANDED_ON,
     *DICTS_OF_ALL_CLASSES,
@@ -2389,6 +2449,7 @@ def _marked(way: Way) -> Any:
             "lxml",
             "bs4",
             "plotly",
+            "tabulate",
             "numpy",
             "scipy",
             "sympy",
