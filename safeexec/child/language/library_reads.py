@@ -159,7 +159,6 @@ def guard_reads(rules: Rules, given: dict[str, Any]) -> None:
     _put("statsmodels.iolib.smpickle", "save_pickle", lambda: _refused_pickle)
     if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
-    _put("six", "delattr", lambda: _leave_it)  # its classes are immutable, and what it finds is found before that
     _put("sympy.core.core", "setattr", lambda: _setattr_of_registry)
     _change("yaml.constructor", _check_yaml_objects)
     _change("yaml.representer", _check_yaml_states)
@@ -1080,10 +1079,6 @@ def _drop_module(layout: Any) -> None:
     """A class of plotly keeps the module `re`."""
     if "re" in dict_of(layout.Layout):
         del layout.Layout.re
-
-
-def _leave_it(target: object, name: str) -> None:
-    """As `delattr`, and nothing is deleted."""
 
 
 def _show_paths(zipfile: Any) -> None:
