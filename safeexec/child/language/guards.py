@@ -326,7 +326,7 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             return
         frame: FrameType | None = None if is_called else sys._getframe()
         is_direct = is_own_code = True
-        while frame is not None and names.GUARD_ATTRIBUTE not in frame.f_builtins:
+        while frame is not None and not is_of_program(frame):
             storing = _str(frame.f_globals.get("__name__"))
             root = storing.partition(".")[0]
             if root != "safeexec":
