@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import functools
 import os
 import shutil
 import signal
@@ -109,28 +110,23 @@ def machine() -> Probe:
 
 
 _LOOPS = {base: dict(vars(base)) for base in asyncio.SelectorEventLoop.__mro__[:-1]}
-_TYPING = dict(vars(typing))
+_MODULES = {module: dict(vars(module)) for module in (functools, typing)}
 
 
 @pytest.fixture(autouse=True)
-def _own_event_loops_and_type_hints() -> Iterator[None]:
+def _own_event_loops_and_modules() -> Iterator[None]:
     """Tests of the guest's language run in this process. The guest's asyncio has a policy of its own, and closes what
-    reaches descriptors in the classes of all event loops; and `typing` reads for the guest, who is given no name of the
-    host's modules.
+    reaches descriptors in the classes of all event loops; and `functools` and `typing` read for the guest, who is given
+    no name of the host's modules and no attribute such as the host's own.
     """
     yield
-    for name in [name for name, value in vars(typing).items() if _TYPING.get(name) is not value]:
-        if name in _TYPING:
-            setattr(typing, name, _TYPING[name])
-        else:
-            delattr(typing, name)
     events._event_loop_policy = None  # type: ignore[attr-defined]
-    for base, before in _LOOPS.items():
-        for name in [name for name, value in vars(base).items() if before.get(name) is not value]:
+    for changed, before in (*_MODULES.items(), *_LOOPS.items()):
+        for name in [name for name, value in vars(changed).items() if before.get(name) is not value]:
             if name in before:
-                setattr(base, name, before[name])
+                setattr(changed, name, before[name])
             else:
-                delattr(base, name)
+                delattr(changed, name)
 
 
 # Sandboxes
