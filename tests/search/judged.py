@@ -105,7 +105,7 @@ JUDGED: Final[dict[str, str]] = {
         dateutil:__getattr__ numpy:__getattr__ numpy.lib:__getattr__ scipy:__getattr__ scipy.sparse:__getattr__
         sklearn:__getattr__
     """,
-    "the library itself calls it, and keeps the module to itself or in what `library_reads.HELD` names": """
+    "the library itself calls it, and keeps the module to itself or in what `libraries.imports.HELD` names": """
         PIL.ImageDraw:getdraw numpy.__config__:_check_pyyaml scipy.__config__:_check_pyyaml
         scipy._lib._array_api_override:array_namespace scipy.interpolate._rbfinterp:_get_backend
         scipy.interpolate._bsplines:_get_xp_*=1 scipy.interpolate._interpolate:_get_xp_*=2 scipy.ndimage._delegators:*=1
@@ -141,7 +141,7 @@ JUDGED: Final[dict[str, str]] = {
         numpy.lib._format_impl:read_array logging:Logger.makeRecord logging:makeLogRecord
         typing_extensions:_clean_optional typing_extensions:_eval_with_owner typing_extensions:get_annotations
     """,
-    "replaced in the library (eval_sinks, library_reads)": """
+    "replaced in the library (child/language/libraries)": """
         plotly.graph_objs._layout:Layout functools:singledispatch.*=1 typing:get_type_hints argparse:*=3
         functools:cached_property.__get__ pprint:*=1 PIL.ImageFile:StubImageFile.load
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
@@ -247,7 +247,7 @@ FORMATTING: Final[dict[str, str]] = {
     "replaced in the facades (safeexec.facades.replacements), or judged by the guard of `format`": """
         collections:UserString.*=2 logging:*=4 traceback:*=2
     """,
-    "replaced in the library (library_reads)": """
+    "replaced in the library (child/language/libraries)": """
         zipfile:Path.__repr__ zipfile._path:Path.__repr__
     """,
 }

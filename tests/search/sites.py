@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from safeexec.child.language.sites import FORMATTERS, OF_ITS_KIND, READERS
+from safeexec.child.language.libraries.sites import FORMATTERS, OF_ITS_KIND, READERS
 from safeexec.compiler import names
 from tests.search.judged import FORMATTING, JUDGED
 from tests.search.templates import Templates
@@ -33,7 +33,7 @@ LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotl
              "joblib", "tabulate", "pytz", "typing_extensions", "cssselect", "cycler", "contourpy", "kiwisolver", "six",
              "threadpoolctl", "cloudpickle", "packaging", "wcwidth", "webencodings")  # fmt: skip
 NOT_REACHED = {
-    "statsmodels is not given it, a second reader of formulas (`library_reads`)": "formulaic interface_meta wrapt",
+    "statsmodels is not given it, a second reader of formulas (`libraries.imports`)": "formulaic interface_meta wrapt",
     "matplotlib puts fonts into files with it, and gives nobody an object of it": "fontTools",
     "joblib asks it how many processors there are": "psutil",
     "tqdm and plotly show things with it in notebooks, and give nobody an object of it": "IPython pygments traitlets",

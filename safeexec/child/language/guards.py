@@ -92,7 +92,7 @@ _READ_ONLY: Final = (type, *MODULES)
 _OF_BASES: Final = ("__mro_entries__", "__dict__")
 """Names of which each object decides by itself: they say what a class that names it as a base is made of."""
 _OF_TYPING: Final[tuple[type, ...]] = tuple(vars(typing)[name] for name in ("_BaseGenericAlias", "_SpecialForm"))
-"""Types of the objects that modules put types in brackets behind (`typing.List`); see `library_reads`."""
+"""Types of the objects that modules put types in brackets behind (`typing.List`); see `libraries.typing_objects`."""
 _DESCRIPTORS: Final = (
     ClassMethodDescriptorType,
     GetSetDescriptorType,
@@ -431,9 +431,9 @@ def _stands_for_caller(frame: FrameType) -> bool:
 
 _GUARDS: Final = {"attribute_guards.<locals>.read": "name", "_by_name.<locals>.guarded": "wanted"}
 """Functions of this module that read what they judge then → their variable that has the name."""
-_LIBRARY_READS: Final = "safeexec.child.language.library_reads"
+_LIBRARY_READS: Final = "safeexec.child.language.libraries.reads"
 _FOR_LIBRARIES: Final = frozenset(
-    {"library_getattr.<locals>.getattr", "_library_setters.<locals>.setattr", "_library_setters.<locals>.delattr"}
+    {"library_getattr.<locals>.getattr", "library_setters.<locals>.setattr", "library_setters.<locals>.delattr"}
 )
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from safeexec.child.language.builtins import leave, make_builtins
 from safeexec.child.language.guards import GuestProgram, judge_of_class_stores, judges_of_attributes
-from safeexec.child.language.library_reads import guard_reads
+from safeexec.child.language.libraries.install import guard_libraries
 from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
 from safeexec.child.language.workspace import WorkspaceModules
 from safeexec.compiler.rules import rules_of
@@ -63,13 +63,9 @@ class Language:
         else:
             rules = rules_of(self.plan)
             self.builtins = make_builtins(rules, namespace, self._importer(), self.program)
-            guard_reads(rules, self.builtins)
+            guard_libraries(rules, namespace, self.builtins)
             set_loader(self._rewritten, self._seal)
             set_modules(modules_by_name(lambda: self.modules))
-            if any(name.partition(".")[0] not in sys.stdlib_module_names for name in self.plan.imports):
-                from safeexec.child.language.eval_sinks import guard_libraries  # for programs that have libraries
-
-                guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
         if self.plan.mode != "python":
             self.modules.adopt(namespace, "__main__")

@@ -78,7 +78,7 @@ TABLES = {
             RawTextHelpFormatter REMAINDER SUPPRESS ZERO_OR_MORE
         """,
         files="FileType",
-        note="an action reads and sets attributes by name of any object: child.language.library_reads checks each.",
+        note="an action reads and sets attributes by name of any object: child.language.libraries.reads checks each.",
     ),
     "errno": Table(
         """

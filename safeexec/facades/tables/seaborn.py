@@ -21,7 +21,7 @@ TABLES = {
             "choose_colorbrewer_palette choose_cubehelix_palette choose_dark_palette": DISPLAY,
             "choose_diverging_palette choose_light_palette": DISPLAY,
         },
-        note="grids and plots save files of the workspace; child.language.sites judges the attributes it computes.",
+        note="grids and plots save files of the workspace; attributes it computes: child.language.libraries.sites.",
     ),
     "seaborn.objects": Table(
         """

@@ -24,7 +24,7 @@ TABLES = {
             SubtermInfo Sum te Term Treatment
         """,
         refuse={"EvalEnvironment EvalFactor": FRAMES},
-        note="what a formula calls is compiled as a step is: child.language.eval_sinks.",
+        note="what a formula calls is compiled as a step is: child.language.libraries.eval_sinks.",
     ),
     "patsy.contrasts": Table("ContrastMatrix Diff Helmert Poly Sum Treatment"),
     "statsmodels": Table(refuse={"test": LIBRARY_TESTS}, internal="debug_warnings"),
@@ -60,7 +60,7 @@ TABLES = {
             },
             "families": "statsmodels.genmod.families",
         },
-        note="results load and save no pickles (child.language.library_reads).",
+        note="results load and save no pickles (child.language.libraries.numbers).",
     ),
     "statsmodels.base.model": Table(
         """

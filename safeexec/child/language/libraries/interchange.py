@@ -11,16 +11,16 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
-from safeexec.child.language.on_import import after_import
+from safeexec.child.language.libraries.patching import put
 
 _PANDAS = "pandas.core.interchange.from_dataframe"
 _PYARROW = "pyarrow.interchange.from_dataframe"
 
 
-def guard_interchange() -> None:
+def guard() -> None:
     """Let pandas and pyarrow read such tables in this way, now or when they are imported."""
-    after_import(_PANDAS, lambda: vars(sys.modules[_PANDAS]).update(buffer_to_ndarray=_array))
-    after_import(_PYARROW, lambda: vars(sys.modules[_PYARROW]).update(pa=_arrow()))
+    put(_PANDAS, "buffer_to_ndarray", lambda: _array)
+    put(_PYARROW, "pa", _arrow)
 
 
 def _bytes_of(buffer: Any) -> memoryview:

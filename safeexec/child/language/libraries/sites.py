@@ -101,7 +101,7 @@ _READERS: Final = """
 """
 READERS: Final = frozenset(_READERS.split())
 """Modules that read or set attributes by names that they do not spell: their `getattr`, `setattr` and `delattr` are
-guarded (`library_reads`).
+guarded (`reads`).
 """
 
 _FORMATTERS: Final = """
@@ -180,5 +180,5 @@ _OF_ITS_KIND: Final = """
 """
 OF_ITS_KIND: Final = frozenset(_OF_ITS_KIND.split())
 """Methods that read or write the ``__dict__`` of their object, of any names, or set attributes of it whatever its own
-class says: they are for the objects of the class that has them (`library_reads`).
+class says: they are for the objects of the class that has them (`methods`).
 """

@@ -22,9 +22,8 @@ from weakref import WeakKeyDictionary
 
 from safeexec.child.language.builtins import code_of, is_hidden, locals_of, text_guards, without_own
 from safeexec.child.language.guards import is_of_program
-from safeexec.child.language.interchange import guard_interchange
+from safeexec.child.language.libraries.patching import change
 from safeexec.child.language.native import builtin
-from safeexec.child.language.on_import import after_import
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
 from safeexec.facades.replacements.guards import checked_vars
@@ -34,7 +33,7 @@ _IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")
 _REAL = vars(builtins)
 
 
-def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> None:
+def guard(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> None:
     """Replace what libraries read and run text with, now or when each is imported. `table`: the guest's builtins."""
     _put("pandas.core.computation.scope", lambda: {"sys": _Frames(), "inspect": _NoStack()})
     for module in ("numpy.matrixlib.defmatrix", "numpy.lib._index_tricks_impl"):  # the names in ``np.bmat("A, B")``
@@ -56,11 +55,10 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
     _put("patsy.eval", partial(_for_formulas, text))
     _put("networkx.utils.decorators", _for_decorators)
-    guard_interchange()
 
 
 def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
-    after_import(module, lambda: vars(sys.modules[module]).update(names()))
+    change(module, lambda loaded: loaded.__dict__.update(names()))
 
 
 class _Frames:

@@ -1,0 +1,155 @@
+"""The modules that a library imports for a program, or keeps where a program finds them.
+
+``savefig(backend="module://os")`` is refused: a library imports what it names itself. What a library keeps of another
+one, in an attribute of an object, is a namespace or a facade.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final, NoReturn
+
+from safeexec.child.language.libraries.patching import change, put, replace_everywhere
+from safeexec.compiler.rules import Rules
+from safeexec.facades.build import facade
+from safeexec.facades.sealed import Facade, sealed
+from safeexec.facades.tables import refusals, table
+from safeexec.identity import identity
+
+_type = type
+
+
+def guard(rules: Rules) -> None:
+    for module, prefixes in IMPORTERS.items():
+        name = "importlib" if module.startswith(("matplotlib", "pandas")) else "import_module"
+        put(module, name, partial(_importer, name, module, prefixes))
+    for module, library in _STORED.items():
+        put(module, "import_module", partial(_stored, library, rules))
+    for module in ("matplotlib.style", "matplotlib.style.core"):  # the newer releases and the older ones
+        change(module, _open_packages)
+    _hold()
+    if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
+        sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
+
+
+IMPORTERS: Final = {
+    "matplotlib.backend_bases": ("matplotlib.",),
+    "matplotlib.backends.registry": ("matplotlib.backends.",),
+    "matplotlib.colors": ("matplotlib.", "__main__"),
+    "matplotlib.pyplot": ("matplotlib.",),
+    "_plotly_utils.basevalidators": ("plotly.graph_objs", "PIL"),
+    "pandas.plotting._core": ("pandas.plotting._matplotlib",),
+    "sympy.stats.rv": ("numpy", "scipy"),
+    "sympy.stats.joint_rv": ("numpy", "scipy"),
+    "sympy.stats.matrix_distributions": ("numpy", "scipy"),
+}
+"""Modules that import what a program names → what such a name may begin with."""
+
+
+_COMPAT: Final = tuple(
+    f"{home}.array_api_compat.numpy" for home in ("scipy._lib", "scipy._external", "sklearn.externals")
+)
+
+
+HELD: Final = (
+    *(f"{module}{part}" for module in _COMPAT for part in ("", ".linalg", ".fft")),
+    "scipy.spatial.transform._rotation_cy",
+    "scipy.spatial.transform._rotation_xp",
+    "scipy.spatial.transform._rigid_transform_cy",
+    "scipy.spatial.transform._rigid_transform_xp",
+)
+"""Modules that objects of libraries hold (``rotation._xp``), or give to methods that a program may override."""
+
+
+def _importer(name: str, module: str, prefixes: tuple[str, ...]) -> Any:
+    def import_module(wanted: str, package: str | None = None) -> Any:
+        if _type(wanted) is not str or not wanted.startswith(prefixes):
+            raise ImportError(f"import of {wanted} is refused: no library imports what a program names", name=wanted)
+        return importlib.import_module(wanted, package)
+
+    if module.startswith("_plotly"):
+        return import_module
+    if name == "import_module":  # that of sympy, which answers None for what is not installed
+        from sympy.external import import_module as real
+
+        return lambda wanted, **options: import_module(wanted) and real(wanted, **options)
+    return SimpleNamespace(import_module=import_module, reload=_refused_reload)
+
+
+def _refused_reload(module: object) -> NoReturn:
+    raise ImportError("importlib.reload is refused")
+
+
+def _open_packages(style: ModuleType) -> None:
+    """``style.use("package.name")`` looks in a package, which `files` would import: here it is one that is loaded."""
+    real: Any = vars(style).get("importlib")
+    if real is None:  # what gives the older names to others
+        return
+
+    def files(package: str) -> Any:
+        if package not in sys.modules:
+            raise ModuleNotFoundError(f"no module named {package!r} is loaded", name=package)
+        return real.resources.files(package)
+
+    vars(style)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
+
+
+def _hold() -> None:
+    """Let namespaces stand for the modules in `HELD`, now or when each is imported."""
+    made: dict[int, Any] = {}
+    for name in reversed(HELD):  # what is in a package comes before it
+        if module := sys.modules.get(name):
+            made[identity(module)] = _namespace(module, made)
+        else:
+            change(name, lambda module: _namespace(module, {}))
+    if made:
+        replace_everywhere(made, "scipy", "sklearn")
+
+
+def _namespace(module: ModuleType, others: dict[int, Any]) -> Facade:
+    """What stands for a module in `HELD`: there is no dict to hand over or to write into, no module that is not one of
+    `others`, and no function that the facade of numpy replaces.
+    """
+    names = vars(module).keys() - _replaced_of_numpy()
+    held = {name: others.get(identity(value), value) for name, value in vars(module).items() if name in names}
+    values = {
+        name: value
+        for name, value in held.items()
+        if _type(value) not in (ModuleType, dict, list) and (name[:2] != "__" or name in _OF_ARRAYS)
+    }
+    made: Facade = sealed(module.__name__, {**values, "__deepcopy__": lambda memo: made})
+    sys.modules[module.__name__] = made  # type: ignore[assignment]  # what an import gives
+    return made
+
+
+_OF_ARRAYS: Final = frozenset({"__array_api_version__", "__array_namespace_info__", "__version__"})
+
+
+@cache
+def _replaced_of_numpy() -> frozenset[str]:
+    reviewed = table("numpy")
+    return refusals("numpy") | (reviewed.replaced if reviewed is not None else frozenset())
+
+
+_STORED: Final = {
+    "sympy.plotting.backends.matplotlibbackend.matplotlib": "matplotlib",
+    "sympy.plotting.plotgrid": "matplotlib",
+    "sympy.plotting.experimental_lambdify": "numpy",
+}
+"""Modules of sympy that keep another library in an object → which. A class of the program that is derived from theirs
+is given what they store, by its `__setattr__`, a slot or a descriptor: that is the facade.
+"""
+
+
+def _stored(library: str, rules: Rules) -> Callable[..., Any]:
+    from sympy.external import import_module as real
+
+    def import_module(module: str, **options: Any) -> Any:
+        found = real(module, **options)
+        return facade(module, rules.plan) if found is not None and module == library else found
+
+    return import_module
