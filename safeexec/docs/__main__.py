@@ -20,9 +20,15 @@ PAGES = (
     "safeexec.toolkit",
     "safeexec.agent",
     "safeexec.agent.repair",
+    "safeexec.cluster",
+    "safeexec.testing",
+    "safeexec.adapters.dspy",
+    "safeexec.adapters.fastmcp",
     "safeexec.adapters.functions",
     "safeexec.adapters.langchain",
+    "safeexec.adapters.openenv",
     "safeexec.adapters.pydantic_ai",
+    "safeexec.adapters.rlms",
     "safeexec.adapters.smolagents",
 )
 """The modules whose names are public. Those whose libraries are not installed are left out."""

@@ -12,7 +12,7 @@ import msgspec
 from safeexec.compiler.names import CONSTRUCTS
 from safeexec.policy.places import shipped_directory
 from safeexec.policy.schema import schema
-from safeexec.policy.settings import PROTECTIONS, PolicyData
+from safeexec.policy.settings import ALL, PROTECTIONS, Determinism, PolicyData
 
 BEGIN, END = "<!-- reference: generated -->\n\n", "\n<!-- end of reference -->\n"
 
@@ -71,9 +71,11 @@ def _form(setting: dict[str, Any]) -> str:
 
 
 def _default(path: str) -> str:
-    value: Any = PolicyData()
-    for key in path.split("."):
+    value: Any = Determinism() if path.startswith("determinism.") else PolicyData()
+    for key in path.removeprefix("determinism.").split("."):
         value = getattr(value, key, None)
+    if value == ALL:
+        return "`all`"
     if path == "extends" or value is None or isinstance(value, msgspec.Struct) or value in ((), "", {}):
         return ""
     if isinstance(value, tuple):
