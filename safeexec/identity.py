@@ -15,8 +15,8 @@ from typing import Any
 
 identity: Callable[[Any], int] = object.__hash__
 
-name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
-qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
+_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+_qualname: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 dict_of: Callable[[type], dict[str, Any]] = type.__dict__["__dict__"].__get__
@@ -29,5 +29,10 @@ read_getset: Callable[[Any, Any], Any] = GetSetDescriptorType.__dict__["__get__"
 
 
 def class_name(kind: type) -> str:
-    """``__name__`` of a class, whatever its metaclass says."""
-    return str.__str__(name_of(kind))
+    """``__name__`` of a class, whatever its metaclass says: a `str`, though it was set to text of another class."""
+    return str.__str__(_name(kind))
+
+
+def qualname_of(kind: type) -> str:
+    """``__qualname__``, in the same way."""
+    return str.__str__(_qualname(kind))

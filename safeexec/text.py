@@ -118,7 +118,7 @@ def type_name(kind: type) -> str:
     name = qualname_of(kind)
     module = module_of(kind)
     if type(module) is not str or module in ("builtins", "__main__"):
-        return str(name)
+        return name
     return f"{module}.{name}"
 
 

@@ -137,8 +137,8 @@ def body(data: Report) -> str:
     quick = " A quick run: smaller sizes, few rounds." if data["quick"] else ""
     return f"""\
 Medians. Each row of each contender has a process and a core of its own, while another one runs on the other core.
-Host, child and checkpoint of safeexec share that core: a row that goes on without a pause pays for the checkpoint of the
-step before.
+Host, child and checkpoint of safeexec share that core: a row that goes on without a pause pays for the checkpoint of
+the step before.
 On {data["machine"]}, CPython {data["python"]}, {data["date"]}.{quick}
 The times belong to that machine; compare them within a row. {versions}.
 

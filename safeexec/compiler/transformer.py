@@ -391,7 +391,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def visit_Global(self, node: ast.Global) -> Any:
-        """The names that it declares are bound."""
+        """The names that it declares may be bound behind it."""
         self.check_names(node, node.names)
         return self.node_contents_visit(node)
 
@@ -459,6 +459,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     def _snapshot_classes(self, node: ast.Match, patterns: list[ast.MatchClass]) -> None:
         """Match with what the guard makes of each class: the names in `__match_args__` as they were when it read them.
+        All of them are looked up before the first case is tried, which Python does as it reaches them.
 
         ``match s: case C(x)`` becomes ``match (s, c := guard(C))[0]: case c(x)``. Between a look at the class and the
         match itself a program may run: descriptors, `__instancecheck__`, `__eq__`, a property `__class__`, a thread.

@@ -30,7 +30,7 @@ _ONLY_NAMES = "the policy lists other names of this module"
 class Access(NamedTuple):
     """May guest code use this module or name under this plan?
 
-    `reason` is a sentence when it may not; `rule` is the line of the profile that decides (``standard.yaml:12``);
+    `reason` is a sentence, at least when it may not; `rule` is the line of the profile that decides (``standard.yaml:12``);
     `tag` is the kind of access or danger (``files``, ``pickle``, ``process``, ``network``, ``evaluates`` …).
     """
 
@@ -56,7 +56,8 @@ def _remainder(module: str, ancestor: str) -> str:
 
 
 def _grant(module: str, plan: LanguagePlan) -> _Grant | None:
-    """The entry of the module itself, else of the nearest package above that leaves it open, else of one below."""
+    """The entry of the module itself, else of the nearest package above that has one, where that leaves the module
+    open, else of one below."""
     entry = plan.imports.get(module)
     if entry is not None:
         return _Grant(entry, own=True, passage=False)

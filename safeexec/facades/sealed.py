@@ -41,7 +41,7 @@ from types import (
 from typing import Any, Final, ForwardRef, NoReturn
 
 from safeexec.facades.replacements.guards import checked_vars, leads_away
-from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of, read_getset, read_member
+from safeexec.identity import class_name, dict_of, flags_of, identity, mro_of, read_getset, read_member
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 _TYPE_NUMBER: Final = 12 * _POINTER  # PyTypeObject.tp_as_number
@@ -483,7 +483,7 @@ class Hidden(partial[Any]):
 
     def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
         kind = type(instance) if owner is None else owner
-        raise AttributeError(f"{name_of(kind)!r} object has no attribute {self.func.__name__!r}")
+        raise AttributeError(f"{class_name(kind)!r} object has no attribute {self.func.__name__!r}")
 
 
 class _Stores:

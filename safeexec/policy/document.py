@@ -134,7 +134,7 @@ class Document(Struct, forbid_unknown_fields=True):
     """Two runs of a program print the same bytes. `null`: not promised."""
     tools: Maybe[ToolsSection] = UNSET
     require: Maybe[Names] = UNSET
-    """Kernel mechanisms without which no sandbox starts; `a or b` is met by either. `[]` accepts any machine with seccomp."""
+    """Kernel mechanisms without which no sandbox starts; `a or b` is met by either. `[]` needs seccomp alone."""
     hints: Maybe[dict[str, str]] = UNSET
     """Refused name → one sentence that tells the model what to do instead."""
     socketpair: Maybe[bool] = UNSET

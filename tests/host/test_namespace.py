@@ -232,6 +232,9 @@ def test_tables_are_undone_as_variables_are(session: Session) -> None:
         branch.sql("drop table t").check()
         assert branch.run("t").error.type == "NameError"
     assert session.run("int(sql('select sum(b) as s from t').s[0])").value == 30
+    session.run("for i in range(100): globals()[f'name{i}'] = i").check()  # more names than are all watched in a step
+    assert session.sql("update t set b = 1").changes.changed == ("t",)
+    assert session.sql("drop table t").changes.deleted == ("t",)
 
 
 def test_a_policy_without_tables_says_so(session: Session) -> None:

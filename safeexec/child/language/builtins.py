@@ -211,7 +211,7 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
 
     def dir(*object: Any) -> list[str]:
         if object:
-            return [name for name in every_name(*object) if rules.attribute(name) != REFUSED]
+            return [name for name in every_name(*object) if type(name) is not str or rules.attribute(name) != REFUSED]
         return sorted(visible(frame_of(1)))
 
     return {"globals": globals, "locals": locals, "vars": vars, "dir": dir}

@@ -36,7 +36,7 @@ from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
 from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, WRITE_TO_THEMSELVES, Ask, Hidden, Judge, OwnModule
-from safeexec.identity import dict_of, dict_of_module, flags_of, identity, mro_of, name_of, qualname_of, read_getset
+from safeexec.identity import class_name, dict_of, dict_of_module, flags_of, identity, mro_of, qualname_of, read_getset
 
 Guard = Callable[..., Any]
 Refuse = Callable[[str], AttributeError]
@@ -157,9 +157,13 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
 
     def hasattr(object: Any, name: str, /) -> bool:
         name = exact(name)
-        if _type(name) is _str and rules.attribute(name) == REFUSED:
+        kind = rules.attribute(name) if _type(name) is _str else PLAIN
+        if kind == PLAIN:
+            return _hasattr(object, name)
+        try:
+            return kind != REFUSED and (read(object, name), True)[1]
+        except AttributeError:
             return False
-        return _hasattr(object, name)
 
     def delattr(object: Any, name: str, /) -> None:
         name = exact(name)
@@ -306,7 +310,7 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
         if first is not None and _type(name) is _str and dict_of(cls).get(name) is first:
             return True
         if all(item is not cls for item in given):
-            name = name_of(cls)
+            name = class_name(cls)
             spelled = name in code.co_names or name in code.co_varnames or name in code.co_freevars
             return spelled or any(base is cls for base in mro_of(_type(first)))
         key = identity(code), identity(cls)
@@ -320,7 +324,7 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             return
         library = home.partition(".")[0]
         if library in SEALED_LIBRARIES:
-            if (home, name_of(cls)) not in WRITE_TO_THEMSELVES:
+            if (home, class_name(cls)) not in WRITE_TO_THEMSELVES:
                 return
         elif library not in sys.modules and library != _OF_PYBIND11:
             return
@@ -339,7 +343,7 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
                     return
                 is_direct, is_own_code = False, is_own_code and root in (library, *_STORE_FOR_OTHERS)
             frame = frame.f_back
-        raise TypeError(f"cannot set {name!r} attribute of immutable type {name_of(cls)!r}")
+        raise TypeError(f"cannot set {name!r} attribute of immutable type {class_name(cls)!r}")
 
     return judge
 
@@ -429,6 +433,8 @@ def _stands_for_caller(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") == _LIBRARY_READS
 
 
+# A function is known by its code's name and module: it is asked of while a frame of it stands above, in a place that
+# has no other hold of it. So these names follow the functions, which are in this module and in `libraries.reads`.
 _GUARDS: Final = {"attribute_guards.<locals>.read": "name", "_by_name.<locals>.guarded": "wanted"}
 """Functions of this module that read what they judge then → their variable that has the name."""
 _LIBRARY_READS: Final = "safeexec.child.language.libraries.reads"
@@ -600,7 +606,7 @@ def group_guard(types: Any, several: bool) -> Any:
         spaces = [dict_of(klass) for klass in mro_of(kind) if not any(klass is known for known in _GROUPS)]
         for space in (*spaces, _instance_dict(error)):
             if any(_type(key) is not _str or key in own for key in space):
-                raise TypeError(f"{name_of(kind)} splits or derives groups itself, which is refused in except*")
+                raise TypeError(f"{class_name(kind)} splits or derives groups itself, which is refused in except*")
     return types
 
 
@@ -679,7 +685,7 @@ def _match_guard(rules: Rules, refuse: Refuse) -> Guard:
             return found[2]
         if arguments is not None and _type(arguments) is not tuple:
             got = _type(arguments).__name__
-            raise TypeError(f"{name_of(cls)}.__match_args__ must be a tuple (got {got})")
+            raise TypeError(f"{class_name(cls)}.__match_args__ must be a tuple (got {got})")
         for name in arguments or ():
             if _type(name) is _str and rules.attribute(name) != PLAIN:
                 raise refuse(name)
@@ -707,7 +713,7 @@ def _stand_in(cls: type, arguments: tuple[Any, ...] | None) -> type:
 
     bases = (list,) if flags_of(cls) & _MATCH_SELF else ()
     names = {} if arguments is None else {"__match_args__": arguments}
-    return Meta(name_of(cls), bases, {"__slots__": (), **names})
+    return Meta(class_name(cls), bases, {"__slots__": (), **names})
 
 
 def _readable_dict(

@@ -18,7 +18,7 @@ from safeexec.facades.replacements.streams import program_path
 from safeexec.protocol.plan import LanguagePlan
 
 MAX_BYTES = 1 << 20
-"""Of one module, where the policy bounds no source."""
+"""Of one module."""
 MAX_FOLDERS = 32
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC

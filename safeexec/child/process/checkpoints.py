@@ -124,7 +124,11 @@ def _wait(poller: select.poll, link: Link) -> m.Wake:
             if event & select.POLLHUP:
                 os._exit(0)  # the host has closed the control socket: nothing leads here any more
         link.receive()
-        if fork() == 0:
+        try:
+            is_runner = fork() == 0
+        except OSError:  # no process or memory to be had now; the end of the socket, which is dropped, tells the host
+            is_runner = False
+        if is_runner:
             link.become(link.fds.pop(0))
             request: m.Wake = link.receive()
             return request

@@ -101,7 +101,7 @@ class Lockdown:
         self._last = self._last_calls(())
         self._calls = self._sequence(self._ruleset, self._last)
 
-    def apply(self, *, workspace: str | None = None, lowered: Iterable[tuple[int, int]] = ()) -> list[Mechanism]:
+    def apply(self, *, workspace: str | None = None, lowered: Iterable[tuple[int, int]] = ()) -> None:
         """In the child: give everything up but the kept descriptors and `workspace`. Raises OSError.
 
         `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
@@ -118,7 +118,6 @@ class Lockdown:
         processes.close_all_but(self._keep)
         if os.getppid() != self._parent:
             os._exit(0)
-        return self.mechanisms
 
     def _sequence(self, ruleset: int, last: list[Call]) -> list[Call]:
         """What `apply` does, in its order."""

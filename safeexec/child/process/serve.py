@@ -151,13 +151,15 @@ class Server:
         """Make a checkpoint that parks on `control`. Returns an empty text, or why there is none: then the end of the
         socket tells that, too. None in a runner that was thawed from the copy: it has been woken.
         """
-        if control is None or _thread._count():
+        if _thread._count():
             problem = "a guest thread is alive, and a checkpoint can carry one thread only"
+        elif control is None:
+            problem = "this process has no descriptor left for the socket of a checkpoint"
         else:
             try:
                 thawed = self.checkpoints.freeze(control, self._step, self.link)
             except OSError as error:  # no process to be had: NPROC, memory
-                problem = f"the kernel refused the fork: {error.strerror or error}"
+                problem = f"no checkpoint could be made: {error.strerror or error}"
             else:
                 if thawed is None:
                     return ""
@@ -218,7 +220,7 @@ class Server:
         socket belongs.
         """
         if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
-            self.link.send(m.Progress(description[:200], done, total))
+            self.link.send(m.Progress(description, done, total))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
         if request.stdin or request.argv is not None or request.shows:
@@ -232,7 +234,6 @@ class Server:
     def _unusual_step(self, request: m.Execute) -> m.StepDone:
         """A step that has something to read, or arguments, or whose displays are sent as they come."""
         given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
-        given.begin(fd, request.argv)
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")
         namespace = self.guest.namespace
         own = namespace.get("__file__")
@@ -241,6 +242,7 @@ class Server:
         if request.shows:
             self.guest.displays.tell = self._shown
         try:
+            given.begin(fd, request.argv)
             return self.guest.step(request)
         finally:
             given.end()

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from safeexec.compiler.names import is_internal
 from safeexec.facades.sealed import MODULES
-from safeexec.identity import dict_of, identity, module_of, mro_of, name_of, read_getset
+from safeexec.identity import class_name, dict_of, identity, module_of, mro_of, read_getset
 from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
 
@@ -77,14 +77,17 @@ class Tracker:
     __slots__ = ()
 
     def before(self, namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
-        """Remember what the step that consists of `body` and `tail` finds. Runs no guest code."""
+        """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
+        names. Runs no guest code.
+        """
         mentioned: set[str] = set()
         if body is not None:
             _mention(body, mentioned)
         if tail is not None:
             _mention(tail, mentioned)
         size = len(namespace)
-        if size <= _ALL_NAMES:
+        watched = size > _ALL_NAMES and not (body is None and tail is None)
+        if not watched:
             names, identities = list(namespace), list(map(identity, namespace.values()))
         else:
             _mention_functions(namespace, mentioned)
@@ -96,14 +99,7 @@ class Tracker:
                 found = fingerprint(namespace[name])
                 if found is not None:
                     fingerprints[name] = found
-        return Before(names, identities, fingerprints, size, size > _ALL_NAMES)
-
-    @staticmethod
-    def bound(namespace: dict[str, Any], name: str, value: Any) -> ChangesReport:
-        """What it will have done to bind `name` to `value`."""
-        plain = _plain(name)
-        created, changed = ([], [plain]) if name in namespace else ([plain], [])
-        return ChangesReport(created, changed, [], {plain: describe(value)[:DESCRIPTION_CHARACTERS]})
+        return Before(names, identities, fingerprints, size, watched)
 
     def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
         """What is different now, or None where nothing is."""
@@ -325,7 +321,7 @@ def describe(value: Any) -> str:
         return f"str {short_repr(value, 40)}" if len(value) <= 38 else f"str of {len(value)} characters"
     try:
         return _describe_other(value, kind)
-    except Exception:
+    except BaseException:  # code of the guest's
         return type_name(kind)
 
 
@@ -334,7 +330,7 @@ def _describe_other(value: Any, kind: type) -> str:
         code = value.__code__
         arguments = ", ".join(code.co_varnames[: min(code.co_argcount + code.co_kwonlyargcount, 8)])
         return f"function {_plain(code.co_name)}({_plain(arguments)})"
-    if isinstance(value, type):
+    if issubclass(kind, type):
         return f"class {_plain(type_name(value))}"
     if issubclass(kind, MODULES):
         return "module"
@@ -364,7 +360,7 @@ def library_of(kind: type) -> str:
     module = module_of(kind)
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return ""
-    found = getattr(sys.modules.get(module), name_of(kind), None)
+    found = getattr(sys.modules.get(module), class_name(kind), None)
     return module.partition(".")[0] if found is kind else ""
 
 
@@ -387,7 +383,7 @@ def _text(value: Any) -> bytes:
             text = "columns: " + ", ".join(map(str, value.columns[:20]))
         else:
             text = " ".join(short_repr(value, 4 * _TEXT).split())
-    except Exception:
+    except BaseException:  # names of columns, and `__repr__`, of the guest's
         text = type_name(kind)
     return (text if len(text) <= _TEXT else text[: _TEXT - 3] + "...").encode("utf-8", "surrogatepass")
 
@@ -408,7 +404,7 @@ def size_of(value: Any) -> int | None:
         elif kind is dict:
             total += _size_of_items(value, len(value)) + _size_of_items(value.values(), len(value))
         return total
-    except Exception:
+    except BaseException:  # `__sizeof__` of the guest's
         return None
 
 

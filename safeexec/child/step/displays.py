@@ -117,11 +117,6 @@ class Displays:
             return []
         return self._taken()
 
-    def reset(self) -> None:
-        """Forget what a step that did not end has shown."""
-        self._forget_shown()
-        self._drawn = []
-
     def _forget_shown(self) -> None:
         self._shown = []
         self._left = MAX_STEP_BYTES
@@ -148,11 +143,13 @@ class Displays:
     def show_figures(self) -> None:
         """Draw all open figures that have something new."""
         for figure in figures.open_figures():
-            if figures.is_news(figure):
-                try:
-                    self._show(figure, ())
-                finally:
-                    self._remember(figure)
+            try:
+                if not figures.is_news(figure):
+                    continue
+                self._show(figure, ())
+            except BaseException:  # a method of a figure may be the guest's: the step has its own end all the same
+                continue
+            self._remember(figure)
 
     def _remember(self, figure: Any) -> None:
         figures.remember(figure)
@@ -163,7 +160,7 @@ class Displays:
         if self._left_out:
             note = f"{self._left_out} more displays were left out: a step may show {MAX_DISPLAYS}"
             shown.append(DisplayData({"text/plain": note.encode()}, truncated=True))
-        self.reset()
+        self._forget_shown()
         return shown
 
     def _show_value(self, value: Any, text: str | None) -> None:

@@ -22,7 +22,7 @@ from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.compiler.names import GUARD_NAMES, is_internal
 from safeexec.compiler.rules import KNOWN_BUILTINS
 from safeexec.compiler.step import Rejection
-from safeexec.identity import name_of
+from safeexec.identity import class_name
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import encode
@@ -217,7 +217,7 @@ class Guest:
         if status == 0:
             done = self._done(None)
         else:
-            if not isinstance(code, int):
+            if not issubclass(type(code), int):
                 _print_exit_message(code)
             done = self.failed(error)
         done.exit_status = status
@@ -229,7 +229,6 @@ class Guest:
 
         self.streams.begin()
         before = self.tracker.before(self.namespace, None, None)
-        changes = None
         try:
             if request.name in self.hidden:
                 raise NameError(f"{request.name!r} belongs to the sandbox")
@@ -239,14 +238,13 @@ class Guest:
             if frame is not None:
                 self.language.builtins["_"] = frame
             if frame is not None and request.name is not None:
-                changes = self.tracker.bound(self.namespace, request.name, frame)
                 self.namespace[request.name] = frame
             done = self._done(frame)
         except BaseException as error:
             done = self.failed(error)
-            if isinstance(error, SqlError) and done.error is not None:
+            if type(error) is SqlError and done.error is not None:
                 done.error.line, done.error.column = error.line, error.column
-        done.changes = self.tracker.after(self.namespace, before) or changes
+        done.changes = self.tracker.after(self.namespace, before)
         return done
 
     def _sql(self, query: str, /, **tables: Any) -> Any:
@@ -317,10 +315,7 @@ class Guest:
         running = []
         try:
             from safeexec.child.step import errors  # the zygote imports it late
-        except OSError:
-            # This step has left no descriptor to read it with.
-            report = _brief_report(error)
-        else:
+
             if self.tells_frames:
                 running = errors.running(error, self.sources)
             report = errors.report(
@@ -332,6 +327,9 @@ class Guest:
                 workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
                 shadowed=self.language.shadowed,
             )
+        except BaseException:
+            # The step has left no descriptor to read `errors` with, or code of the guest's raised in what is reported.
+            report = _brief_report(error)
         self.streams.end()
         if running:
             frames = errors.described(running)  # what a `__repr__` prints is not the step's
@@ -379,9 +377,9 @@ def exit_status(code: object) -> int:
     """
     if code is None:
         return 0
-    if not isinstance(code, int):
+    if not issubclass(type(code), int):
         return 1
-    number = int.__index__(code)
+    number = int.__index__(code)  # type: ignore[arg-type]  # `isinstance` would ask its `__class__`
     return number & 0xFF if number in _LONG else 255
 
 
@@ -394,7 +392,7 @@ def _print_exit_message(code: object) -> None:
 def _brief_report(error: BaseException) -> m.ErrorReport:
     """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
     own = BaseException.__dict__
-    name: str = name_of(type(error))
+    name = class_name(type(error))
     words = str(error) if type(error) is OSError else " ".join(filter(_is_text, own["args"].__get__(error)))
     line, place = None, own["__traceback__"].__get__(error)
     while place is not None:
@@ -423,7 +421,7 @@ def shown(value: Any) -> str:
     try:
         if kind in _SLICED and len(value) > TEXT_CHARACTERS:
             return _ends_of(value, kind)
-        return repr(value)
+        return str.__str__(repr(value))  # a `__repr__` may give text of a class of its own
     except (ValueError, RecursionError):
         if kind in _SHOWN_ANYHOW:
             return short_repr(value, TEXT_CHARACTERS)
@@ -445,14 +443,13 @@ _SHOWN_ANYHOW = (int, list, tuple, dict, set, frozenset)
 
 def _message_size(error: BaseException) -> int:
     """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
-    return sum(len(part) for part in error.args if type(part) in (str, bytes))
+    arguments = BaseException.__dict__["args"].__get__(error)
+    return sum(len(part) for part in arguments if type(part) in (str, bytes))
 
 
 def outcome_of(error: BaseException) -> Any:
     """The outcome word for an exception that the guest did not catch."""
-    if isinstance(error, MemoryError):
-        return "memory"
-    if is_out_of_memory(error):
+    if issubclass(type(error), MemoryError) or is_out_of_memory(error):
         return "memory"
     # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
     return "violation" if explain(error) is not None else "error"

@@ -19,7 +19,6 @@ TEXT_CHARACTERS = 10_000
 FRAME_ROWS = 20
 FRAME_COLUMNS = 20
 CELL_CHARACTERS = 80
-PIXELS = 20_000_000
 PICTURE_BYTES = 4 << 20
 """A picture whose PNG is larger is shown at a lower resolution."""
 
@@ -179,7 +178,7 @@ def _of_pillow(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
     if value.mode not in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"):
         picture = value.convert("RGB")
     for edge in (4096, 1024, 256):
-        if picture.width * picture.height > PIXELS:
+        if picture.width * picture.height > figures.PIXELS:
             picture = _smaller(picture, edge)
         buffer = BytesIO()
         picture.save(buffer, "PNG")

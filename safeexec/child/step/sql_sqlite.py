@@ -79,7 +79,7 @@ class SQLiteEngine:
                 frame = None
                 if answer.description is not None:
                     frame = _frame(answer)
-                    self._changed |= not statement.lower().startswith(("select", "with", "values", "explain", "pragma"))
+                    self._changed |= not statement.lower().startswith(("select", "values", "explain", "pragma"))
                 elif answer.rowcount >= 0:
                     rows = (rows or 0) + answer.rowcount
         self._connection.set_authorizer(None)

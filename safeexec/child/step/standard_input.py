@@ -88,7 +88,10 @@ def program_file(argv: Sequence[str] | None, has_workspace: bool) -> str:
     name = os.path.basename(argv[0]) if argv else ""
     if name[:1] in ("", "-"):
         return ""
-    return os.path.join(os.getcwd(), name) if has_workspace else name
+    try:
+        return os.path.join(os.getcwd(), name) if has_workspace else name
+    except FileNotFoundError:  # the program has removed the directory that it is in
+        return name
 
 
 def _running() -> list[Any]:

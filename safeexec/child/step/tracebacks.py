@@ -94,7 +94,7 @@ def only_member(exc: BaseException) -> BaseException | None:
 def qualified_name(kind: type) -> str:
     """The class as the last line of a traceback names it: ``json.decoder.JSONDecodeError``, ``ValueError``."""
     module = module_of(kind)
-    name: str = qualname_of(kind)
+    name = qualname_of(kind)
     return name if type(module) is not str or module in ("builtins", "__main__") else f"{module}.{name}"
 
 

@@ -157,8 +157,8 @@ def rule_of(group: str) -> str:
 
 def syscall_of(error: BaseException) -> str | None:
     """The system call whose refusal this exception reports, or None. Never raises."""
-    number = error.errno if _is(error, OSError) else None  # type: ignore[attr-defined]
-    if not isinstance(number, int) or not NAMING_BASE <= number < 4096:
+    number = _errno(error)
+    if number is None or not NAMING_BASE <= number < 4096:
         found = _UNKNOWN_ERROR.search(_text(error))
         number = int(found[1]) if found else None
     if number is None:
@@ -180,7 +180,7 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
         library = _text(error).partition(":")[0]
         message = f"mapping {library!r} executable is refused by {rule_of('executable-mappings')}"
         return "mmap", message, _NOT_LOADED
-    if _is(error, OSError) and error.errno in (errno.EACCES, errno.EROFS):  # type: ignore[attr-defined]
+    if _errno(error) in (errno.EACCES, errno.EROFS):
         return _explain_path(_path_of(error))
     # A guest's own exceptions may say what they like: only those of a library's types are taken at their word.
     if type.__getattribute__(type(error), "__module__") not in _NO_LIBRARY and _DENIED.search(_text(error)):
@@ -212,7 +212,7 @@ def in_workspace(path: str) -> bool:
         return False
     try:
         real, workspace = os.path.realpath(path), os.path.realpath(workspace)
-    except OSError:
+    except (OSError, ValueError):  # a NUL in the name
         return False
     return real == workspace or real.startswith(workspace + "/")
 
@@ -227,18 +227,27 @@ def _path_in(text: str) -> str | None:
         os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
     except FileNotFoundError:
         return path if os.path.isdir(os.path.dirname(path)) else None
-    except IsADirectoryError:
+    except (IsADirectoryError, ValueError):
         return None
     except OSError:
         return path
     return None
 
 
+_ERRNO, _FILENAME = OSError.__dict__["errno"].__get__, OSError.__dict__["filename"].__get__
+"""A class of the guest's may have attributes of its own by these names."""
+
+
+def _errno(error: BaseException) -> int | None:
+    number = _ERRNO(error) if _is(error, OSError) else None
+    return number if type(number) is int else None
+
+
 def _path_of(error: BaseException) -> str | None:
-    path = error.filename if _is(error, OSError) else None  # type: ignore[attr-defined]
-    if isinstance(path, bytes):
-        return os.fsdecode(path)
-    return path if isinstance(path, str) else None
+    path = _FILENAME(error) if _is(error, OSError) else None
+    if type(path) is bytes:
+        path = os.fsdecode(path)
+    return path if type(path) is str and "\0" not in path else None  # the kernel has seen no such name
 
 
 def _is(error: BaseException, *kinds: type[BaseException]) -> bool:

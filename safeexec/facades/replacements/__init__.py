@@ -3,7 +3,8 @@
 The real objects read attributes by names that the compiler never sees (`operator.attrgetter`), run text as code
 (`timeit.timeit("…")`), or keep modules and streams as attributes (`warnings.catch_warnings`). Each file holds the
 versions for a group of modules in a dict ``REPLACEMENTS``: dotted name → the object, or a function of no argument that
-makes it (`Lazy`). Versions do not inherit from the real class: ``super(Safe, self)`` would reach the real method.
+makes it (`Lazy`). A version inherits from the real class only where each method of that one is harmless:
+``super(Safe, self)`` reaches it.
 Hidden state is kept in module globals and closures: guest code can read every attribute that an object has.
 """
 

@@ -1,4 +1,4 @@
-"""The checked `getattr` and `setattr` of the replacements: a strict pair, until the child puts its own in."""
+"""The checked reads and writes of the replacements: strict ones, until the child puts its own in."""
 
 from __future__ import annotations
 
@@ -64,23 +64,19 @@ _vars: Callable[..., Any] = _strict_vars
 
 
 def set_guards(
-    getattr: Callable[..., Any] | None = None,
-    setattr: Callable[[Any, str, Any], None] | None = None,
-    state: Callable[[Any, Any], Any] | None = None,
-    vars: Callable[..., Any] | None = None,
-    name: Callable[[str], object] | None = None,
-    guarded: frozenset[str] | None = None,
-    away: Callable[[Any], bool] | None = None,
+    *,
+    getattr: Callable[..., Any],
+    setattr: Callable[[Any, str, Any], None],
+    state: Callable[[Any, Any], Any],
+    vars: Callable[..., Any],
+    name: Callable[[str], object],
+    guarded: frozenset[str],
+    away: Callable[[Any], bool],
 ) -> None:
-    """Use these instead of the strict ones. Called once per process, before guest code runs."""
+    """Use these instead of the strict ones. Called with the builtins of each module of the program."""
     global _getattr, _setattr, _state, _vars, _name, _guarded, _away
-    _getattr = getattr or _getattr
-    _setattr = setattr or _setattr
-    _state = state or _state
-    _vars = vars or _vars
-    _name = name or _name
-    _guarded = guarded or _guarded
-    _away = away or _away
+    _getattr, _setattr, _state, _vars = getattr, setattr, state, vars
+    _name, _guarded, _away = name, guarded, away
 
 
 def check_name(name: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.identity import dict_of, identity, mro_of, name_of
+from safeexec.identity import class_name, dict_of, identity, mro_of
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque
 from safeexec.text import short_repr, type_name
@@ -49,7 +49,7 @@ _CODE_KINDS = frozenset({"function", "builtin_function_or_method", "method", "ty
 def _reason(kind: type) -> str:
     """Why no value of this class crosses, and what to return instead. Never runs code of the class."""
     mro = mro_of(kind)
-    if name_of(kind) in _CODE_KINDS or type in mro:
+    if class_name(kind) in _CODE_KINDS or type in mro:
         return _CODE
     if getattr(sys.modules.get("enum"), "Enum", None) in mro:
         return _MEMBER

@@ -100,6 +100,20 @@ def test_hasattr_says_no_to_refused_names(guest: Run) -> None:
     )
 
 
+def test_hasattr_and_getattr_agree(guest: Run) -> None:
+    names = ("__self__", "__wrapped__", "__dict__", "__class__", "__code__", "__name__", "format", "__func__")
+    source = (
+        "import functools\nclass A:\n def m(self): pass\nnone = object()\n"
+        f"[(hasattr(x, name), getattr(x, name, none) is not none) for name in {names}\n"
+        " for x in (print, A, A(), A().m, 'x', functools.wraps(A.m)(lambda: 0), functools.wraps)]"
+    )
+    assert [told for told in guest(source) if told[0] != told[1]] == []
+
+
+def test_dir_gives_what_a_class_says(guest: Run) -> None:
+    assert guest("class A:\n def __dir__(self): return [1, 2]\ndir(A())") == [1, 2]
+
+
 def test_a_str_subclass_that_lies_reads_what_it_says(guest: Run) -> None:
     """Its `__eq__` claims to be a harmless name that was read before; the text that counts is the stored one."""
     liar = (

@@ -95,6 +95,9 @@ def test_a_frame_is_changed_where_the_query_says_so(engine: str) -> None:
     assert namespace["df"]["ok"].dtype == bool
     sql("insert into df select b, null, true from other; alter table df add column c integer", namespace, None)
     assert namespace["df"].shape == (3, 4) and namespace["other"] is other
+    if engine == "sqlite":  # duckdb has no such statement
+        sql("with q as (select 9 as b) insert into other select b from q returning b", namespace, None)
+        assert list(namespace["other"]["b"]) == [1, 9]
     kept = namespace["df"]
     assert sql("delete from df where a = 99", namespace, None).said == "0 rows changed"
     assert namespace["df"] is kept

@@ -18,7 +18,7 @@ from safeexec.facades.replacements.annotations import getmembers
 from safeexec.facades.replacements.guards import checked_getattr
 from safeexec.facades.sealed import names_of
 from safeexec.facades.tables import table
-from safeexec.identity import dict_of, dict_of_module, name_of
+from safeexec.identity import class_name, dict_of, dict_of_module
 
 _getattr, _type = getattr, type
 
@@ -117,7 +117,7 @@ def _is_withheld(value: Any, rules: Rules, given: dict[str, Any]) -> bool:
     if _type(home) is not str:
         return False
     home = "os" if home == "posix" else home.lstrip("_")
-    name = name_of(value) if issubclass(kind, type) else value.__name__
+    name = class_name(value) if issubclass(kind, type) else value.__name__
     reviewed = table(home)
     if reviewed is not None and (name in reviewed.allowed or name in reviewed.refused):
         if name in reviewed.replaced:

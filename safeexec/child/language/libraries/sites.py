@@ -80,7 +80,7 @@ _READERS: Final = """
     openpyxl.worksheet.copier openpyxl.worksheet.dimensions openpyxl.worksheet.formula
     openpyxl.worksheet.header_footer openpyxl.worksheet.merge
     yaml.constructor yaml.events
-    yaml.tokens tqdm.utils bs4._deprecation bs4.element html5lib.filters.base html5lib.serializer
+    yaml.tokens bs4._deprecation bs4.element html5lib.filters.base html5lib.serializer
     html5lib.treewalkers.etree html5lib.treewalkers.etree_lxml lxml.html _plotly_utils.basevalidators
     plotly.express.trendline_functions tabulate
     soupsieve.css_types xlrd.biffh xlrd.formatting

@@ -10,7 +10,7 @@ from typing import Any, Final
 from safeexec.child.language.guards import exact
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
 from safeexec.facades.sealed import very_dict
-from safeexec.identity import dict_of, identity, mro_of, name_of
+from safeexec.identity import class_name, dict_of, identity, mro_of
 
 _type = type
 
@@ -38,7 +38,7 @@ def _is_of_narwhals(value: Any, name: str = "") -> bool:
     home: Any = dict_of(kind).get("__module__")
     if _type(home) is not str or home.partition(".")[0] != "narwhals" or home not in sys.modules:
         return False
-    return vars(sys.modules[home]).get(name_of(kind)) is kind and (not name or hasattr(value, name))
+    return vars(sys.modules[home]).get(class_name(kind)) is kind and (not name or hasattr(value, name))
 
 
 def _close_protocols(utils: Any) -> None:

@@ -71,20 +71,14 @@ def clear_output(wait=False):
 
 class DisplayObject:
     _read_flags = 'r'
-    _show_mem_addr = False
     metadata = None
 
     def __init__(self, data=None, url=None, filename=None, metadata=None):
-        if url is not None or (type(data) is str and data.startswith(('http://', 'https://')) and self._takes_urls):
+        if url is not None or (type(data) is str and data.startswith(('http://', 'https://'))):
             raise PermissionError(f"{type(self).__name__}(url=...) is refused: there is no network here")
-        if data is None and filename is None and self._needs_data:
-            raise TypeError(f"{type(self).__name__} expects text, not None")
         self.data, self.url, self.filename, self.metadata = data, None, filename, metadata or {}
         self.reload()
         self._check_data()
-
-    _takes_urls = True
-    _needs_data = False
 
     def __repr__(self):
         return f"<IPython.core.display.{type(self).__name__} object>"

@@ -1,0 +1,78 @@
+"""A step whose own objects answer for themselves: its end is told, and its process lives on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result, Session
+
+Run = Callable[..., Result]
+
+LIES = "def lie(self, *_): raise SystemExit(7)\nclass Lie:\n    __class__ = property(lie)\n"
+
+RAISED = [
+    ("an errno that raises", "class E(OSError):\n    errno = property(lie)\nraise E()", "E"),
+    ("a filename that raises", "class E(OSError):\n    filename = property(lie)\nraise E(13, 'x')", "E"),
+    ("an errno that compares", "class X:\n    __eq__ = lie\n    __hash__ = None\nraise OSError(X(), 't')", "OSError"),
+    ("a name with a NUL", "raise PermissionError(13, 'no', 'a\\0b')", "PermissionError"),
+    ("arguments that are none", "class E(Exception):\n    args = None\nraise E()", "E"),
+    ("arguments that raise", "class E(Exception):\n    args = property(lie)\nraise E()", "E"),
+    ("a class of its own word", "class E(Exception):\n    __class__ = property(lie)\nraise E()", "E"),
+    ("a status that raises", "raise SystemExit(Lie())", "SystemExit"),
+    ("a text that raises", "class E(Exception):\n    __str__ = lie\nraise E()", "E"),
+    (
+        "a name that raises",
+        "class Q(str):\n    __format__ = __str__ = __hash__ = lie\n"
+        "class E(Exception): pass\nE.__name__ = E.__qualname__ = Q('E')\nraise E()",
+        "E",
+    ),
+]
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(("what", "source", "kind"), RAISED, ids=[what for what, _, _ in RAISED])
+def test_an_exception_is_told_whatever_its_class_does(run: Run, what: str, source: str, kind: str) -> None:
+    result = run(LIES + source)
+    assert (result.outcome, result.error.type) == ("error", kind)
+    assert result.state == "kept"
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = Lie()",
+        "class S:\n    __sizeof__ = lie\ns = S()",
+        "class R:\n    __repr__ = lie\nr = R()",
+        "class Q(str): __hash__ = __eq__ = lie\nclass N: pass\nN.__module__ = 'numpy'\nN.__name__ = Q('N')\nn = N()",
+    ],
+)
+def test_a_value_is_described_whatever_its_class_does(run: Run, session: Session, source: str) -> None:
+    result = run(LIES + source).check()
+    name = source.rpartition("\n")[2].partition(" = ")[0]
+    assert name in result.changes.created
+    assert name in [variable.name for variable in session.variables()]
+
+
+@pytest.mark.profile("confined-python")
+def test_a_repr_is_text_whatever_its_class_does(run: Run) -> None:
+    result = run(
+        LIES + "class Q(str):\n    encode = isascii = __len__ = lie\nclass R:\n    __repr__ = lambda self: Q('r')\nR()"
+    )
+    assert (result.outcome, result.text) == ("ok", "r")
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.modules("matplotlib")
+def test_a_figure_that_does_not_answer_leaves_the_step_its_end(run: Run) -> None:
+    source = "import matplotlib.pyplot as plt\nfor _ in range(2):\n    plt.figure().get_axes = lie.__get__(0)\n"
+    assert run(LIES + source + "print('done')").check().stdout == "done\n"
+    assert run("1 / 0").error.type == "ZeroDivisionError"
+
+
+@pytest.mark.profile("confined-python")
+def test_a_program_begins_in_a_directory_that_is_gone(run: Run) -> None:
+    run("import os\nos.mkdir('d')\nos.chdir('d')\nos.rmdir('../d')").check()
+    assert run("print(__file__)", argv=["p.py"]).check().stdout == "p.py\n"
