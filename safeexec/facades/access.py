@@ -30,7 +30,7 @@ _ONLY_NAMES = "the policy lists other names of this module"
 class Access(NamedTuple):
     """May guest code use this module or name under this plan?
 
-    `reason` is a sentence, at least when it may not; `rule` is the line of the profile that decides (``standard.yaml:12``);
+    `reason` is a sentence, at least when it may not; `rule` is the line of the profile (``standard.yaml:12``);
     `tag` is the kind of access or danger (``files``, ``pickle``, ``process``, ``network``, ``evaluates`` …).
     """
 

@@ -60,6 +60,8 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
                 return _getattr(value, name, *default)  # 3.12: it asks whether a member can be called, and drops it
             if name == "__dict__" and _is_open(value, found := _getattr(value, name, *default)):
                 return found  # what every `wraps` asks for
+            if name == "__dict__" and default and _type(value) is ModuleType:
+                return default[0]  # `inspect.get_annotations` asks it of each class's module (3.12), for text to be run
             if _type(name) is str and rules.attribute(name) == REFUSED:
                 raise refusal(rules, "attribute", name, AttributeError)  # a default of the library's would hide why
             return checked_getattr(value, name, *default)

@@ -143,6 +143,7 @@ _OF_ITS_KIND: Final = """
     matplotlib.transforms:TransformNode.__copy__ matplotlib.transforms:TransformNode.__getstate__
     matplotlib.transforms:TransformNode.__setstate__ numpy.ma.core:MaskedArray._update_from
     numpy.polynomial._polybase:ABCPolyBase.__getstate__ numpy.polynomial._polybase:ABCPolyBase.__setstate__
+    networkx.classes.reportviews:DiDegreeView.__getstate__ networkx.classes.reportviews:DiDegreeView.__setstate__
     openpyxl.worksheet.dimensions:Dimension.__copy__ pandas.core.arrays.arrow.array:ArrowExtensionArray.__getstate__
     pandas.core.arrays.arrow.array:ArrowExtensionArray.__setstate__
     pandas.core.arrays.sparse.array:SparseArray.__setstate__ pandas.io.pytables:IndexCol.set_info
