@@ -22,7 +22,7 @@ from safeexec.child.process.lockdown import Lockdown
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
 from safeexec.child.step.violations import make_catchable, refuse_programs
-from safeexec.facades.sealed import find_classes
+from safeexec.facades.sealing import find_classes
 from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.linux import notify
 from safeexec.linux.fork import fork

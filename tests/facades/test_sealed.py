@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from safeexec import Sandbox
-from safeexec.facades.sealed import Facade, names_of, replace_name, sealed, write_to_class
+from safeexec.facades.layout import write_to_class
+from safeexec.facades.sealed import Facade, names_of, replace_name, sealed
 
 
 class Counted:
@@ -153,7 +154,7 @@ def test_a_store_into_a_static_type_is_an_error_and_not_without_effect() -> None
 
 def test_classes_are_sealed_also_where_one_module_came_and_another_went() -> None:
     source = (
-        "import sys, base64, time, heapq, itertools, threading\nfrom safeexec.facades.sealed import seal_classes\n"
+        "import sys, base64, time, heapq, itertools, threading\nfrom safeexec.facades.sealing import seal_classes\n"
         "seal_classes()\nbefore = len(sys.modules)\ndel sys.modules['base64']\nimport graphlib\n"
         "assert len(sys.modules) == before, sys.modules\nseal_classes()\ngraphlib.TopologicalSorter.done = None"
     )
@@ -165,7 +166,7 @@ _HANDED_OUT = """
 import _abc, io, pkgutil, sys, types
 import safeexec.child, safeexec.compiler, safeexec.facades
 from importlib import import_module
-from safeexec.facades.sealed import seal_classes
+from safeexec.facades.sealing import seal_classes
 for package in (safeexec.child, safeexec.compiler, safeexec.facades):
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         import_module(found.name)
@@ -202,7 +203,7 @@ def test_a_step_that_finds_no_new_module_lets_abstract_classes_remember() -> Non
 def test_no_module_that_is_a_key_is_handed_to_what_is_compared_with_it() -> None:
     """`pathlib` keeps `posixpath` in a cache, libraries of arrays ask whether a namespace is in a set of modules."""
     source = (
-        "import os, sys, types\nfrom safeexec.facades.sealed import seal_classes\nseal_classes()\ngot = []\n"
+        "import os, sys, types\nfrom safeexec.facades.sealing import seal_classes\nseal_classes()\ngot = []\n"
         "class Late(types.ModuleType): pass\nlate = Late('late')\n"
         "class E:\n"
         "    def __init__(self, module): self.hash = hash(module)\n"
@@ -220,7 +221,7 @@ def test_no_module_that_is_a_key_is_handed_to_what_is_compared_with_it() -> None
 def test_a_view_of_the_dict_of_a_class_is_compared_as_programs_see_it() -> None:
     """A library may compare the `vars` of two objects: of a class as well, and with a dict that a program has made."""
     source = (
-        "import sys, types\nfrom safeexec.facades.sealed import seal_classes\nseal_classes()\ngot = []\n"
+        "import sys, types\nfrom safeexec.facades.sealing import seal_classes\nseal_classes()\ngot = []\n"
         "class D(dict):\n"
         "    def __eq__(self, other): got.append(other)\n"
         "    def __ror__(self, other): got.append(other)\n"
@@ -315,7 +316,8 @@ assert library.Plain.mark and library.Plain.made == 2
 _STORING = f"""
 import builtins, ctypes, gc, sys, types
 from safeexec.child.language.guards import GuestProgram, judge_of_class_stores
-from safeexec.facades.sealed import judge_class_stores, seal_classes
+from safeexec.facades.sealing import seal_classes
+from safeexec.facades.judged import judge_class_stores
 sys.modules["library"] = types.ModuleType("library")
 exec({_OF_LIBRARY!r}, vars(sys.modules["library"]))
 program = {{"__name__": "__main__", "__builtins__": vars(builtins) | {{"_getattr_": None}}}}
@@ -339,7 +341,7 @@ import builtins, functools, sys, types
 from safeexec import Policy
 from safeexec.child.language.guards import judges_of_attributes
 from safeexec.compiler.rules import rules_of
-from safeexec.facades.sealed import judge_attributes
+from safeexec.facades.judged import judge_attributes
 judge_attributes(*judges_of_attributes(rules_of(Policy.load("calculator").language_plan())))
 class L:
     def call(self, function): return function(self), self.__dict__, self.__code__, self.__globals__

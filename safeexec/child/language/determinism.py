@@ -28,7 +28,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from safeexec.facades.sealed import very_dict
+from safeexec.facades.layout import very_dict
 
 __all__ = ["begin", "install"]
 

@@ -35,7 +35,9 @@ from safeexec.compiler import names
 from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
-from safeexec.facades.sealed import MODULES, SEALED_LIBRARIES, WRITE_TO_THEMSELVES, Ask, Hidden, Judge, OwnModule
+from safeexec.facades.judged import Ask, Hidden, Judge
+from safeexec.facades.sealed import MODULES, OwnModule
+from safeexec.facades.sealing import SEALED_LIBRARIES, WRITE_TO_THEMSELVES
 from safeexec.identity import class_name, dict_of, dict_of_module, flags_of, identity, mro_of, qualname_of, read_getset
 
 Guard = Callable[..., Any]
@@ -310,8 +312,8 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
         if first is not None and _type(name) is _str and dict_of(cls).get(name) is first:
             return True
         if all(item is not cls for item in given):
-            name = class_name(cls)
-            spelled = name in code.co_names or name in code.co_varnames or name in code.co_freevars
+            own_name = class_name(cls)
+            spelled = any(own_name in spelt for spelt in (code.co_names, code.co_varnames, code.co_freevars))
             return spelled or any(base is cls for base in mro_of(_type(first)))
         key = identity(code), identity(cls)
         if key not in methods:

@@ -19,8 +19,9 @@ from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.access import module_access
 from safeexec.facades.build import facade, importer, set_loader
+from safeexec.facades.judged import judge_attributes, judge_class_stores
 from safeexec.facades.replacements.streams import set_modules
-from safeexec.facades.sealed import judge_attributes, judge_class_stores, seal_classes
+from safeexec.facades.sealing import seal_classes
 from safeexec.facades.tables.groups import OF_SESSIONS, REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
 

@@ -31,7 +31,8 @@ from safeexec.compiler.step import compile_step
 from safeexec.facades import program
 from safeexec.facades.access import module_access
 from safeexec.facades.build import imported
-from safeexec.facades.sealed import OwnModule, own_module, seal
+from safeexec.facades.layout import seal
+from safeexec.facades.sealed import OwnModule, own_module
 from safeexec.protocol.plan import LanguagePlan
 
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from socket import socket
 from typing import Any, NoReturn
 
+from safeexec.facades.layout import write_to_class
 from safeexec.facades.replacements.guards import Lazy
-from safeexec.facades.sealed import write_to_class
 
 # With what the methods of the base classes end in: a transport is made of any objects, and its class leads to modules.
 _NETWORK = """

@@ -26,8 +26,9 @@ from safeexec.child.language.libraries.patching import change
 from safeexec.child.language.native import builtin
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
+from safeexec.facades.layout import write_to_class
 from safeexec.facades.replacements.guards import checked_vars
-from safeexec.facades.sealed import MODULES, write_to_class
+from safeexec.facades.sealed import MODULES
 
 _IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")
 _REAL = vars(builtins)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from safeexec.child.language.libraries.patching import change
 from safeexec.child.language.libraries.sites import OF_ITS_KIND
-from safeexec.facades.sealed import write_to_class
+from safeexec.facades.layout import write_to_class
 from safeexec.identity import dict_of, mro_of
 
 _type = type

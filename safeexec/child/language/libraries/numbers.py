@@ -9,8 +9,8 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, NoReturn
 
 from safeexec.child.language.libraries.patching import change, put
+from safeexec.facades.layout import write_to_class
 from safeexec.facades.replacements.guards import checked_getattr
-from safeexec.facades.sealed import write_to_class
 
 _setattr, _type = setattr, type
 

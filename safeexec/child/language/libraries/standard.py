@@ -12,9 +12,9 @@ from typing import Any, Final
 from safeexec.child.language.guards import exact
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
 from safeexec.compiler.rules import REFUSED, Rules
+from safeexec.facades.layout import make_no_more, very_dict, write_to_class
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.guards import checked_getattr
-from safeexec.facades.sealed import make_no_more, very_dict, write_to_class
 from safeexec.identity import dict_of, identity, mro_of
 
 _getattr, _type = getattr, type

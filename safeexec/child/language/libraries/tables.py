@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from safeexec.child.language.guards import exact
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
-from safeexec.facades.sealed import very_dict
+from safeexec.facades.layout import very_dict
 from safeexec.identity import class_name, dict_of, identity, mro_of
 
 _type = type

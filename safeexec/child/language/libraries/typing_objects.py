@@ -10,8 +10,9 @@ from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
 from safeexec.child.language.libraries.patching import change, put
+from safeexec.facades.layout import write_to_class
 from safeexec.facades.replacements.annotations import get_type_hints
-from safeexec.facades.sealed import note_bases, write_to_class
+from safeexec.facades.sealing import note_bases
 from safeexec.identity import dict_of
 
 
