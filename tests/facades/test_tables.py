@@ -58,6 +58,10 @@ NOT_IN_EVERY_VERSION = {
         "ASYNC AWAIT EXCLAMATION FSTRING_END FSTRING_MIDDLE FSTRING_START SOFT_KEYWORD TSTRING_END TSTRING_MIDDLE "
         "TSTRING_START"
     ),
+    "networkx.algorithms.isomorphism": (
+        "vf2pp_all_monomorphisms vf2pp_all_subgraph_isomorphisms vf2pp_is_monomorphic vf2pp_monomorphism "
+        "vf2pp_subgraph_is_isomorphic vf2pp_subgraph_isomorphism"
+    ),
     "tokenize": (
         "ASYNC AWAIT EXCLAMATION FSTRING_END FSTRING_MIDDLE FSTRING_START SOFT_KEYWORD TSTRING_END TSTRING_MIDDLE "
         "TSTRING_START StopTokenizing Untokenizer"
@@ -69,7 +73,7 @@ NOT_IN_EVERY_VERSION = {
     "uuid": "MAX NIL uuid7 uuid8",
     "warnings": "deprecated",
 }
-"""Names that the standard library gained or lost between 3.11 and 3.14."""
+"""Names that the standard library gained or lost between 3.11 and 3.14, and libraries between their releases."""
 
 
 def _import(name: str) -> types.ModuleType:
