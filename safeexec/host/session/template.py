@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 
     from safeexec.host.session.checkpoints import Checkpoint
     from safeexec.host.session.session import SessionCore
+    from safeexec.host.tools.toolbox import Toolbox
     from safeexec.policy.model import Policy
 
     Prepare = str | Callable[[Any], Any] | None
 
     class BeginsSessions(Protocol):
         """What templates need of their sandbox."""
+
+        toolbox: Toolbox
 
         def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]: ...
 
@@ -203,7 +206,7 @@ class TemplateCore:
         prepare, timeout = self.definition.prepare, self.definition.timeout
         if callable(prepare):
             is_async = inspect.iscoroutinefunction(prepare)
-            yield CallTool(partial(prepare, self._face(session)), None, is_async=is_async, owner=self)
+            yield CallTool(partial(prepare, self._face(session)), None, is_async=is_async, owner=self._sandbox.toolbox)
         elif prepare is not None:
             result = yield from session.run(prepare, timeout=timeout, atomic=False)
             try:

@@ -238,7 +238,6 @@ class Effects:
             if entry.state == "pending":
                 self._tell(entry, "dropped", "the session was closed")
         self._entries.clear()
-        self.tools.close()
         if self.inner is not None:
             self.inner.closed(session)
 
