@@ -58,7 +58,7 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
     """Run a generator of the core to its end on the running event loop.
 
     When the task is cancelled, the core gets the cancellation and brings its state in order (a step is stopped and
-    undone) before it goes on; without `undo` it finishes what it does first, unless it waits for a tool, which ends with
+    undone) before it goes on; without `undo` it finishes what it does first, unless it waits for a tool: that ends with
     the task. Neither can be cancelled a second time.
     """
     loop = running_loop()

@@ -226,8 +226,8 @@ class _Use:
 
 
 _preparing: ContextVar[tuple[_Use, ...]] = ContextVar("safeexec_templates", default=())
-"""The uses for which this thread or task waits, or a function that one of them has called. Some may be over: one that is
-cancelled ends in another task.
+"""The uses for which this thread or task waits, or a function that one of them has called. Some may be over: one that
+is cancelled ends in another task.
 """
 
 
