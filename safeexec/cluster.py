@@ -95,8 +95,8 @@ class _Crew:
         return chunk
 
     def wait(self) -> None:
-        """Until a worker has something to say, or for a second. Raises `SandboxError` when none is left, and what keeps
-        a sandbox from starting.
+        """Until a worker has something to say, or for a second. Raises `SandboxError` when none is left, what keeps a
+        sandbox from starting, and ValueError or TypeError for a program that cannot be one.
         """
         if not self._busy:
             raise SandboxError(f"no worker of the cluster has started within {START_SECONDS:g} s: is a core free?")
@@ -106,8 +106,11 @@ class _Crew:
             try:
                 chunk.results = ray.get(call) or []
             except ray.exceptions.RayError as error:
-                if not chunk.programs and isinstance(error, ray.exceptions.RayTaskError):
-                    raise
+                if isinstance(error, ray.exceptions.RayTaskError):  # the worker lives, and raised it
+                    if not chunk.programs:
+                        raise
+                    if isinstance(error.cause, ValueError | TypeError):  # what the caller asks for cannot be
+                        raise error.cause from None
                 ray.kill(worker)
                 if chunk.programs:
                     died = ErrorInfo(type="WorkerLost", message=LOST.format(str(error).partition("\n")[0]))

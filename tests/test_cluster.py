@@ -49,6 +49,16 @@ def test_results_are_those_of_a_sandbox_in_their_order() -> None:
     assert [(one.outcome, one.value, one.stdout) for one in cluster.map(programs, workers=2)] == wanted
 
 
+@pytest.mark.parametrize("wrong", [{"argv": ["a\0b"]}, {"argv": "text"}, {"stdin": 5}])
+def test_what_a_caller_does_wrong_is_an_error_as_in_a_sandbox(wrong: dict[str, Any]) -> None:
+    programs: list[Any] = ["1", {"source": "2", **wrong}]
+    with Sandbox("standard") as sandbox, pytest.raises((ValueError, TypeError)) as wanted:
+        list(sandbox.map(programs))
+    with pytest.raises(wanted.type) as raised:
+        list(cluster.map(programs, workers=1))
+    assert str(raised.value) == str(wanted.value)
+
+
 def test_few_programs_are_read_ahead_and_leaving_ends_the_workers() -> None:
     read = itertools.count()
     results = cluster.map((f"{next(read)}" for _ in itertools.count()), workers=2)

@@ -7,13 +7,13 @@ nothing else, may be executed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
 import struct
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -189,35 +189,33 @@ def run(
     """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result."""
     program, seconds = check(sandbox, argv, timeout)
     workspace.make_temporary()
-    out, err = OutputFile("stdout"), OutputFile("stderr")
-    number, channel = sandbox.spawn(
-        lambda number: m.RunCommand(
-            number=number,
-            argv=list(argv),
-            program=program,
-            directory=directory,
-            home=workspace.home,
-            environment=environment(workspace.home, sandbox.policy.limits.memory_mb),
-        ),
-        (out.fd, err.fd),
-    )
-    try:
+    with closing(OutputFile("stdout")) as out, closing(OutputFile("stderr")) as err:
+        number, channel = sandbox.spawn(
+            lambda number: m.RunCommand(
+                number=number,
+                argv=list(argv),
+                program=program,
+                directory=directory,
+                home=workspace.home,
+                environment=environment(workspace.home, sandbox.policy.limits.memory_mb),
+            ),
+            (out.fd, err.fd),
+        )
         try:
-            ready = yield from channel.receive(monotonic() + START_SECONDS)
-        except (Gone, ProtocolError) as error:
-            raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
-        if not isinstance(ready, m.Ready):
-            raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
-        if channel.pid is not None:
-            sandbox.gate.allow(channel.pid, lambda: True)
-        if group is not None and channel.pid is not None:
-            with contextlib.suppress(OSError):  # it has ended already
-                group.add(channel.pid)
-        return (yield from _finish(sandbox, channel, seconds, workspace, group, out, err))
-    finally:
-        yield from _end(sandbox, channel)
-        out.close()
-        err.close()
+            try:
+                ready = yield from channel.receive(monotonic() + START_SECONDS)
+            except (Gone, ProtocolError) as error:
+                raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
+            if not isinstance(ready, m.Ready):
+                raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
+            if channel.pid is not None:
+                sandbox.gate.allow(channel.pid, lambda: True)
+            if group is not None and channel.pid is not None:
+                with suppress(OSError):  # it has ended already
+                    group.add(channel.pid)
+            return (yield from _finish(sandbox, channel, seconds, workspace, group, out, err))
+        finally:
+            yield from _end(sandbox, channel)
 
 
 class _Watched:
@@ -245,7 +243,7 @@ class _Watched:
         return Period(None)
 
     def total_cpu(self) -> float | None:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             return self._group.cpu_seconds() if self._group is not None else None
         return None
 

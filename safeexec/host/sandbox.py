@@ -76,6 +76,8 @@ class SandboxCore:
         self.closed = True
         """True, too, as long as nothing has been opened."""
         self._places = Places(max_sessions)
+        if idle_seconds is not None and not idle_seconds > 0:
+            raise ValueError(f"idle_seconds={idle_seconds}: more than 0, or None")
         self.policy = policy
         found: dict[str, Tool] = {}
         if tools:
@@ -159,11 +161,12 @@ class SandboxCore:
             return
         self.closed = True
         self._spares.close()
-        if self._idle is not None:
-            yield from self._idle.close()
-        # All are killed before the end of any is waited for: the kernel takes them down side by side.
+        # All are killed before the end of any is waited for: the kernel takes them down side by side. And nobody looks
+        # after one any more whose end has begun: each that does not answer would keep the thread that does for seconds.
         for session in list(self._open):
             session.begin_close()
+        if self._idle is not None:
+            yield from self._idle.close()
         for session in list(self._open):
             yield from session.close()
         if self._zygote is not None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 READ = select.POLLIN
 WRITE = select.POLLOUT
+LONGEST_SECONDS = 3600.0
+"""For how long to ask the kernel at a time: it takes no more than 24 days, and a deadline may be infinite."""
 
 
 class Wait:
@@ -96,7 +98,7 @@ def wait(wanted: Wait) -> bool:
     while True:
         # poll counts whole milliseconds. What is left below one is slept away in small parts, so that a deadline is
         # met within 0.1 ms and not within 2.
-        milliseconds = int((wanted.deadline - monotonic()) * 1000)
+        milliseconds = int(min(wanted.deadline - monotonic(), LONGEST_SECONDS) * 1000)
         if poller.poll(max(0, milliseconds)):
             return True
         left = wanted.deadline - monotonic()

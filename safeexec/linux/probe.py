@@ -135,7 +135,9 @@ class _Trial:
 
 def _read_all(descriptor: int, deadline: float) -> bytes:
     data = b""
-    while select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    while poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
         chunk = os.read(descriptor, 4096)
         if not chunk:
             break

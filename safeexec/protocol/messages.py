@@ -26,7 +26,13 @@ NAME_CHARACTERS = 100
 """Of a variable's name in `Ready`."""
 DESCRIPTION_CHARACTERS = 200
 """Of a variable that a step created or changed."""
+NOTE_CHARACTERS = 500
+"""Of a note. A child cuts what is longer, as it does a problem."""
+PROBLEM_CHARACTERS = 2000
+"""Of the reason why a request failed."""
 _MANY, _FEW = msgspec.Meta(max_length=MANY), msgspec.Meta(max_length=FEW)
+_Notes = Annotated[list[Annotated[str, msgspec.Meta(max_length=NOTE_CHARACTERS)]], _FEW]
+_Problem = Annotated[str, msgspec.Meta(max_length=PROBLEM_CHARACTERS)]
 
 
 class Refusal(msgspec.Struct, array_like=True, kw_only=True):
@@ -361,7 +367,7 @@ class Wake(msgspec.Struct, tag="wake", array_like=True):
 class Ready(msgspec.Struct, tag="ready", array_like=True):
     """A child or a thawed runner is locked down and waits."""
 
-    notes: Annotated[list[str], _MANY] = []
+    notes: _Notes = []
     """What could not be carried over."""
     names: Annotated[list[Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]], _FEW] = []
     """Of a thawed runner: its first variables, without those of longer names."""
@@ -392,7 +398,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     peak_kb: int = 0
     changes: ChangesReport | None = None
     displays: Annotated[list[DisplayData], _FEW] = []
-    notes: Annotated[list[str], _MANY] = []
+    notes: _Notes = []
     pending: int = 0
     refusals: Annotated[list[Refusal], _MANY] = []
     more: bool = False
@@ -467,7 +473,7 @@ class Saved(msgspec.Struct, tag="saved", array_like=True):
     names: Annotated[list[str], _MANY]
     failed: Annotated[dict[str, str], _MANY]
     libraries: Annotated[dict[str, str], _FEW]
-    problem: str = ""
+    problem: _Problem = ""
 
 
 class Tested(msgspec.Struct, tag="tested", array_like=True):
@@ -479,8 +485,8 @@ class Tested(msgspec.Struct, tag="tested", array_like=True):
 class Done(msgspec.Struct, tag="ok", array_like=True):
     """The answer to a request that has no other; `problem` says why it failed."""
 
-    problem: str = ""
-    notes: Annotated[list[str], _MANY] = []
+    problem: _Problem = ""
+    notes: _Notes = []
 
 
 ToZygote = Configure | Spawn | RunCommand

@@ -22,6 +22,8 @@ MAX_TEXT = 20_000
 """Characters of a server's message."""
 MAX_UNREAD = 256 << 20
 """Bytes of output that a listener may leave waiting."""
+EVENT_BYTES = 1000
+"""What an event takes beside its text: many small ones are no less."""
 WAIT_SECONDS = 30.0
 """How long a call waits for its turn that a server has no room for, or that comes too soon."""
 LOOK_SECONDS = 0.05
@@ -52,7 +54,7 @@ class Asked:
         """Something of `size` bytes came on the way."""
         with self._lock:
             self._events.append((name, params))
-            self._unread += size
+            self._unread += len(name) + size + EVENT_BYTES
             too_much = self._unread > MAX_UNREAD
             self._wake()
         if too_much:

@@ -233,7 +233,11 @@ def _connect(connection: HTTPConnection, seconds: float) -> None:
 
 def _has_ended(connection: HTTPConnection) -> bool:
     """Whether the server has closed it: between two calls it has nothing to say."""
-    return connection.sock is None or bool(select.select([connection.sock], [], [], 0)[0])
+    if connection.sock is None:
+        return True
+    poller = select.poll()
+    poller.register(connection.sock, select.POLLIN)
+    return bool(poller.poll(0))
 
 
 def _take(response: HTTPResponse, asked: Asked) -> None:

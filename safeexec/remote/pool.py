@@ -31,6 +31,8 @@ class Pool:
         self._numbers = {str(number): number for number in range(len(urls))}
         self._loads = [0] * len(urls)
         """Sessions and calls of ours at each server."""
+        self._sessions: set[str] = set()
+        """Those that are counted there, by their identities: a session may be closed twice."""
         self._lock = threading.Lock()
         self._closed = False
         self._owner = os.getpid()
@@ -51,7 +53,7 @@ class Pool:
         server, _, own = str(identity).partition("-")
         number = self._numbers[server]
         if method == "session.close":
-            self._count(number, -1)
+            self._left(number, str(identity))
         return self._wires[number].ask(method, {**params, "session": own}, partial(_AtServer, self, number))
 
     def _anywhere(self, asked: Asked, method: str, params: dict[str, Any]) -> None:
@@ -81,13 +83,26 @@ class Pool:
         """An answer of server `number`, with its new sessions under the names that they have here."""
         if not isinstance(answer, dict):
             return answer
-        if isinstance(answer.get("session"), str):
-            self._count(number, 1)
-            return {**answer, "session": f"{number}-{answer['session']}"}
+        if isinstance(own := answer.get("session"), str):
+            return {**answer, "session": self._entered(number, own)}
         if isinstance(sessions := answer.get("sessions"), list):
-            self._count(number, len(sessions))
-            return {**answer, "sessions": [f"{number}-{own}" for own in sessions]}
+            return {**answer, "sessions": [self._entered(number, own) for own in sessions]}
         return answer
+
+    def _entered(self, number: int, own: Any) -> str:
+        """The identity here of a session of server `number`, which is counted from now on."""
+        identity = f"{number}-{own}"
+        with self._lock:
+            if identity not in self._sessions:
+                self._sessions.add(identity)
+                self._loads[number] += 1
+        return identity
+
+    def _left(self, number: int, identity: str) -> None:
+        with self._lock:
+            if identity in self._sessions:
+                self._sessions.remove(identity)
+                self._loads[number] -= 1
 
     def _count(self, number: int, more: int) -> None:
         with self._lock:

@@ -181,14 +181,7 @@ def new_file(directory: int, path: str, data: bytes, *, mode: int | None = None)
     `mode`: the permissions; None for what the umask leaves.
     """
     with _parent(directory, path, make=True) as (parent, name):
-        try:
-            _write(parent, name, data, mode)
-        except FileExistsError:
-            raise
-        except OSError:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=parent)
-            raise
+        _write(parent, name, data, mode)
 
 
 def put_file(directory: int, path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -197,8 +190,8 @@ def put_file(directory: int, path: str, data: bytes, *, mode: int | None = None)
     """
     with _parent(directory, path, make=True) as (parent, name):
         temporary = f".{os.urandom(8).hex()}.tmp"
+        _write(parent, temporary, data, mode)
         try:
-            _write(parent, temporary, data, mode)
             os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
         except OSError:
             with suppress(OSError):
@@ -213,6 +206,7 @@ def remove_file(directory: int, path: str) -> None:
 
 
 def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
+    """Write a new file, whole or not at all."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=parent)
     try:
@@ -221,6 +215,10 @@ def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
             rest = rest[os.write(fd, rest) :]
         if mode is not None:
             os.fchmod(fd, mode)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=parent)
+        raise
     finally:
         os.close(fd)
 

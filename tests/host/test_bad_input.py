@@ -135,6 +135,9 @@ def test_arguments_that_are_none_are_refused_and_the_session_goes_on(session: Se
 def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="max_sessions=0: at least one"):
         Sandbox("calculator", max_sessions=0).open()
+    for seconds in (0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match=f"idle_seconds={seconds}: more than 0, or None"):
+            Sandbox("calculator", idle_seconds=seconds).open()
     with pytest.raises(TypeError, match="source must be str"):
         sandbox.check(b"1")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="workers=0: at least one"):

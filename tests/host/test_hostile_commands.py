@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from safeexec import Policy, PolicyError, Sandbox, Session
+from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session
 from safeexec.host.commands import CommandResult, executables
-from tests.footprint import DEADLINE_SECONDS, pause
+from tests.footprint import DEADLINE_SECONDS, footprint, pause
 
 PYTHON = os.path.basename(os.path.realpath(sys.executable))
 
@@ -204,3 +204,19 @@ def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Pa
         result = sandbox.command(argv)
     assert result
     assert (result.outcome, result.stdout) == ("ok", f"{script if program == 'script' else 'x'}-1\n")
+
+
+def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
+    policy = Policy.load("confined-python").replace(danger_allow_commands=(PYTHON,))
+    with Sandbox(policy, spare=0) as sandbox:
+        psutil.Process(sandbox._core._zygote.pid).kill()  # type: ignore[union-attr]
+        before = outputs()
+        for _ in range(3):
+            with pytest.raises(SandboxError):
+                sandbox.command([PYTHON, "-c", ""])
+        assert outputs() == before
+
+
+def outputs() -> dict[str, int]:
+    """The files behind standard streams that this process has open, by name."""
+    return {name: number for name, number in footprint().descriptors.items() if name.startswith("/memfd:std")}

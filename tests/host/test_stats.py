@@ -47,6 +47,25 @@ def test_a_sandbox_tells_its_sessions() -> None:
         assert sandbox.stats().queued == 0
 
 
+@pytest.mark.parametrize("seconds", [float("inf"), 30 * 86400.0])
+def test_who_waits_for_a_session_may_wait_without_end(seconds: float) -> None:
+    with Sandbox("calculator", spare=0, max_sessions=1, queue_seconds=seconds) as sandbox:
+        first = sandbox.session()
+        values: list[object] = []
+
+        def ask() -> None:
+            with sandbox.session() as second:
+                values.append(second.run("6 * 7").value)
+
+        waits = threading.Thread(target=ask)
+        waits.start()
+        while waits.is_alive() and not sandbox.stats().queued:
+            waits.join(0.01)
+        first.close()
+        waits.join(60)
+        assert values == [42]
+
+
 def test_a_limit_that_is_asked_for_holds_in_the_session_of_a_label() -> None:
     with Sandbox("standard", spare=0) as sandbox:
         first = sandbox.session_for("anna", wall_seconds=1)

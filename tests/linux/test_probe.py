@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import resource
 
 import pytest
 
@@ -18,6 +20,21 @@ def test_every_question_has_an_answer() -> None:
         if isinstance(answer, probe.ProbeAnswer):
             assert answer.works != bool(answer.reason), name
             assert "ended before" not in answer.reason, name
+
+
+def test_a_host_with_many_descriptors_gets_the_same_answers() -> None:
+    """`select` takes none above 1023."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    held = [os.dup(0)]
+    try:
+        while held[-1] < 1100:
+            held.append(os.dup(0))
+        assert probe.run_probe() == probe.probe()
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_the_answers_are_kept() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import resource
 import socket
+from http.client import HTTPConnection
 
 import pytest
 
@@ -34,3 +37,21 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(SandboxError, match="answered in time"):
             connect([url] if several else url, "token")
+
+
+def test_a_kept_connection_may_have_any_descriptor() -> None:
+    """`select` takes none above 1023."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        ours, theirs = socket.socketpair()
+        with ours, theirs, socket.socket(fileno=fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 1100)) as high:
+            connection = HTTPConnection("127.0.0.1")
+            connection.sock = high
+            assert not http._has_ended(connection)
+            theirs.close()
+            assert http._has_ended(connection)
+            connection.close()
+            assert http._has_ended(connection)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -43,6 +43,22 @@ def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
     asked.close()
 
 
+def test_a_session_that_is_closed_twice_is_counted_once() -> None:
+    with nobody() as first, nobody() as second:
+        several = pool.Pool([first, second], "t")
+        assert several.named(0, {"session": "a"}) == {"session": "0-a"}
+        assert several.named(0, {"sessions": ["b", "c"]}) == {"sessions": ["0-b", "0-c"]}
+        assert several._loads == [3, 0]
+        for _ in range(2):
+            asked = several.ask("session.close", {"session": "0-a"})
+            poller = select.poll()
+            poller.register(asked.fd, select.POLLIN)
+            assert poller.poll(PATIENCE * 1000)
+            asked.close()
+        assert several._loads == [2, 0]
+        several.close()
+
+
 TOKEN = "a-token-of-some-length"
 
 

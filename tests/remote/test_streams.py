@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safeexec.errors import PolicyError, ProtocolError, SandboxClosed
-from safeexec.remote import http, pipe
+from safeexec.remote import calls, http, pipe
 from safeexec.remote.calls import Asked
 from safeexec.remote.pool import Pool, _AtServer
 
@@ -52,6 +52,13 @@ def test_a_stream_that_is_cut_off_or_too_long_is_an_error(
     monkeypatch.setattr(http, "MAX_MESSAGE", 100)
     with pytest.raises(error):
         followed(data)
+
+
+@pytest.mark.parametrize("event", [b"event: x\ndata: {}\n\n", b"event: " + b"x" * 5000 + b"\ndata: {}\n\n"])
+def test_events_that_nobody_takes_end_the_stream(monkeypatch: pytest.MonkeyPatch, event: bytes) -> None:
+    monkeypatch.setattr(calls, "MAX_UNREAD", 50_000)
+    with pytest.raises(ProtocolError, match="not taken"):
+        followed(event * 100 + b"event: result\ndata: {}\n\n")
 
 
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

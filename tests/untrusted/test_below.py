@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -176,3 +179,33 @@ def test_nothing_stays_open(top: Path) -> None:
             except OSError:
                 pass
     assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_without_descriptors_a_file_that_has_the_name_stays(top: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with opened(top / "a") as root:
+        free = os.dup(root)
+        os.close(free)
+        try:
+            # One is left, for the directory.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, before[1]))
+            with pytest.raises(OSError) as refused:
+                new_file(root, "b.txt", b"new")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        assert refused.value.errno == errno.EMFILE
+    assert (top / "a" / "b.txt").read_bytes() == b"inside"
+
+
+@pytest.mark.parametrize("write", [new_file, put_file])
+def test_of_a_file_that_cannot_be_written_whole_nothing_is_left(
+    write: Callable[[int, str, bytes], None], top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with opened(top) as root, monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            write(root, "c.txt", b"new")
+    assert os.listdir(top) == ["a"]

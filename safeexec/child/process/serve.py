@@ -207,6 +207,7 @@ class Server:
             self._control = None
         self.guest.lost.update(request.lost)
         names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
+        notes = [note[: m.NOTE_CHARACTERS] for note in notes[: m.FEW]]
         self.link.send(m.Ready(notes, names[: m.FEW]))
         # The process for a call of a fresh plugin is asked for before it is needed: it touches now what the call will.
         # A branch does not: there may be many, and each of them begins at once or never.
@@ -324,7 +325,7 @@ class Server:
 
     def _remove(self, request: m.Remove) -> m.Done:
         if request.name in self.guest.hidden or request.name not in self.guest.namespace:
-            return m.Done(problem=f"no variable {request.name!r}")
+            return m.Done(problem=f"no variable {request.name!r}"[: m.PROBLEM_CHARACTERS])
         del self.guest.namespace[request.name]
         return m.Done()
 

@@ -245,7 +245,8 @@ def load(fd: int | None, guest: Guest) -> m.Done:
         except BaseException as error:
             return m.Done(problem=problem(error))
     guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
-    return m.Done(notes=[f"{name!r} was not restored: {reason}" for name, reason in lost.items()][: m.MANY])
+    notes = [f"{name!r} was not restored: {reason}"[: m.NOTE_CHARACTERS] for name, reason in lost.items()]
+    return m.Done(notes=notes[: m.FEW])
 
 
 def dump(
@@ -334,7 +335,7 @@ def judge_names(
 def problem(error: BaseException, length: int = 500) -> str:
     """An exception in one line that any message can carry."""
     told = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
-    return told.encode("utf-8", "backslashreplace").decode()
+    return told.encode("utf-8", "backslashreplace").decode()[: m.PROBLEM_CHARACTERS]
 
 
 def libraries() -> dict[str, str]:

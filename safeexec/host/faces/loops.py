@@ -58,7 +58,8 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
     """Run a generator of the core to its end on the running event loop.
 
     When the task is cancelled, the core gets the cancellation and brings its state in order (a step is stopped and
-    undone) before it goes on; without `undo` it finishes what it does first. Neither can be cancelled a second time.
+    undone) before it goes on; without `undo` it finishes what it does first, unless it waits for a tool: that ends with
+    the task. Neither can be cancelled a second time.
     """
     loop = running_loop()
     try:
@@ -70,7 +71,9 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
                 wanted = core.throw(error)
                 continue
             except BaseException as interruption:
-                await loop.shielded(_finish(loop, core, wanted, interruption if undo else None))
+                # What is waited for can be waited for again. A tool that is called again has its effect twice.
+                told = interruption if undo or isinstance(wanted, CallTool) else None
+                await loop.shielded(_finish(loop, core, wanted, told))
                 raise
             wanted = core.send(answer)
     except StopIteration as stop:

@@ -376,13 +376,13 @@ def _copy(fd: int, start: int, size: int, use: Callable[[bytes], object], shown:
 
 def put_back(workspace: Workspace, saved: SavedState) -> None:
     """Write the files of a state, whose names a foreign one may have chosen. Raises `StateFileError`."""
-    header, place, name = saved.header, 0, ""
+    header, name = saved.header, ""
     try:
+        os.lseek(saved.files, 0, os.SEEK_SET)
         for name in header.directories:
             workspace.make_directories(name)
         for (name, size), mode in zip(header.files, chain(header.modes, repeat(0o600)), strict=False):
-            workspace.put(name, os.pread(saved.files, size, place), mode)
-            place += size
+            workspace.put_part(name, saved.files, size, mode)
     except (OSError, ValueError, WorkspaceError) as error:
         raise StateFileError(f"the file {ascii(name)[:200]} cannot be restored: {error}") from None
 

@@ -178,14 +178,17 @@ def make_directories(top: int, path: str, owner: tuple[int, int] | None) -> None
         os.close(here)
 
 
-def copy_contents(source: int, target: int, size: int) -> None:
-    """Copy at most the first `size` bytes of a file. What grows meanwhile is not followed."""
+def copy_contents(source: int, target: int, size: int) -> int:
+    """Copy at most the next `size` bytes of a file: the first of one that was just opened. What grows meanwhile is not
+    followed. Returns how many were missing.
+    """
     # Shares blocks where the file system can (btrfs, xfs). EXDEV: from another one.
     with contextlib.suppress(OSError):
         while size > 0 and (sent := os.copy_file_range(source, target, min(size, 1 << 30))):
             size -= sent
     while size > 0 and (sent := os.sendfile(target, source, None, min(size, 1 << 30))):
         size -= sent
+    return size
 
 
 def remove_tree(path: str) -> None:

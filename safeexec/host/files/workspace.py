@@ -411,8 +411,19 @@ class Workspace:
         with _needs_room(self.home), self._opened() as top:
             self._put(top, name, content, mode)
 
-    def _put(self, top: int, name: str, content: str | bytes | os.PathLike[str] | int, mode: int) -> None:
-        """Write `name` below `top`: the bytes, those of the host's file, or those behind the descriptor `content`."""
+    def put_part(self, name: str, source: int, size: int, mode: int) -> None:
+        """Copy the next `size` bytes of an open file to `name` in the workspace. Raises `WorkspaceError` when the file
+        system is full, or where there are fewer.
+        """
+        with _needs_room(self.home), self._opened() as top:
+            self._put(top, name, (source, size), mode)
+
+    def _put(
+        self, top: int, name: str, content: str | bytes | os.PathLike[str] | int | tuple[int, int], mode: int
+    ) -> None:
+        """Write `name` below `top`: the bytes, those of the host's file, those behind the descriptor `content`, or of
+        those as many as it says.
+        """
         tree.make_directories(top, os.path.dirname(name), self.owner)
         target = tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
@@ -421,6 +432,9 @@ class Workspace:
                     file.write(content)
             elif isinstance(content, int):
                 tree.copy_contents(content, target, os.fstat(content).st_size)
+            elif isinstance(content, tuple):
+                if tree.copy_contents(content[0], target, content[1]):
+                    raise WorkspaceError("what was to be copied ended early")
             else:
                 source = self._open_of_user(content)
                 try:

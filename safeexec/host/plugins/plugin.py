@@ -162,7 +162,7 @@ class PluginCore:
     def _install(self, core: SessionCore) -> Core[dict[str, m.Export]]:
         definition = self.definition
         shared = self._sandbox.toolbox
-        core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval)
+        core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
         if own.has_effects:
             raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
         if self._recording is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -81,7 +82,12 @@ class Loaded:
         if not self._next:
             return False
         copy = self._next.popleft()
-        if (yield from copy.ready()) is None:
+        try:
+            ready = yield from copy.ready()
+        except BaseException:
+            copy.close()
+            raise
+        if ready is None:
             copy.close()
             return False
         self._parked.adopt(copy.channel, copy.out, copy.err)
@@ -112,7 +118,8 @@ class Loaded:
             yield from self._leave()
 
     def _leave(self) -> Core[None]:
-        loaded, workspace = self._parked, self.core.line.workspace
+        loaded, line = self._parked, self.core.line
+        workspace = line.workspace
         assert loaded is not None
         self._calls += 1
         old = loaded.leave()
@@ -122,8 +129,9 @@ class Loaded:
             else:
                 old.kill()
                 self._dying.append(old)
-        if workspace is not None and loaded.state.files is not None:
-            workspace.restore(loaded.state.files)
+        if workspace is not None and (files := loaded.state.files) is not None:
+            # What could not be brought back is told with the next call, which finds it so.
+            self.core.keeper.notes_next += yield from line.on_files(partial(workspace.restore, files), files)
         while len(self._dying) > DYING:
             yield from self._bury()
 
@@ -146,8 +154,8 @@ class Loaded:
     def close(self) -> Core[None]:
         while self._next:
             copy = self._next.popleft()
-            if (yield from copy.ready()) is not None:
-                copy.channel.kill()
+            copy.channel.read_if_ready()
+            copy.channel.give_up()  # what has not said that it is there ends with the session
             copy.close()
         while self._dying:
             yield from self._bury()

@@ -33,7 +33,7 @@ MESSAGE_BYTES = 20_000
 """Of a message, a hint or a line of source; four times as much of the repr of a value."""
 TRACEBACK_BYTES = 60_000
 NAMES = 1000
-"""Of each list that a child sends: names, errors, displays, notes."""
+"""Of each list that a child sends: names, errors, displays."""
 LINE_CHARACTERS = 1000
 """Of a rule of the policy, and of the source line of which a hint is made."""
 _NO_CHANGES = Changes()
@@ -155,7 +155,7 @@ def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
         truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
         refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
-        notes=tuple(note[:500] for note in done.notes[:NAMES]) if done.notes else (),
+        notes=tuple(done.notes),
         exit_status=done.exit_status,
     )
 

@@ -548,8 +548,7 @@ class Line:
 
     def pids(self) -> Collection[int]:
         """Runner and parked copies: the processes of this session that are not strays."""
-        copies = self.history.copies()
-        pids = {copy.channel.pid for copy in copies if copy.channel is not None and copy.channel.pid is not None}
+        pids = {pid for copy in self.history.copies() if (pid := copy.pid()) is not None}
         if (runner := self.runner) is not None and runner.pid is not None:
             pids.add(runner.pid)
         return pids

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 from safeexec.errors import ProtocolError, StateFileError, WorkspaceError
 from safeexec.host.files import state_file
 from safeexec.host.session.channel import Gone
-from safeexec.host.session.decode import NAMES
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.step import FREEZE_SECONDS, AnswerTool, Step
 from safeexec.host.waiting import Core, Work
@@ -84,7 +83,7 @@ class Saving:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
-        self._keeper.notes_next += [one_line(note, 500) for note in answer.notes[:NAMES]]
+        self._keeper.notes_next += [one_line(note, m.NOTE_CHARACTERS) for note in answer.notes]
         self._keeper.meet_files()
 
     def _watched(

@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 
     from safeexec.host.session.checkpoints import Checkpoint
     from safeexec.host.session.session import SessionCore
+    from safeexec.host.tools.toolbox import Toolbox
     from safeexec.policy.model import Policy
 
     Prepare = str | Callable[[Any], Any] | None
 
     class BeginsSessions(Protocol):
         """What templates need of their sandbox."""
+
+        toolbox: Toolbox
 
         def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]: ...
 
@@ -141,16 +144,17 @@ class TemplateCore:
         )
 
     def _in_turn(self, work: Core[R]) -> Core[R]:
-        inside = _preparing.get()
-        if self in inside:
+        inside = [one for one in _preparing.get() if one.template is not None]
+        if any(one.template is self for one in inside):
             raise SandboxError(f"the template {self.name!r} is asked for by the function that prepares it")
         if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
             raise SandboxBusy(f"the template {self.name!r} is still being prepared after {TURN_SECONDS:g} s")
+        use = _Use(self)
         try:
-            _preparing.set((*inside, self))
+            _preparing.set((*inside, use))
             return (yield from work)
         finally:
-            _preparing.set(inside)
+            use.template = None
             self._turnstile.leave()
 
     def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
@@ -203,7 +207,7 @@ class TemplateCore:
         prepare, timeout = self.definition.prepare, self.definition.timeout
         if callable(prepare):
             is_async = inspect.iscoroutinefunction(prepare)
-            yield CallTool(partial(prepare, self._face(session)), None, is_async=is_async, owner=self)
+            yield CallTool(partial(prepare, self._face(session)), None, is_async=is_async, owner=self._sandbox.toolbox)
         elif prepare is not None:
             result = yield from session.run(prepare, timeout=timeout, atomic=False)
             try:
@@ -212,8 +216,19 @@ class TemplateCore:
                 raise StepFailed(f"the template {self.name!r} could not be prepared: {error}", result) from None
 
 
-_preparing: ContextVar[tuple[TemplateCore, ...]] = ContextVar("safeexec_templates", default=())
-"""The templates for which this thread or task waits, or a function that one of them has called."""
+class _Use:
+    """The use of a template by one caller. `template` is None when it is over."""
+
+    __slots__ = ("template",)
+
+    def __init__(self, template: TemplateCore) -> None:
+        self.template: TemplateCore | None = template
+
+
+_preparing: ContextVar[tuple[_Use, ...]] = ContextVar("safeexec_templates", default=())
+"""The uses for which this thread or task waits, or a function that one of them has called. Some may be over: one that
+is cancelled ends in another task.
+"""
 
 
 class Templates:

@@ -83,10 +83,20 @@ def _private_loop(owner: object) -> asyncio.AbstractEventLoop:
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     with closing(loop):
         loop.run_forever()
+        loop.run_until_complete(_end_calls())
+
+
+async def _end_calls() -> None:
+    """Cancel what is under way, so that nobody waits for it any longer."""
+    await asyncio.sleep(0)  # a call that is cancelled before it begins would tell nobody
+    calls = asyncio.all_tasks() - {asyncio.current_task()}
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
 
 
 def release(owner: object) -> None:
-    """`owner` makes no more calls. With the last one the loop and its thread end.
+    """`owner` makes no more calls. With the last one the loop and its thread end; calls under way are cancelled.
 
     The wait for the thread is short: a finalizer may call this with a lock held that a tool in that thread wants.
     """

@@ -238,7 +238,6 @@ class Effects:
             if entry.state == "pending":
                 self._tell(entry, "dropped", "the session was closed")
         self._entries.clear()
-        self.tools.close()
         if self.inner is not None:
             self.inner.closed(session)
 
@@ -276,12 +275,17 @@ class Effects:
         undo = entry.rule.undo
         assert undo is not None
         self._tell(entry, "undoing")
-        yield from self.secured(intent=True)
         became = "not-undone"
         try:
+            yield from self.secured(intent=True)
             _, problem = yield from self._call(entry, undo, f"undo of {entry.title}", (entry.value, *entry.args))
         except TimeoutError as error:
             became, problem = "unknown", f"nobody knows what became of it ({error})"
+        except BaseException as error:
+            # Ctrl-C, a cancelled task: it may have been done, and is not called again.
+            self._tell(entry, "unknown", type(error).__name__)
+            self._notes.append(f"{entry.title}: nobody knows whether it was undone")
+            raise
         self._tell(entry, became if problem else "undone", problem)
         if problem:
             self._notes.append(f"{entry.title} could not be undone: {problem}")

@@ -57,13 +57,17 @@ class PendingCall(msgspec.Struct, frozen=True):
 class Toolbox:
     """All tools of a sandbox or of one plugin, and the rules for calling them."""
 
-    def __init__(self, tools: dict[str, Tool], policy: Policy, approval: Approval | None) -> None:
+    def __init__(
+        self, tools: dict[str, Tool], policy: Policy, approval: Approval | None, owner: Toolbox | None = None
+    ) -> None:
+        """`owner`: the toolbox with which what is kept for asynchronous tools ends, where that is another one."""
         refused = [name for name in tools if name not in policy.tools.allow]
         if refused:
             raise ToolError(
                 f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})"
             )
         self.tools = tools
+        self._owner = self if owner is None else owner
         self._policy = policy
         self._rules = policy.tools
         if approval is not None and not callable(approval):
@@ -155,7 +159,7 @@ class Toolbox:
                 timeout,
                 is_async=tool.is_async,
                 in_thread=tool.timeout is not None and not tool.is_async,
-                owner=self,
+                owner=self._owner,
             )
         except ProtocolError:
             raise
@@ -200,7 +204,7 @@ class Toolbox:
             raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
         try:
-            answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self)
+            answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self._owner)
         except ProtocolError:
             raise
         except Exception as error:

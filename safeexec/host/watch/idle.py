@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 0.5
 """How often to see which sessions are to be compacted or closed: that is a glance at two numbers each."""
+LEAST_TICK_SECONDS = 0.01
 
 
 class IdleSessions:
@@ -44,7 +45,9 @@ class IdleSessions:
         """`close_after`: seconds without use after which a session is closed."""
         self._sandbox = weakref.ref(sandbox)
         self._close_after = close_after
-        self._tick = TICK_SECONDS if close_after is None else min(TICK_SECONDS, close_after / 4)
+        self._tick = (
+            TICK_SECONDS if close_after is None else min(TICK_SECONDS, max(LEAST_TICK_SECONDS, close_after / 4))
+        )
         self._stop = _thread.allocate_lock()
         self._ended = _thread.allocate_lock()
         self._stop.acquire()

@@ -83,7 +83,7 @@ class Lineage:
         return {member.runner_pid() for member in list(self.sessions)}
 
     def room_for(self, most: int) -> Callable[[], bool]:
-        """A function that tells whether fewer than `most` processes of guest code are alive."""
+        """A function that tells whether fewer than `most` processes of guest code are known to be alive."""
 
         weak = weakref.ref(self)  # the thread that asks keeps no sandbox alive
 
@@ -91,7 +91,10 @@ class Lineage:
             if (lineage := weak()) is None:
                 return False
             known = {pid for member in list(lineage.sessions) for pid in member.pids()}
-            return sum(stat.pid not in known for stat in processes.session_members(lineage.leader)) < most
+            try:
+                return sum(stat.pid not in known for stat in processes.session_members(lineage.leader)) < most
+            except OSError:  # no descriptor is left to look with
+                return False
 
         return has_room
 

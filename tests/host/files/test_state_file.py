@@ -78,6 +78,22 @@ def test_files_come_back_with_modes_and_directories_and_follow_a_kill(sandbox: S
         assert session.run("import os\nos.path.isdir('empty'), oct(os.stat('run').st_mode)").value == (True, "0o100755")
 
 
+@pytest.mark.profile("confined-python")
+def test_a_file_comes_back_whole_however_little_one_call_gives(
+    sandbox: Sandbox, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux reads at most 2 GiB at once, here 64 KiB."""
+    read = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, size, place: read(fd, min(size, 1 << 16), place))
+    contents = {"a": bytes(range(256)) * 1000, "b": b"", "c": b"end"}
+    with sandbox.session() as session:
+        for name, content in contents.items():
+            session.write_file(name, content)
+        session.save(tmp_path / "state")
+    with sandbox.restore(tmp_path / "state") as session:
+        assert {name: session.read_file(name) for name in contents} == contents
+
+
 def test_what_lies_at_the_target_stays_unless_it_is_a_file(session: Session, tmp_path: pathlib.Path) -> None:
     """As root, renaming a file over a device would replace the device."""
     session.run("x = 1").check()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import os
 import select
+import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +18,10 @@ from typing import Any, Protocol
 import pytest
 
 from safeexec import AsyncSandbox, Handle, Opaque, PluginError, Policy, PolicyError, Sandbox, replay
+from safeexec.host.plugins.process import AHEAD
 from safeexec.host.plugins.source import MAX_SOURCE, define, read_manifest
 from safeexec.host.tools.ready_made import limited
+from safeexec.host.waiting import Core, drive
 
 PRICES = '''
 """A price rule."""
@@ -895,3 +900,70 @@ def test_arguments_that_are_no_tuple_are_told_so_and_cost_nothing() -> None:
         with pytest.raises(TypeError, match=r"args is a tuple of arguments, \('abc',\) for one; found str"):
             plugin.invoke("f", "abc")  # type: ignore[arg-type]
         assert plugin.invoke("f", ("abc",)).value == "abc"
+
+
+WRITES = "open('a', 'w').write('loaded')\ndef write(x):\n    with open('a') as file: before = file.read()\n"
+WRITES += "    open('a', 'w').write(x)\n    return before\n"
+
+
+def test_a_file_that_cannot_be_brought_back_is_told_with_the_next_call() -> None:
+    with (
+        Sandbox("confined-python", spare=0) as sandbox,
+        sandbox.plugin(WRITES, exports=["write"], state="fresh") as plugin,
+    ):
+        assert plugin.invoke("write", ("1",)).check().value == "loaded"
+        loaded = plugin._core._loaded
+        assert loaded is not None and loaded.core.line.workspace is not None
+        store = Path(loaded.core.line.workspace._lineage.store)
+        for kept in store.iterdir():
+            kept.unlink()
+        assert plugin.invoke("write", ("2",)).check().value == "loaded"
+        result = plugin.invoke("write", ("3",))
+        (note,) = result.notes
+        assert note.startswith("a in the workspace could not be brought back")
+
+
+def test_who_is_cancelled_before_a_fresh_call_begins_leaves_no_output_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Sandbox("plugin", spare=0) as sandbox, sandbox.plugin("def f():\n    return 1", state="fresh") as plugin:
+        loaded = plugin._core._loaded
+        assert loaded is not None
+        copy = loaded._next[0]
+        with monkeypatch.context() as patched:
+            patched.setattr("safeexec.host.session.spare.woken", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                plugin.f()
+        for file in (copy.out, copy.err):
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.fstat(file.fd)
+        assert plugin.f() == 1
+
+
+def interrupted(channel: Any, deadline: float) -> Any:
+    channel.give_up()
+    raise KeyboardInterrupt
+    yield
+
+
+def test_closing_waits_for_no_copy_that_does_not_come_up() -> None:
+    with Sandbox("plugin", spare=0) as sandbox:
+        plugin = sandbox.plugin("def f():\n    return 1", state="fresh")
+        loaded = plugin._core._loaded
+        assert loaded is not None and loaded._parked is not None
+        for copy in loaded._next:
+            assert select.select([copy.channel.socket], [], [], 30)[0]
+        parked = loaded._parked.copy.pid()
+        assert parked is not None
+        os.kill(parked, signal.SIGSTOP)
+        assert plugin.f() == 1
+        coming = [copy.channel._wait for copy in loaded._next]
+        assert len(coming) == AHEAD
+
+        def close() -> Core[None]:
+            closing = loaded.close()
+            with contextlib.suppress(StopIteration):
+                wanted = next(closing)
+                while True:
+                    assert wanted not in coming
+                    wanted = closing.send((yield wanted))
+
+        drive(close())

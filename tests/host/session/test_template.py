@@ -35,7 +35,7 @@ def box(sandbox: Sandbox) -> Iterator[Sandbox]:
         sandbox.drop_template(row.name)
 
 
-def kill_copy(box: Sandbox, name: str) -> None:
+def kill_copy(box: Sandbox | AsyncSandbox, name: str) -> None:
     """End the process that holds a template, as a machine short of memory does."""
     (template,) = [found for found in box._core._all_templates()._by_name.values() if found.name == name]
     assert template._copy is not None
@@ -145,6 +145,33 @@ def test_it_is_prepared_anew_when_it_has_died_and_once(box: Sandbox) -> None:
         assert before.run("rows").value == [1, 2, 3, 4]
         for session in sessions:
             session.close()
+
+
+def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
+    prepared: list[int] = []
+
+    async def prepare(session: AsyncSession) -> None:
+        prepared.append(1)
+        if len(prepared) == 2:
+            this = asyncio.current_task()
+            assert this is not None
+            this.cancel()
+            await asyncio.sleep(60)
+        await session.set("x", len(prepared))
+
+    async def main() -> None:
+        async with AsyncSandbox("standard", spare=0) as sandbox:
+            await sandbox.template("t", prepare=prepare)
+            kill_copy(sandbox, "t")
+            with pytest.raises(asyncio.CancelledError):
+                await sandbox.session(template="t")
+            this = asyncio.current_task()
+            assert this is not None
+            this.uncancel()
+            async with await sandbox.session(template="t") as session:
+                assert (await session.run("x")).value == 3
+
+    asyncio.run(main())
 
 
 def test_sessions_of_a_template_that_was_dropped_go_on(box: Sandbox) -> None:

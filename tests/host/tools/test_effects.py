@@ -245,6 +245,37 @@ def test_an_undo_has_the_time_of_its_tool(told: Told) -> None:
         assert [effect.undoing for effect in session.history().unknown] == [True]
 
 
+def test_a_cancelled_rollback_calls_an_undo_once_and_says_that_nobody_knows(told: Told) -> None:
+    begun, go_on = Event(), Event()
+
+    def cancel(seat: str, row: int) -> None:
+        told.append(("cancel", seat))
+        begun.set()
+        go_on.wait(60)
+
+    @tool(undo=cancel)
+    def book(row: int) -> str:
+        return f"seat {row}"
+
+    async def act() -> None:
+        async with AsyncSandbox("standard", tools=[book], spare=0) as sandbox, sandbox.session(record=True) as session:
+            (await session.run("x = book(1)")).check()
+            rollback = asyncio.create_task(session.rollback())
+            await asyncio.to_thread(begun.wait, 60)
+            rollback.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await rollback
+            go_on.set()
+            assert (await session.run("'x' in globals()")).notes == ("book(1): nobody knows whether it was undone",)
+            assert told == [("cancel", "seat 1")]
+            assert [effect.undoing for effect in session.history().unknown] == [True]
+
+    try:
+        asyncio.run(act())
+    finally:
+        go_on.set()
+
+
 def test_a_template_has_no_effects(sandbox: Sandbox, told: Told) -> None:
     for source in ("send('Ada')", "book(1)"):
         with pytest.raises(StepFailed, match="an effect that follows the steps of a session: a template has none yet"):
@@ -592,6 +623,6 @@ def test_whoever_is_interrupted_carries_nothing_out_twice_and_leaves_the_rest_to
     with pytest.raises(KeyboardInterrupt):
         session.do(rollback, "p")
     assert did["cancelled", 14] == 1 and did["cancelled", 12] == did["cancelled", 10] == 0
-    session.do(run, "ok")
+    assert session.do(run, "ok").notes == ("book(14): nobody knows whether it was undone",)
     assert [did["cancelled", number] for number in (14, 12, 10)] == [1, 1, 1]
     assert [did["unsent", number] for number in (13, 11, 9)] == [1, 1, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -51,6 +52,14 @@ signal.signal(signal.SIGALRM, lambda *_: os.fork())
 signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 time.sleep(3600)
 """
+ONE_FORK = """
+import os
+child = os.fork()
+if child == 0: os._exit(0)
+try: os.waitpid(child, 0)
+except ChildProcessError: pass
+'gone'
+"""
 FORKS = {"itself": BY_ITSELF, "thread": BY_A_THREAD, "threads": BY_MANY_THREADS, "handler": BY_A_HANDLER}
 
 
@@ -80,6 +89,19 @@ def alarmed(pid: int, over: Callable[[], bool]) -> bool:
                 return True
             pause()
     return False
+
+
+@contextlib.contextmanager
+def no_descriptors() -> Iterator[None]:
+    """No file can be opened in this process."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.parametrize("source", FORKS.values(), ids=FORKS.keys())
@@ -288,6 +310,25 @@ def test_a_policy_may_allow_processes(session: Session) -> None:
     result = session.run(source.format(70), timeout=SOON)
     assert result.outcome == "violation" and result.error is not None
     assert "one process too many; limits.processes is 64" in result.error.message
+
+
+@pytest.mark.profile(FORKING)
+def test_a_parked_copy_takes_no_place_of_a_process(open_session: OpenSession) -> None:
+    session = open_session(processes=1)
+    for number in range(3):
+        session.run(f"x = {number}").check()
+        assert parked(session) is not None
+        assert session.run(ONE_FORK).check().value == "gone"
+        assert parked(session) is not None
+
+
+@pytest.mark.profile(FORKING)
+def test_a_host_without_descriptors_has_no_room_and_the_gate_goes_on(session: Session) -> None:
+    session.run("x = 1").check()
+    has_room = session._core.line.lineage.room_for(64)
+    with no_descriptors():
+        assert not has_room()
+    assert has_room()
 
 
 @pytest.mark.parametrize("template", [None, "begun"])

@@ -289,3 +289,21 @@ def test_a_spare_is_made_beside_a_session_that_stays() -> None:
         while not sandbox.stats().spare and monotonic() < deadline:
             session.run("x = 1").check()
         assert sandbox.stats().spare == 1
+
+
+def test_a_sandbox_that_closes_waits_for_one_session_that_does_not_answer_and_not_for_all() -> None:
+    with Sandbox("confined-python", spare=0) as sandbox:
+        sessions = [sandbox.session() for _ in range(5)]
+        for session in sessions:
+            session.run(HOLDS_UP).check()
+        cores = [session._core for session in sessions]
+        deadline = monotonic() + SOON
+        while not any(core.compacted == core.used for core in cores) and monotonic() < deadline:
+            pause()
+    begun = [core for core in cores if core.compacted == core.used]
+    assert 0 < len(begun) < len(cores)
+
+
+def test_the_thread_rests_between_two_looks() -> None:
+    with Sandbox("calculator", spare=0, idle_seconds=1e-9) as sandbox, sandbox.session():
+        assert sandbox._core._idle is not None and sandbox._core._idle._tick >= 0.01

@@ -1,0 +1,54 @@
+"""What a child may say is bounded before anybody reads it, and an honest child keeps to that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from safeexec import Session
+from safeexec.errors import ProtocolError
+from safeexec.host.waiting import drive
+from safeexec.protocol import messages as m
+from safeexec.protocol import turns
+from safeexec.protocol.framing import frame
+
+SEAL = bytes(range(8))
+LONG_NOTE, LONG_PROBLEM = "x" * (m.NOTE_CHARACTERS + 1), "x" * (m.PROBLEM_CHARACTERS + 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (turns.STARTING, m.Ready(notes=[LONG_NOTE])),
+        (turns.STARTING, m.Ready(notes=[""] * (m.FEW + 1))),
+        (turns.RUNNING, m.StepDone("ok", notes=[LONG_NOTE])),
+        (turns.ANSWERING, m.Done(notes=[LONG_NOTE])),
+        (turns.ANSWERING, m.Done(LONG_PROBLEM)),
+        (turns.ANSWERING, m.Saved(0, [], {}, {}, LONG_PROBLEM)),
+    ],
+)
+def test_a_text_that_is_too_long_is_no_message(state: str, message: Any) -> None:
+    with pytest.raises(ProtocolError):
+        turns.Conversation(state, 1 << 20, SEAL).hear(frame(msgspec.msgpack.encode(message), SEAL))
+
+
+def test_a_long_name_is_cut_by_the_child(session: Session) -> None:
+    session.run("x = 1").check()
+    with pytest.raises(KeyError, match="no variable 'aaa") as missing:
+        drive(session._core.remove("a" * 100_000))
+    assert len(str(missing.value)) <= m.PROBLEM_CHARACTERS + 2
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile("confined-python")
+def test_a_long_path_is_cut_by_the_child(session: Session) -> None:
+    session.run(
+        "import os\nplace = '/'.join(['d' * 200] * 4)\nos.makedirs(place)\nfile = open(place + '/f', 'w')\n"
+        "os.unlink(place + '/f')"
+    ).check()
+    result = session.run("while True: pass", timeout=0.2)
+    assert result.state == "restored"
+    (note,) = result.notes
+    assert note.startswith("the open file 'ddd") and len(note) == m.NOTE_CHARACTERS
