@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from safeexec import SandboxError
 from tests.servers.serving import PLAIN, Server, needs_server, serving, start, stop
 
 pytestmark = needs_server
@@ -170,6 +171,15 @@ def test_who_sends_a_giant_body_to_its_end_reads_the_refusal(server: Server) -> 
     body = b" " * (65 << 20)
     head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\n"
     assert b"TooLarge" in raw(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+
+def test_an_answer_is_no_longer_than_a_message() -> None:
+    from safeexec.servers.http.requests import answer
+    from safeexec.servers.methods import MAX_MESSAGE
+
+    assert len(answer("x" * (MAX_MESSAGE - 2)).body) == MAX_MESSAGE
+    with pytest.raises(SandboxError, match="are the most that is sent"):
+        answer("x" * (MAX_MESSAGE - 1))
 
 
 def test_a_refusal_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
