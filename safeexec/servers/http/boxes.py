@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Raw, Struct, field
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
@@ -24,6 +24,7 @@ from safeexec import AsyncSession, SandboxError
 from safeexec.servers.http.grants import Tokens
 from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
 from safeexec.servers.http.tenancy import SessionPlace, Tenant
+from safeexec.servers.methods import Name
 from safeexec.servers.service import closed
 
 ENVD_VERSION = "0.5.8"
@@ -42,20 +43,29 @@ def has_own_tokens(path: str) -> bool:
 
 
 Seconds = Annotated[int, Meta(ge=0, le=MAX_SECONDS)]
+NULL = Raw(b"null")
+NOTHING = (NULL, Raw(b"{}"), Raw(b"[]"), Raw(b"false"))
 
 
 class NewSandbox(Struct):
     """`templateID` may be a snapshot; any other name is ignored."""
 
-    templateID: str = ""
+    templateID: Name = ""
     timeout: Seconds = 300
     autoPause: bool = False
-    metadata: dict[str, str] = {}
+    metadata: Annotated[dict[Name, Name], Meta(max_length=100)] = {}
     envVars: dict[str, str] = {}
-    network: Any = None
-    mcp: Any = None
-    iam: Any = None
-    volumeMounts: list[Any] = []
+    network: Raw = field(default_factory=lambda: NULL)
+    mcp: Raw = field(default_factory=lambda: NULL)
+    iam: Raw = field(default_factory=lambda: NULL)
+    volumeMounts: Raw = field(default_factory=lambda: NULL)
+
+    def refuse_the_rest(self) -> None:
+        """Raises `RefusedRequest` where more is asked for than is offered."""
+        for name in ("network", "mcp", "iam", "volumeMounts"):
+            if getattr(self, name) not in NOTHING:
+                raise RefusedRequest(400, f"{name} is not offered", "NotOffered")
+            setattr(self, name, NULL)  # a part of the body holds all of it, as long as the sandbox lives
 
 
 class Context:

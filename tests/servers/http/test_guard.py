@@ -20,7 +20,7 @@ from safeexec.servers.http import boxes, requests, tenancy
 from safeexec.servers.http.app import Ages, Guard
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
-from safeexec.servers.http.requests import RefusedRequest
+from safeexec.servers.http.requests import RefusedRequest, parsed
 from safeexec.servers.http.tenancy import Rooms, Tenancy, Tenant
 from safeexec.servers.service import Service
 
@@ -169,6 +169,17 @@ def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
     with pytest.raises(RefusedRequest, match="0 sandboxes and snapshots are kept") as told:
         asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
     assert told.value.status == 429 and not tenant.places
+
+
+def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
+    """A part of a body holds all of it, as long as the sandbox lives."""
+    wanted = parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox)
+    assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
+    with pytest.raises(RefusedRequest, match="iam is not offered"):
+        wanted.refuse_the_rest()
+    wanted = parsed(b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox)
+    wanted.refuse_the_rest()
+    assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
 
 
 def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_is_passed_by() -> None:
