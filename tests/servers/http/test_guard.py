@@ -171,6 +171,35 @@ def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
     assert told.value.status == 429 and not tenant.places
 
 
+def test_saved_states_take_no_more_room_than_they_may(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        kept = boxes.Boxes()
+        first, second = [await kept.create(tenant, boxes.NewSandbox(autoPause=True)) for _ in range(2)]
+        try:
+            await kept.pause(first)
+            (state,) = first.saved.values()
+            monkeypatch.setattr(boxes, "MAX_SAVED", state.path.stat().st_size)
+            for saving in (kept.pause(second), kept.take_snapshot(second, "")):
+                with pytest.raises(RefusedRequest, match="saved states take") as told:
+                    await saving
+                assert (told.value.status, told.value.kind) == (429, "Full")
+            assert [*state.path.parent.iterdir()] == [state.path], "nothing is kept of what was refused"
+            assert (second.state, (await second.context(None).session.run("1 + 1")).value) == ("running", 2)
+            monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
+            second.live_for(0)
+            await kept.open()
+            async with asyncio.timeout(60):
+                while second in kept.of(tenant):  # it cannot be paused, so it is ended
+                    await asyncio.sleep(0.01)
+            assert first.paused
+        finally:
+            await kept.close()
+            await tenant.service.close()
+        assert not state.path.parent.exists()
+
+    asyncio.run(main())
+
+
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
     wanted = parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox)
