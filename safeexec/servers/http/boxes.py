@@ -351,10 +351,21 @@ class Boxes:
             return identity
 
     async def restart(self, box: Box, name: str) -> None:
-        """A new session in the place of a context's. What it was running is stopped."""
+        """A new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`, and
+        nothing is done, for want of CPU time; where there is no session, the context is gone, and with the default one
+        the sandbox.
+        """
         async with box.changing:
-            await box.context(name).close()
-            box.contexts[name] = await self._context(box, None)
+            context = box.context(name)
+            box.tenant.check_cpu()
+            await context.close()
+            try:
+                box.contexts[name] = await self._context(box, None)
+            except BaseException:
+                box.contexts.pop(name, None)
+                if name == "default":
+                    await self.kill(box)
+                raise
             await self._check_alive(box)
 
     async def remove(self, box: Box, name: str) -> None:

@@ -171,6 +171,36 @@ def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
     assert told.value.status == 429 and not tenant.places
 
 
+@pytest.mark.parametrize("name", ["default", "further"])
+def test_a_context_that_cannot_begin_anew_is_gone(tenant: Tenant, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    async def main() -> None:
+        kept = boxes.Boxes()
+        box = await kept.create(tenant, boxes.NewSandbox())
+        names = {"default": "default", "further": await kept.add_context(box)}
+        try:
+            monkeypatch.setattr(tenant, "check_cpu", out_of_time)
+            with pytest.raises(RefusedRequest, match="no time"):
+                await kept.restart(box, names[name])
+            assert (await box.context(names[name]).session.run("1 + 1")).value == 2
+            monkeypatch.setattr(tenant, "check_cpu", lambda: None)
+            monkeypatch.setattr(tenant, "place", full)
+            with pytest.raises(RefusedRequest, match="full"):
+                await kept.restart(box, names[name])
+            left = [] if name == "default" else ["default"]
+            assert ([*box.contexts], len(kept.of(tenant)), len(tenant.places)) == (left, len(left), len(left))
+        finally:
+            await kept.close()
+            await tenant.service.close()
+
+    def out_of_time() -> None:
+        raise RefusedRequest(429, "no time")
+
+    def full(*_: object) -> None:
+        raise RefusedRequest(429, "full")
+
+    asyncio.run(main())
+
+
 def test_saved_states_take_no_more_room_than_they_may(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         kept = boxes.Boxes()
