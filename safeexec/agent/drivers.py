@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import safeexec  # its names load on first use: search with threads, AsyncSandbox with asyncio
-from safeexec import Policy, Sandbox
+from safeexec import Policy, Sandbox, WorkspaceError
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply, ToolSpec
 from safeexec.agent.models.asking import ask_in_thread, out_of_time
@@ -164,7 +164,9 @@ def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
     if isinstance(wish, ListFiles):
         return session.list_files()
     if isinstance(wish, ReadFile):
-        return session.read_file(wish.name)
+        with suppress(WorkspaceError):
+            return session.read_file(wish.name)
+        return None
     if isinstance(wish, RunStep):
         return session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
     if isinstance(wish, FetchVariable):
@@ -207,8 +209,12 @@ async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -
         )
         async with compared:
             return _scores(compared.tree)
-    if isinstance(wish, (ListFiles, ReadFile)):
-        return await _now_or_awaited(_fulfil(agent, session, apart, wish))
+    if isinstance(wish, ListFiles):
+        return await _now_or_awaited(session.list_files())
+    if isinstance(wish, ReadFile):
+        with suppress(WorkspaceError):
+            return await _now_or_awaited(session.read_file(wish.name))
+        return None
     if isinstance(wish, RunApart):
         return await apart.run_async(wish)
     if isinstance(wish, RunStep):

@@ -141,8 +141,8 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 _TASK = re.compile(
-    r"(?:\A|[.!;:\n])\s*(?:now |then |next |finally |and )?(?:multiply|square|double|add|subtract|divide|negate|halve"
-    r"|take|raise|round|reverse)\b",
+    r"(?:\A|[.!;:\n])[^\S\n]*+(?:now |then |next |finally |and )?(?:multiply|square|double|add|subtract|divide|negate"
+    r"|halve|take|raise|round|reverse)\b",
     re.IGNORECASE,
 )
 """What is still to be done with a number."""

@@ -61,7 +61,7 @@ class ListFiles:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The bytes of a file in the session's workspace."""
+    """The bytes of a file in the session's workspace; None where it cannot be read."""
 
     name: str
 

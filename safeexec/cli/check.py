@@ -50,7 +50,7 @@ def main(options: argparse.Namespace) -> int:
 
 def sources(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """(name, text) of each file, and of each ``.py`` file in a directory, hidden ones and links left out. Raises
-    OSError, also for text that is not UTF-8.
+    OSError, also for text that is not in its encoding.
     """
     for name in names:
         if not os.path.isdir(name):

@@ -37,14 +37,13 @@ def _surroundings(source: str, lines: list[str], number: int) -> str | None:
         if re.search(rule.pattern, line):
             return rule.hint
     before = next((text for text in reversed(lines[: number - 1]) if text.strip()), "")
-    if re.search(
-        r"^\s*(?:do|else|try|finally)\s*\{\s*$|^\s*(?:\}\s*)?(?:if|for|while|else if|function|switch|catch|\w+)?\s*\w*\s*\([^=\[]*\)\s*\{\s*$",
-        before,
-    ):
+    if _OF_BRACES.fullmatch(before.strip()):
         return "In Python blocks begin with a colon and are indented, without braces `{ }`; a method is `def name(self):`, a constructor `def __init__(self):`."
     return None
 
 
+_OF_BRACES = re.compile(r"(?:do|else|try|finally)\s*+\{|(?:\}\s*+)?(?:else if|\w++)?\s*+\w*+\s*+\([^=\[]*\)\s*+\{")
+"""The first line of a block in a language of braces: ``} else if (x > 0) {``, ``function f(x) {``."""
 _BLOCK = re.compile(r"^\s*(if|elif|else|for|while|def|class|try|except|finally|with|match|case|async)\b")
 
 

@@ -9,13 +9,14 @@ import base64
 import binascii
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from msgspec import Struct, to_builtins
 from msgspec import json as fast
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from safeexec.errors import ProtocolError
@@ -66,11 +67,15 @@ class Redaction:
         """The calls of redacted tools that wait for their answers."""
 
     def of(self, record: R) -> R:
-        """The record as it may be written, but for texts that `line` takes out. Records come in their order: what is
-        redacted here is looked for in the ones that follow.
+        """The record as it may be written. Records come in their order: what is redacted here is looked for in the ones
+        that follow.
         """
         if not self.names:
             return record
+        record = self._by_names(record)
+        return self._by_text(record) if self._secrets else record
+
+    def _by_names(self, record: R) -> R:
         if isinstance(record, Answered) and record.call in self._calls:
             self._calls.discard(record.call)
             return replace(record, value=self._by_name(record.value) if record.value is not None else None)
@@ -81,32 +86,34 @@ class Redaction:
             return replace(record, value=self._by_name(record.value))
         if isinstance(record, Run):
             given = {name: self._by_name(it) if name in self.names else it for name, it in record.namespace.items()}
-            record = replace(record, namespace=given)
-        return self._by_text(record)
+            return replace(record, namespace=given)
+        return record
 
     def _by_name(self, value: Value, read: Callable[[Value], Any] | None = None) -> Value:
         with suppress(ValueError):  # it was too large to be written
             self.learn((read or value_of)(value))
         return Value(REDACTED, left_out="redacted")
 
-    def _by_text(self, record: R) -> R:
-        """Without the data in which a secret stands."""
-        changed: dict[str, Any] = {}
-        for name in record.__struct_fields__ if self._secrets else ():
-            held = getattr(record, name)
-            if isinstance(held, Value | Content):
-                changed[name] = self._without(held)
-            elif isinstance(held, dict):
-                changed[name] = {
-                    key: self._without(item) if isinstance(item, Value | Content) else item
-                    for key, item in held.items()
-                }
-        return replace(record, **changed) if changed else record
-
-    def _without(self, held: Value | Content) -> Value | Content:
-        if held.data is None or not self._shows(bytes_of(held)):
+    def _by_text(self, held: Any) -> Any:
+        """Without the texts and the data in which a secret stands. Numbers, names of fields, and what has its words
+        from the format remain: a secret stands in them by chance, and without them nobody could read the line.
+        """
+        if isinstance(held, str):
+            for secret in self._secrets:
+                held = held.replace(secret, REDACTED)
             return held
-        return replace(held, data=None, left_out="redacted")
+        if isinstance(held, list | tuple):
+            return type(held)(map(self._by_text, held))
+        if isinstance(held, Mapping):
+            return {self._by_text(name): self._by_text(item) for name, item in held.items()}
+        if isinstance(held, Value | Content) and held.data is not None and self._shows(bytes_of(held)):
+            held = replace(held, data=None, left_out="redacted")
+        if isinstance(held, DisplayText):
+            data = {mime: self._by_text(item) if is_text(mime) else item for mime, item in held.data.items()}
+            return replace(held, data=data)
+        if isinstance(held, Struct):
+            return replace(held, **{name: self._by_text(getattr(held, name)) for name in _open_fields(type(held))})
+        return held
 
     def learn(self, value: Any, depth: int = 4) -> None:
         """The texts in a redacted value are not to be written anywhere from now on."""
@@ -122,21 +129,20 @@ class Redaction:
             for item in value.values():
                 self.learn(item, depth - 1)
 
-    def __bool__(self) -> bool:
-        """Whether there is a text to be kept out."""
-        return bool(self._secrets)
-
     def _shows(self, data: bytes) -> bool:
         return any(secret in data for secret in self._secrets.values())
 
-    def line(self, text: str) -> str:
-        """A line of JSON without the secrets."""
-        for secret in self._secrets:
-            text = text.replace(json.dumps(secret)[1:-1], REDACTED)
-        return text
 
-
-NOTHING_REDACTED = Redaction(frozenset())
+@cache
+def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields that may hold any text: none whose words are a closed set, and not what was made from bytes."""
+    hints = get_type_hints(kind)
+    made = ("data", "sha256") if issubclass(kind, Value | Content) else ()
+    return tuple(
+        name
+        for name in kind.__struct_fields__
+        if name not in made and not any(get_origin(it) is Literal for it in (hints[name], *get_args(hints[name])))
+    )
 
 
 def packed(data: bytes, text: str = "") -> Value:
@@ -261,15 +267,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_CHARACTERS else head_and_tail(text, TEXT_CHARACTERS)[0]
 
 
-def line_of(record: Record | TranscriptEntry, hidden: Redaction = NOTHING_REDACTED) -> bytes:
-    """A record as its line. ASCII: lone surrogates survive. (What is `hidden` by name, `Redaction.of` takes out.)"""
-    if not hidden:
-        try:
-            # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.
-            line = fast.encode(record)
-            if line.isascii():
-                return line + b"\n"
-        except UnicodeEncodeError:
-            pass  # a lone surrogate
-    fields = to_builtins(record)
-    return hidden.line(json.dumps(fields, ensure_ascii=True, separators=(",", ":"))).encode("ascii") + b"\n"
+def line_of(record: Record | TranscriptEntry) -> bytes:
+    """A record as its line. ASCII: lone surrogates survive."""
+    try:
+        # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.
+        line = fast.encode(record)
+        if line.isascii():
+            return line + b"\n"
+    except UnicodeEncodeError:
+        pass  # a lone surrogate
+    return json.dumps(to_builtins(record), ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"

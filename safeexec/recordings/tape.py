@@ -227,7 +227,7 @@ class Tape:
 
     def _write(self, at: float, make: Make) -> None:
         try:
-            line = line_of(self.hidden.of(make(self._lines, round(at, 6))), self.hidden)
+            line = line_of(self.hidden.of(make(self._lines, round(at, 6))))
             if len(line) > LINE_BYTES:
                 self._stop(f"one line would have taken {len(line)} bytes, and {LINE_BYTES} are allowed")
             elif len(line) + LAST_LINE > self._left:

@@ -352,8 +352,8 @@ class RemoteSessionCore:
         result: CommandResult = _converted(answer.command, CommandResult)
         return result
 
-    def read_file(self, name: str) -> bytes:
-        return bytes(drive(self._ask("read_file", name=name)).data.base64)
+    def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
+        return bytes(drive(self._ask("read_file", name=name, max_bytes=max_bytes)).data.base64)
 
     def write_file(self, name: str, data: bytes | str) -> None:
         drive(self._ask("write_file", name=name, data=marked(_fitting(as_bytes(data)))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,6 +14,8 @@ from safeexec.text import one_line
 from safeexec.untrusted.json_shapes import shaped
 
 MAX_BATCH = 1000
+Identity = Annotated[str, msgspec.Meta(max_length=1000)] | int | float
+"""It stands in every answer, also in one that says that the answer is too large."""
 NO_PARAMS, NULL = msgspec.Raw(b"{}"), msgspec.Raw(b"null")
 
 
@@ -23,7 +25,7 @@ class RpcCall(msgspec.Struct):
     jsonrpc: Literal["2.0"]
     method: str
     params: msgspec.Raw = NO_PARAMS
-    id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
+    id: Identity | msgspec.UnsetType | None = msgspec.UNSET
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:

@@ -355,7 +355,9 @@ class Door:
         ]
 
     async def open(self) -> None:
-        """Begin to open the sandbox, which may take seconds: clients give up on a silent server. Raises `ToolError`."""
+        """Begin to open the sandbox, which may take seconds: clients give up on a silent server. Raises
+        `SandboxError`.
+        """
         self.opening = asyncio.create_task(self._sandbox.open())
         await asyncio.sleep(0)
         if self.opening.done():
@@ -476,7 +478,7 @@ class Door:
                     raise ToolError(f"files: content is not {encoding}: {error}") from None
                 session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
-            data = _read(session, path)
+            data = await _read(session, path)
             try:
                 content, encoding = data.decode(), "utf-8"
             except UnicodeDecodeError:
@@ -498,7 +500,7 @@ class Door:
         """A file of a session's workspace: as text where it is UTF-8."""
         try:
             async with self._session(session_id) as (_, session):
-                data = _read(session, path)
+                data = await _read(session, path)
         except ToolError as error:
             raise ResourceNotFoundError(str(error)) from None
         try:
@@ -568,11 +570,8 @@ class Door:
             await self._end(handle, shared, f"{MAX_SESSIONS} others were used since")
 
 
-def _read(session: AsyncSession, path: str) -> bytes:
-    data = session.read_file(path)
-    if len(data) > MAX_FILE:
-        raise ValueError(f"{path} has {len(data)} bytes, and {MAX_FILE} can be read at once: read parts of it in code")
-    return data
+async def _read(session: AsyncSession, path: str) -> bytes:
+    return await asyncio.to_thread(session.read_file, path, max_bytes=MAX_FILE)
 
 
 # Serving

@@ -231,7 +231,12 @@ METHODS = {
             {"argv": Arguments, "cwd": (Name, "."), "timeout": (Seconds, None)},
             {"command": dict[str, Any]},
         ),
-        _method("session.read_file", "The bytes of a file of the workspace.", {"name": Name}, {"data": Bytes}),
+        _method(
+            "session.read_file",
+            "The bytes of a file of the workspace, which has at most `max_bytes` of them.",
+            {"name": Name, "max_bytes": (int | None, None)},
+            {"data": Bytes},
+        ),
         _method("session.write_file", "Put a file into the workspace.", {"name": Name, "data": Data}, {}),
         _method("session.list_files", "The names of the workspace's files.", {}, {"files": list[str]}),
         _method(

@@ -48,6 +48,8 @@ RECORD_MB = 10240
 REPLICA = re.compile(r"[A-Za-z0-9_-]{0,63}")
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
+MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
+"""Bytes of a file, which fit into one message as base64."""
 SMALL = 4096
 """Bytes of a value that is read at once; a larger one in a thread, for it may take seconds."""
 
@@ -411,6 +413,11 @@ async def _write_file(service: Service, at: Target, *, name: str, data: str | By
     return {}
 
 
+async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int | None) -> Answer:
+    most = MAX_FILE if max_bytes is None else min(max_bytes, MAX_FILE)
+    return {"data": jsonable(await asyncio.to_thread(at.session.read_file, name, max_bytes=most))}
+
+
 async def _save(service: Service, at: Target, *, timeout: float | None, wait: float | None) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
@@ -439,6 +446,7 @@ _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "get": _get,
     "set": _set,
     "branch": _branch,
+    "read_file": _read_file,
     "write_file": _write_file,
     "save": _save,
     "close": _close,

@@ -314,6 +314,10 @@ def test_what_stands_between_two_numbers_is_read_once(between: str) -> None:
     assert growth(numerals, lambda n: f"1+{between * (n // len(between))}x2", 1 << 10, 1 << 14) < SLACK
 
 
+def test_empty_lines_are_read_once() -> None:
+    assert growth(numerals, lambda n: "\n" * n, 1 << 10, 1 << 14) < SLACK
+
+
 @pytest.mark.parametrize(
     "value", [Decimal("1E+999999999"), Decimal("1E-999999999"), Fraction(1, 1 << 20_001), Fraction(1 << 30_000, 7)]
 )

@@ -9,6 +9,7 @@ import logging
 import pickle
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,8 +17,10 @@ from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefus
 from safeexec.agent.messages import Message, ToolCall, ToolSpec
 from safeexec.agent.models import MistralModel, ModelEvents
 from safeexec.agent.models import connection as connection_module
+from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import RetryRules, retry_after_seconds
 from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, chunk
+from tests.untrusted.doubling import SLACK, growth
 
 KEY = "sk-very-secret-0123456789"
 ASK = (Message("system", "You compute."), Message("user", "2 + 2?"))
@@ -177,6 +180,21 @@ def test_endless_tool_calls_are_cut() -> None:
     with chat_server(Raw(b"".join(calls))) as server:
         reply = model_at(server).complete(ASK)
     assert (len(reply.tool_calls), reply.finish) == (64, "length")
+
+
+def fed(pieces: list[str]) -> ToolCall:
+    assembly = Assembly([])
+    for piece in pieces:
+        call = SimpleNamespace(id="a", index=0, function=SimpleNamespace(name="f", arguments=piece))
+        delta = SimpleNamespace(content=None, tool_calls=[call])
+        assembly.feed(SimpleNamespace(choices=[SimpleNamespace(finish_reason="tool_calls", delta=delta)]))
+    (call,) = assembly.reply().tool_calls
+    return call
+
+
+def test_the_arguments_of_a_call_come_in_pieces_and_are_put_together_once() -> None:
+    assert fed(['{"a', "", '": 1}']) == ToolCall("a", "f", '{"a": 1}')
+    assert growth(fed, lambda count: ["x" * 16] * count, 1 << 12, 1 << 17) <= SLACK
 
 
 def test_calls_of_one_id_are_told_apart() -> None:

@@ -168,11 +168,20 @@ def test_what_cannot_be_committed_is_said_and_nothing_changes(
     committed: Path, spoil: Callable[[Path], None], reason: str
 ) -> None:
     spoil(committed)
-    before = (committed / "src/m.py").read_bytes()
+    watched = [committed / name for name in ("src/m.py", ".git/HEAD", ".git/refs/heads/main", ".git/index")]
+    before = [path.read_bytes() for path in watched if path.exists()]
     with pytest.raises(RepairError, match=reason):
         commit(committed, CHANGES, message="x", author=AUTHOR)
-    assert (committed / "src/m.py").read_bytes() == before
+    assert [path.read_bytes() for path in watched if path.exists()] == before
     assert not list((committed / ".git").glob("refs/heads/*.lock")) if (committed / ".git").is_dir() else True
+
+
+def test_what_cannot_be_taken_back_stays(committed: Path) -> None:
+    done = commit(committed, CHANGES, message="x", author=AUTHOR)
+    locked(committed)
+    with pytest.raises(RepairError, match=r"index\.lock is there"):
+        take_back(committed, done)
+    assert git(committed, "rev-parse", "HEAD").strip() == done.id
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Sandbox
+from safeexec import AsyncSandbox, Policy, Sandbox, WorkspaceError
 from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.analyst import Analysis, DataAnalyst
 from safeexec.agent.survey import _facts, survey_of
+from safeexec.host.faces.blocking import SessionFace
 
 CSV = "region,amount,note\nnorth,1.5,a\nsouth,,b\nnorth,4.5,c\n"
 
@@ -337,6 +338,23 @@ open('.profile', 'w').write('z')
 open('big.bin', 'wb').write(bytes(200_000))
 sorted(os.listdir('project'))
 """
+
+
+@pytest.mark.modules("pandas")
+@pytest.mark.parametrize("on_loop", [False, True])
+def test_a_file_that_cannot_be_read_is_left_out(monkeypatch: pytest.MonkeyPatch, on_loop: bool) -> None:
+    read_file = SessionFace.read_file
+
+    def read(session: SessionFace, name: str) -> bytes:
+        if name == "gone":
+            raise WorkspaceError("gone does not exist")
+        return read_file(session, name)
+
+    monkeypatch.setattr(SessionFace, "read_file", read)
+    model = ScriptedModel([code("for name in ('gone', 'kept'):\n    open(name, 'w').write('1')"), "The end."])
+    analyst = DataAnalyst(model, {"data.csv": CSV.encode()})
+    analysis = asyncio.run(analyst.run_async("What?")) if on_loop else analyst.run("What?")
+    assert (analysis.files, analysis.left_out) == ({"kept": b"1"}, ("gone",))
 
 
 @pytest.mark.modules("pandas")

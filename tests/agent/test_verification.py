@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from safeexec import Policy
+from safeexec import Policy, WorkspaceError
 from safeexec.agent import RepairError, ScriptedModel
-from safeexec.agent.repair import RepairAgent, RepairResult
+from safeexec.agent.repair import RepairAgent, RepairResult, verification
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.judges import held_out_paths, likely_code
 from safeexec.agent.repair.verdicts import Verification, together
-from safeexec.agent.repair.verification import Verifier, commands_of
+from safeexec.agent.repair.verification import PROGRAMS, Verifier, _read, commands_of
+from safeexec.untrusted.json_text import loads
 
 CHECK = "import m\nassert m.half(4) == 2, 'four'\n"
 HELD_OUT = "import m\nassert m.half(10) == 5, 'the secret is ten'\n"
@@ -194,3 +195,51 @@ def test_what_the_code_says_of_its_end_is_a_strangers_word(halves: Path, value: 
     verdict = Verifier(["python", "check.py"]).run(WorkingCopy(halves, ["."]))
     assert (verdict.ok, verdict.ended) == (False, ended)
     assert said in verdict.log and "\x1b" not in verdict.log and len(verdict.log) < 10_000
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "bash: line 1: /usr/bin/ls: Permission denied",
+        "./run: line 12: python3: Permission denied",
+        "bash: ./x.sh: /bin/sh: bad interpreter: Permission denied",
+    ],
+)
+def test_a_program_that_a_shell_may_not_start_is_explained(log: str) -> None:
+    assert PROGRAMS in _read(["bash"], 6000, False, f"first\n{log}\n", {}).log
+    assert PROGRAMS not in _read(["bash"], 6000, False, "bash: line 1: /root/x: No such file or directory", {}).log
+
+
+class Reports:
+    """What stands for a session: the report of a program."""
+
+    def __init__(self, report: bytes) -> None:
+        self.report = report
+
+    def read_file(self, name: str, *, max_bytes: int) -> bytes:
+        if len(self.report) > max_bytes:
+            raise WorkspaceError("it is too large")
+        return self.report
+
+
+END = b'{"status": 3, "place": "m.py"}\n'
+
+
+@pytest.mark.parametrize("filling", [b"\n", b"1\n", b"[]\n"])
+def test_of_a_long_report_so_many_lines_are_read_and_the_last_one(
+    monkeypatch: pytest.MonkeyPatch, filling: bytes
+) -> None:
+    monkeypatch.setattr(verification, "MAX_CALLS", 100)
+    read: list[str] = []
+    monkeypatch.setattr(verification, "loads", lambda line: read.append(line) or loads(line))
+    verifier: Any = Verifier(["python", "check.py"])
+    report = b'["a", "passed"]\n' + filling * 100_000 + END
+    assert verifier._reported(Reports(report)) == {"status": 3, "place": "m.py"}
+    assert verifier._witness.outcomes == {"a": "passed"} and len(read) <= 101
+
+
+def test_of_a_report_that_is_too_long_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    verifier: Any = Verifier(["python", "check.py"])
+    assert verifier._reported(Reports(END)) == {"status": 3, "place": "m.py"} == verifier._reported(Reports(END[:-1]))
+    monkeypatch.setattr(verification, "MAX_REPORT", len(END) - 1)
+    assert verifier._reported(Reports(END)) == {}

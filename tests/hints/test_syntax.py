@@ -9,6 +9,7 @@ import pytest
 
 from safeexec.hints.syntax import syntax_hint
 from safeexec.hints.tables.syntax import CODE, LANGUAGES, MESSAGES, SyntaxRule
+from tests.untrusted.doubling import SLACK, growth
 
 
 def told(source: str) -> tuple[str, str | None]:
@@ -41,3 +42,17 @@ def test_a_header_that_cannot_be_read_is_no_missing_colon(source: str) -> None:
     _, hint = told(source)
     assert hint is not None
     assert "begins with" in hint
+
+
+@pytest.mark.parametrize(
+    ("begin", "repeated", "end"),
+    [("", " ", "(=\n)"), ("import", " ", "x"), ("[", "for if ", ")")],
+    ids=["blanks before the line before", "blanks after import", "conditions in brackets"],
+)
+def test_a_long_line_is_looked_at_in_linear_time(begin: str, repeated: str, end: str) -> None:
+    def look(source: str) -> None:
+        error = SyntaxError("invalid syntax")
+        error.lineno = source.count("\n") + 1
+        syntax_hint(error, source)
+
+    assert growth(look, lambda length: begin + repeated * (length // len(repeated)) + end, 1 << 8, 1 << 12) <= SLACK

@@ -40,6 +40,9 @@ def test_a_file_is_written_as_bytes_or_text(session: Session) -> None:
     session.write_file("text", "Grüße\n")
     session.write_file("bytes", bytearray(b"\xff"))
     assert (session.read_file("text"), session.read_file("bytes")) == ("Grüße\n".encode(), b"\xff")
+    assert session.read_file("bytes", max_bytes=1) == b"\xff"
+    with pytest.raises(WorkspaceError, match="text has 8 bytes, and 7 may be read at once"):
+        session.read_file("text", max_bytes=7)
     with pytest.raises(TypeError):
         session.write_file("number", 5)  # type: ignore[arg-type]
     assert session.list_files() == ["bytes", "text"]

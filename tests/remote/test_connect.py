@@ -220,6 +220,7 @@ def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
             (CheckpointError, lambda: session.rollback("nothing")),
             (CheckpointError, lambda: session.drop("nothing")),
             (WorkspaceError, lambda: session.read_file("../x")),
+            (WorkspaceError, lambda: session.read_file("in.bin", max_bytes=1)),
             (KeyError, lambda: session.namespace.pop("nothing")),
             (ValueError, lambda: session.set("no name", 1)),
             (TypeError, lambda: session.set("x", object())),

@@ -121,6 +121,15 @@ def test_the_codes_are_those_of_the_standard(served: Served, line: bytes | None,
     assert message["id"] == (1 if code in (PARAMETERS, OURS) else None)
 
 
+@pytest.mark.parametrize("length", [1001, 12 << 20])
+def test_a_call_with_a_long_id_is_told_so(served: Served, length: int) -> None:
+    """Each of these characters takes six in an answer: one that held it could not be sent."""
+    line = b'{"jsonrpc":"2.0","method":"sandbox.policy","id":"%s"}'
+    assert served.reply(line % ("é" * 1000).encode())["id"] == "é" * 1000
+    answer = served.reply(line % ("é" * length).encode())
+    assert (answer["id"], answer["error"]["code"]) == (None, REQUEST)
+
+
 def test_a_notification_is_done_and_not_answered(served: Served) -> None:
     params = {"session": served.session, "name": "told", "value": 7}
     assert served.reply(json.dumps({"jsonrpc": "2.0", "method": "session.set", "params": params}).encode()) is None

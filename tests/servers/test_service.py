@@ -328,8 +328,8 @@ def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
         assert answer == {}
         made = await call(service, "session.run", {**at, "source": "open('y', 'wb').write(bytes(50 << 20))"})
         assert made["ok"], made
-        with pytest.raises(Exception, match="the most that is sent"):
-            encoded(await call(service, "session.read_file", {**at, "name": "y"}))
+        told = await problem(service, "session.read_file", {**at, "name": "y"})
+        assert (told.type, "may be read at once" in told.message) == ("WorkspaceError", True)
         assert (await problem(service, "session.save", at)).message.endswith("are the most that is sent")
 
     served(uses, "confined-python")

@@ -24,7 +24,8 @@ class Assembly:
         """Whether the reply is asked for piece by piece."""
         self._text: list[str] = []
         self._size = 0
-        self._calls: dict[tuple[str, int], list[str]] = {}
+        self._calls: dict[tuple[str, int], tuple[str, list[str]]] = {}
+        """Name and arguments of each call, these in pieces: joined as they come, they would take quadratic time."""
         self._usage: Any = None
         self._finish: str | None = None
 
@@ -72,8 +73,9 @@ class Assembly:
         key = (identity, index if index is not None else position)
         if not identity and self._calls:  # a fragment of the call before it: only the first one carries the id
             key = next((known for known in self._calls if known[1] == key[1]), key)
-        name_and_arguments = self._calls.setdefault(key, [call.function.name or "", ""])
-        name_and_arguments[1] += arguments
+        _, pieces = self._calls.setdefault(key, (call.function.name or "", []))
+        if arguments:
+            pieces.append(arguments)
         self._size += len(arguments)
 
     def reply(self) -> Reply:
@@ -83,10 +85,10 @@ class Assembly:
             raise Transient("the server reported an error while it generated the reply")
         text = "".join(self._text)[:MAX_REPLY_CHARACTERS]
         calls: dict[str, ToolCall] = {}
-        for number, ((identity, _), (name, arguments)) in enumerate(self._calls.items()):
+        for number, ((identity, _), (name, pieces)) in enumerate(self._calls.items()):
             if not identity or identity in calls:  # each answer must name its call
                 identity = f"call{number:05d}"
-            calls[identity] = ToolCall(identity, name, arguments)
+            calls[identity] = ToolCall(identity, name, "".join(pieces))
         kept = tuple(calls.values())[:MAX_CALLS]
         return Reply(text, kept, self._count(text, kept), "length" if self.full else self._finish or "stop")
 

@@ -80,9 +80,11 @@ def commit(
             for name, data in (*objects.items(), *map(_named, [made, *_blobs(changes)])):
                 _put_object(top, name, data)
             done = GitCommit(_named(made)[0], parent, reference, dict(changes), alone=branch is not None)
-            _move(top, reference, None if branch is not None else parent, done.id)
-            if index is not None and staged is not None:
-                _put_index(top, index, staged)
+            if index is None or staged is None:
+                _move(top, reference, None, done.id)
+                return done
+            with _new_index(top, index, staged):
+                _move(top, reference, parent, done.id)
             return done
     except RepairError:
         raise
@@ -102,8 +104,8 @@ def take_back(repository: Path, done: GitCommit) -> None:
             index = read_file(top, ".git/index", max_bytes=_MAX_INDEX)
             with _session(top, repository) as session:
                 staged = _staged(session, index, {path: (b, a, mode) for path, (a, b, mode) in done.changes.items()})
-            _move(top, done.reference, done.id, done.parent)
-            _put_index(top, index, staged)
+            with _new_index(top, index, staged):
+                _move(top, done.reference, done.id, done.parent)
     except RepairError:
         raise
     except (OSError, SandboxError) as error:
@@ -159,14 +161,17 @@ def _move(top: int, reference: str, old: str | None, new: str) -> None:
         raise
 
 
-def _put_index(top: int, old: bytes, new: bytes) -> None:
+@contextmanager
+def _new_index(top: int, old: bytes, new: bytes) -> Iterator[None]:
+    """Put an index in place of the old one once what is done inside has been done. Git's lock is held around both, so
+    that nothing is done where git is at work. Raises RepairError if the index is not the old one any more.
+    """
     lock = ".git/index.lock"
     _locked(top, lock, new)
     try:
         if read_file(top, ".git/index", max_bytes=_MAX_INDEX) != old:
-            raise RepairError(
-                "the index of git has changed meanwhile and was left alone: git status shows the difference"
-            )
+            raise RepairError("no commit was made: the index of git has changed meanwhile")
+        yield
         _rename(top, lock, ".git/index")
     except BaseException:
         remove_file(top, lock)

@@ -119,7 +119,7 @@ sys.exit(status if isinstance(status, int) else 1)
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTILINE)
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S{1,300}+ \([^()\s]{1,300}+\))", re.MULTILINE)
 _REFUSED = re.compile(r"Unknown error 3\d{3}")
-_NO_PROGRAM = re.compile(r"no signals: '|(?:bad interpreter|: line \d{1,6}: [^\n]{1,400}+): Permission denied")
+_NO_PROGRAM = re.compile(r"no signals: '|(?:bad interpreter|: line \d{1,6}: [^\n:]{1,400}+): Permission denied")
 PROGRAMS = (
     "A check may start the programs that the policy names: danger_allow_commands, --program of `safeexec repair` "
     "(python for tests that start it; for `bash -c`, each program that it calls)."
@@ -129,7 +129,7 @@ MAX_LOG = 4 << 20
 """Characters of a log that are looked at: its end says how it went."""
 _MAX_LINE = 400
 MAX_REPORT = 32 << 20
-"""Bytes of what a program reports of its tests that are read."""
+"""Bytes of what a program reports of its tests; of more nothing is read."""
 _PYTEST = ("pytest", "py.test")
 _LOG_CHARACTERS = 6000
 """Of what the commands print, for the model."""
@@ -331,13 +331,16 @@ class Verifier:
         return _read(argv, room, False, f"{log}\n{done.message}", outcomes, ended=done.outcome)
 
     def _reported(self, session: Session) -> dict[str, Any]:
-        """Read what a Python program wrote of its tests, and of its end. It may have written anything."""
+        """Read what a Python program wrote of its tests, and, last, of its end. It may have written anything."""
         end: dict[str, Any] = {}
         try:
-            lines = session.read_file(_REPORT)[:MAX_REPORT].decode("utf-8", "replace").split("\n")
+            data = session.read_file(_REPORT, max_bytes=MAX_REPORT)
         except WorkspaceError:
             return end
-        for line in lines:
+        told, _, last = data.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
+        for line in (*told.split("\n", MAX_CALLS)[:MAX_CALLS], last):
+            if not line.startswith(("[", "{")):
+                continue
             try:
                 event = loads(line)
             except (ValueError, RecursionError):

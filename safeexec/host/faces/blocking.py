@@ -492,9 +492,11 @@ class SessionFace:
 
     # Files
 
-    def read_file(self, name: str) -> bytes:
-        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`."""
-        return self._core.read_file(name)
+    def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
+        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`, also for more than
+        `max_bytes`, of which nothing is read then; None: as many as the workspace may hold.
+        """
+        return self._core.read_file(name, max_bytes)
 
     def write_file(self, name: str, data: bytes | str) -> None:
         """Put a file into the workspace; text is written as UTF-8. Raises `WorkspaceError` for a name that leaves it,

@@ -141,7 +141,7 @@ def path_of(name: str) -> str:
 
 def _components(name: str) -> list[str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) > MAX_DEPTH:
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) - 1 > MAX_DEPTH:
         raise WorkspaceError(f"{shown(name)!r} is not the name of a file inside the workspace")
     try:
         too_long = any(len(os.fsencode(part)) > MAX_NAME for part in parts)

@@ -366,7 +366,7 @@ class Replay:
         """As it would stand in a recording, without what is redacted."""
         if not self._hidden.names:
             return record
-        again: form.Ended = parse(line_of(self._hidden.of(record), self._hidden)[:-1], "the replay")
+        again: form.Ended = parse(line_of(self._hidden.of(record))[:-1], "the replay")
         return again
 
     def _replaced(self, begun: form.Begun) -> bool:

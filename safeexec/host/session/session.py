@@ -838,9 +838,10 @@ class SessionCore:
         self.line.history.change_files((yield from self.line.on_files(workspace.snapshot_or_undo)))
         return result
 
-    def read_file(self, name: str) -> bytes:
-        """The bytes of a file of the workspace. Raises `WorkspaceError`."""
-        return self._files().read(name, self.policy.limits.workspace_mb << 20)
+    def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
+        """The bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""
+        most = self.policy.limits.workspace_mb << 20
+        return self._files().read(name, most if max_bytes is None else min(most, max_bytes))
 
     def write_file(self, name: str, data: bytes | str) -> None:
         """Put a file into the workspace; it belongs to the state as it is now. Raises `WorkspaceError`."""

@@ -40,7 +40,11 @@ LEAST_DELIVER_SECONDS = 0.1
 DESCRIPTION = 200
 """Characters of what a progress bar says of itself; a child that sends more does not run our code."""
 SHOWN_BYTES = 64 << 20
-"""Of displays that come as the step runs; a child may update one without end, and its listener may keep them all."""
+"""Of displays and the news of progress bars that come as the step runs: a child may update one without end, and its
+listener may keep them all.
+"""
+EVENT_BYTES = 1000
+"""What one of them takes beside its data: many small ones are no less."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
 AHEAD_SECONDS = TICK_SECONDS
@@ -168,16 +172,22 @@ class Step(Struct, eq=False):
                 return message
             if isinstance(message, m.ToolRequest):
                 yield from self._tool_call(message)
-            elif isinstance(message, m.Progress) and (hear := self._listeners.progress) is not None:
-                self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
-            elif isinstance(message, m.Shown) and (show := self._listeners.display) is not None:
-                self._shown_bytes += 1000 + sum(map(len, message.display.data.values()))
-                if self._shown_bytes <= SHOWN_BYTES:
+            elif isinstance(message, m.Progress):
+                if (hear := self._listeners.progress) is not None and self._may_show(0):
+                    self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
+            elif isinstance(message, m.Shown):
+                size = sum(map(len, message.display.data.values()))
+                if (show := self._listeners.display) is not None and self._may_show(size):
                     self._tell(show, displays([message.display])[0])
             if monotonic() >= look:
                 if (verdict := (yield from self._look())) is not None:
                     return verdict
                 look = watch.next_look()
+
+    def _may_show(self, size: int) -> bool:
+        """Whether a listener is told of one thing more, with `size` bytes of data."""
+        self._shown_bytes += EVENT_BYTES + size
+        return self._shown_bytes <= SHOWN_BYTES
 
     def _look(self) -> Core[Verdict | None]:
         """The first limit that the step is over, if any."""

@@ -6,17 +6,18 @@ Each is a session, and one more for each further context.
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Raw, Struct, field
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
@@ -24,6 +25,7 @@ from safeexec import AsyncSession, SandboxError
 from safeexec.servers.http.grants import Tokens
 from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
 from safeexec.servers.http.tenancy import SessionPlace, Tenant
+from safeexec.servers.methods import Name
 from safeexec.servers.service import closed
 
 ENVD_VERSION = "0.5.8"
@@ -31,6 +33,8 @@ ENVD_VERSION = "0.5.8"
 MAX_SECONDS = 24 * 3600
 MAX_KEPT = 1000
 """Sandboxes, paused ones and snapshots of one tenant together."""
+MAX_SAVED = 4 << 30
+"""Bytes of the files of one tenant's paused sandboxes and snapshots together."""
 SWEEP_SECONDS = 1.0
 OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
 """Where the secrets of one sandbox count, and the tenant's token does not."""
@@ -42,20 +46,29 @@ def has_own_tokens(path: str) -> bool:
 
 
 Seconds = Annotated[int, Meta(ge=0, le=MAX_SECONDS)]
+NULL = Raw(b"null")
+NOTHING = (NULL, Raw(b"{}"), Raw(b"[]"), Raw(b"false"))
 
 
 class NewSandbox(Struct):
     """`templateID` may be a snapshot; any other name is ignored."""
 
-    templateID: str = ""
+    templateID: Name = ""
     timeout: Seconds = 300
     autoPause: bool = False
-    metadata: dict[str, str] = {}
+    metadata: Annotated[dict[Name, Name], Meta(max_length=100)] = {}
     envVars: dict[str, str] = {}
-    network: Any = None
-    mcp: Any = None
-    iam: Any = None
-    volumeMounts: list[Any] = []
+    network: Raw = field(default_factory=lambda: NULL)
+    mcp: Raw = field(default_factory=lambda: NULL)
+    iam: Raw = field(default_factory=lambda: NULL)
+    volumeMounts: Raw = field(default_factory=lambda: NULL)
+
+    def refuse_the_rest(self) -> None:
+        """Raises `RefusedRequest` where more is asked for than is offered."""
+        for name in ("network", "mcp", "iam", "volumeMounts"):
+            if getattr(self, name) not in NOTHING:
+                raise RefusedRequest(400, f"{name} is not offered", "NotOffered")
+            setattr(self, name, NULL)  # a part of the body holds all of it, as long as the sandbox lives
 
 
 class Context:
@@ -192,7 +205,8 @@ class Boxes:
     def __init__(self) -> None:
         self._boxes: dict[str, Box] = {}
         self._snapshots: dict[str, Snapshot] = {}
-        self._directory: Path | None = None
+        self._directories: dict[Tenant, Path] = {}
+        """Where the states of each tenant are."""
         self._sweeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -203,8 +217,8 @@ class Boxes:
         if self._sweeping is not None:
             self._sweeping.cancel()
         await closed(context.session for box in self._boxes.values() for context in box.contexts.values())
-        if self._directory is not None:
-            shutil.rmtree(self._directory)
+        for directory in self._directories.values():
+            shutil.rmtree(directory)
 
     def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
         """Whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
@@ -290,7 +304,7 @@ class Boxes:
             saved = {}
             try:
                 for name, context in [*box.contexts.items()]:
-                    saved[name] = await self._save(context.session)
+                    saved[name] = await self._save(box.tenant, context.session)
             except BaseException:
                 for state in saved.values():
                     state.path.unlink(missing_ok=True)
@@ -337,10 +351,21 @@ class Boxes:
             return identity
 
     async def restart(self, box: Box, name: str) -> None:
-        """A new session in the place of a context's. What it was running is stopped."""
+        """A new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`, and
+        nothing is done, for want of CPU time; where there is no session, the context is gone, and with the default one
+        the sandbox.
+        """
         async with box.changing:
-            await box.context(name).close()
-            box.contexts[name] = await self._context(box, None)
+            context = box.context(name)
+            box.tenant.check_cpu()
+            await context.close()
+            try:
+                box.contexts[name] = await self._context(box, None)
+            except BaseException:
+                box.contexts.pop(name, None)
+                if name == "default":
+                    await self.kill(box)
+                raise
             await self._check_alive(box)
 
     async def remove(self, box: Box, name: str) -> None:
@@ -354,7 +379,7 @@ class Boxes:
         """Keep the default context as a file, for sandboxes to come."""
         self._check_room(box.tenant)
         async with box.at_rest():
-            saved = await self._save(box.context(None).session)
+            saved = await self._save(box.tenant, box.context(None).session)
         snapshot = Snapshot(box.tenant, box.id, [name] if name else [], saved)
         self._snapshots[snapshot.id] = snapshot
         return snapshot
@@ -399,8 +424,9 @@ class Boxes:
                         await self.kill(box)
                     else:
                         await self.pause(box)
-                except RefusedRequest:
-                    continue  # a cell still runs; the next round
+                except RefusedRequest as error:
+                    if error.kind == "Full":  # else a cell still runs: the next round
+                        await self.kill(box)
                 except (SandboxError, OSError):
                     await self.kill(box)
 
@@ -422,15 +448,33 @@ class Boxes:
             raise
         return context
 
-    async def _save(self, session: AsyncSession) -> SavedContext:
-        if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="safeexec-states-"))
-        path = self._directory / secrets.token_hex(16)
-        return SavedContext(path, await session.save(path))
+    async def _save(self, tenant: Tenant, session: AsyncSession) -> SavedContext:
+        """Raises `RefusedRequest`, and keeps nothing, where the tenant's states take too much room with this one."""
+        if tenant not in self._directories:
+            self._directories[tenant] = Path(tempfile.mkdtemp(prefix="safeexec-states-"))
+        directory = self._directories[tenant]
+        path = directory / secrets.token_hex(16)
+        lost = await session.save(path)
+        if _size(directory) > MAX_SAVED:
+            path.unlink()
+            raise RefusedRequest(
+                429, f"the saved states take {MAX_SAVED} bytes, as many as may be", "Full", RETRY_SECONDS
+            )
+        return SavedContext(path, lost)
 
     def _check_room(self, tenant: Tenant) -> None:
         if len(self.of(tenant)) + len(self.snapshots_of(tenant)) >= MAX_KEPT:
             raise RefusedRequest(429, f"{MAX_KEPT} sandboxes and snapshots are kept", "Full", RETRY_SECONDS)
+
+
+def _size(directory: Path) -> int:
+    """Bytes of the files there, also of those that are being written."""
+    size = 0
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # it has got its name meanwhile
+                size += entry.stat().st_size
+    return size
 
 
 def _copy_files(source: AsyncSession, target: AsyncSession) -> None:

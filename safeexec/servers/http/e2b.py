@@ -103,11 +103,7 @@ def _boxes(request: Request) -> Boxes:
 async def create(request: Request) -> Response:
     """Create a sandbox, or go on from a snapshot."""
     asked = await read(request, NewSandbox)
-    for name, given in (("network", asked.network), ("mcp", asked.mcp), ("iam", asked.iam)):
-        if given:
-            raise RefusedRequest(400, f"{name} is not offered", "NotOffered")
-    if asked.volumeMounts:
-        raise RefusedRequest(400, "volumeMounts are not offered", "NotOffered")
+    asked.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 
     async def made() -> Response:

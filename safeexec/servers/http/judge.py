@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -18,9 +18,14 @@ from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, Workspace
 from safeexec.servers.http.cells import as_execution, data_of, shown, traceback_of
 from safeexec.servers.http.requests import RefusedRequest, answer, from_base64, read, takes, to_base64
 from safeexec.servers.http.tenancy import Tenancy, Tenant
+from safeexec.servers.methods import MAX_MESSAGE
 
 Files = dict[str, str | None]
 """Names in the workspace → contents in base64."""
+Several = Annotated[list[str], Meta(max_length=1000)]
+"""For each of them a program runs, or a file is read."""
+MAX_FETCHED = MAX_MESSAGE // 2
+"""Bytes of the files of one answer, before base64."""
 
 
 class RunCode(Struct):
@@ -34,26 +39,26 @@ class RunCode(Struct):
     run_timeout: float = 10
     memory_limit_MB: float = -1
     files: Files = {}
-    fetch_files: list[str] = []
+    fetch_files: Several = []
     args: list[str] = []
 
 
 class RunJupyter(Struct):
     """What `/run_jupyter` takes. Both timeouts are seconds; `cell_timeout` 0: the most that the policy gives a step."""
 
-    cells: list[str]
+    cells: Several
     cell_timeout: float = 0
     total_timeout: float = 45
     kernel: str = "python3"
     files: Files = {}
-    fetch_files: list[str] = []
+    fetch_files: Several = []
 
 
 class Batch(Struct):
     """What `/execute_batch` takes. `timeout`: seconds for each script. `request_timeout` is the client's own."""
 
-    scripts: list[str]
-    languages: list[str] = []
+    scripts: Several
+    languages: Several = []
     language: str = "python"
     timeout: float = 300
     request_timeout: float = 30
@@ -242,11 +247,13 @@ async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, by
 
 
 async def _fetched(session: AsyncSession, names: list[str]) -> dict[str, str]:
-    """The files of those names that there are."""
-    found = {}
+    """The files of those names that there are, as far as they fit into the answer together."""
+    found, left = {}, MAX_FETCHED
     for name in names:
         try:
-            found[name] = to_base64(await asyncio.to_thread(session.read_file, name))
+            data = await asyncio.to_thread(session.read_file, name, max_bytes=left)
         except SandboxError:
             continue
+        left -= len(data)
+        found[name] = to_base64(data)
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, StepFailed
-from safeexec.servers.service import BadCall, fitted, strictly
+from safeexec.servers.service import BadCall, encoded, fitted
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Callable[..., Any])
@@ -80,8 +79,10 @@ def refused(error: Exception) -> RefusedRequest | None:
 
 
 def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """`data` as JSON that strict readers take, whatever guests print."""
-    return Response(strictly(json.dumps(data)), status, headers, "application/json")
+    """`data` as JSON that strict readers take, whatever guests print. Raises `SandboxError` for more than `MAX_MESSAGE`
+    bytes.
+    """
+    return Response(encoded(data), status, headers, "application/json")
 
 
 async def body_of(request: Request) -> bytes:

@@ -88,6 +88,8 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
         raise known from None
     if "outcome" in reply and "usage" in reply:
         tenant.count(reply["outcome"], reply["usage"]["cpu_ms"] / 1000, reply["usage"]["wall_ms"] / 1000)
+    elif method.name == "session.command":
+        tenant.use_cpu(reply["command"]["usage"]["cpu_ms"] / 1000)
     return reply
 
 
@@ -119,9 +121,17 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
             yield lambda reply: held(reply["sessions"])
     elif name == "session.close":
         yield lambda _: tenant.rooms.leave(given["session"])
+    elif name in ("session.run", "session.sql", "session.command"):
+        tenant.check_cpu()
+        yield _nothing
+    elif name.startswith("session.") and name != "session.cancel":
+        tenant.check_cpu()
+        began = monotonic()
+        try:
+            yield _nothing  # a guest's code may describe or save a variable, and nobody tells what it used
+        finally:
+            tenant.use_cpu(monotonic() - began)
     else:
-        if name in ("session.run", "session.sql"):
-            tenant.check_cpu()
         yield _nothing
 
 

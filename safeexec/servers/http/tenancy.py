@@ -116,8 +116,12 @@ class Tenant:
     def count(self, outcome: str, cpu_seconds: float, wall_seconds: float) -> None:
         """A step has ended."""
         self.metrics.step(outcome, cpu_seconds, wall_seconds)
+        self.use_cpu(cpu_seconds)
+
+    def use_cpu(self, seconds: float) -> None:
+        """Count CPU time."""
         if self._cpu is not None:
-            self._cpu.use(cpu_seconds)
+            self._cpu.use(seconds)
 
     def check_cpu(self) -> None:
         """Raises `RefusedRequest` when the CPU time of the hour is used up."""

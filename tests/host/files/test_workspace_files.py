@@ -68,6 +68,18 @@ def test_written_files_are_read_and_listed(top: str) -> None:
     assert [(info.name, info.size) for info in list_files(top)] == [("a.csv", 3), ("deep/er/b.bin", 1000)]
 
 
+def test_what_is_listed_can_be_read(top: str) -> None:
+    for depth in (32, 33):
+        directory = os.path.join(top, *["d"] * depth)
+        os.makedirs(directory)
+        Path(directory, "x").write_text("1")
+    (listed,) = list_files(top)
+    assert listed.name == "d/" * 32 + "x" and read_file(top, listed.name) == b"1"
+    write_file(top, listed.name, b"2")
+    with pytest.raises(WorkspaceError, match="is not the name of a file"):
+        read_file(top, f"d/{listed.name}")
+
+
 def test_the_workspace_answers_by_name_and_gets_back_the_rights_that_a_guest_took_away(workspace: Workspace) -> None:
     workspace.write("d/a", b"1", None)
     os.chmod(workspace.path, 0)

@@ -478,6 +478,15 @@ def test_what_a_listener_hears_of_displays_is_bounded(open_session: Open, monkey
     assert 50 < len(heard) < 100
 
 
+def test_what_a_listener_hears_of_progress_is_bounded(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
+    heard: list[str] = []
+    source = "from tqdm import tqdm\nfor n in range(300):\n    tqdm(total=1, desc=str(n)).close()"
+    assert open_session("data-analysis").run(source, on_progress=lambda text, *_: heard.append(text)).ok
+    assert 50 < len(heard) <= 100
+
+
 def test_a_listener_that_raises_undoes_the_step(open_session: Open) -> None:
     session = open_session("data-analysis")
     session.run("x = 1")

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from safeexec import SandboxError
 from tests.servers.serving import PLAIN, Server, needs_server, serving, start, stop
 
 pytestmark = needs_server
@@ -172,6 +173,15 @@ def test_who_sends_a_giant_body_to_its_end_reads_the_refusal(server: Server) -> 
     assert b"TooLarge" in raw(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
+def test_an_answer_is_no_longer_than_a_message() -> None:
+    from safeexec.servers.http.requests import answer
+    from safeexec.servers.methods import MAX_MESSAGE
+
+    assert len(answer("x" * (MAX_MESSAGE - 2)).body) == MAX_MESSAGE
+    with pytest.raises(SandboxError, match="are the most that is sent"):
+        answer("x" * (MAX_MESSAGE - 1))
+
+
 def test_a_refusal_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of its pieces, also that before the rest of the body is passed by."""
     app = pytest.importorskip("safeexec.servers.http.app")
@@ -265,6 +275,9 @@ bob:
 carol:
   token: carol-has-a-token-as-well
   cpu_seconds_per_hour: 1
+erin:
+  token: erin-has-a-token-as-well
+  cpu_seconds_per_hour: 2
 dave:
   token: dave-has-a-token-as-well
   requests_per_minute: 3
@@ -319,6 +332,39 @@ def test_cpu_seconds_per_hour(tenants: Server) -> None:
         answer = carol.post("/run_code", json=HELLO)
         assert (answer.status_code, answer.json()["type"]) == (429, "Quota")
         assert 1 <= int(answer.headers["Retry-After"]) <= 2 * 3600  # it was overdrawn
+
+
+def test_what_describes_a_variable_counts_as_a_step_does(tenants: Server) -> None:
+    source = """
+import time
+
+class Slow:
+    def __repr__(self):
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+        return 'slow'
+
+seconds, slow = 0.0, Slow()
+"""
+    with of(tenants, "erin") as erin:
+        session = f"/v1/sessions/{erin.post('/v1/sessions', json={}).json()['session']}"
+        for step in (source, "seconds = 1.2"):  # each step describes what it has bound
+            assert erin.post(f"{session}/run", json={"source": step}).json()["ok"]
+        assert erin.post(f"{session}/variables", json={}).status_code == 200
+        for method, body in {
+            "run": {"source": "1"},
+            "get": {"name": "slow"},
+            "variables": {},
+            "command": {"argv": ["true"]},
+            "save": {},
+            "branch": {"n": 1},
+            "list_files": {},
+        }.items():
+            answer = erin.post(f"{session}/{method}", json=body)
+            assert (method, answer.status_code, answer.json().get("type")) == (method, 429, "Quota")
+        for method in ("cancel", "close"):
+            assert erin.post(f"{session}/{method}", json={}).status_code == 200
 
 
 @pytest.mark.parametrize(

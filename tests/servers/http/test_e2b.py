@@ -272,8 +272,11 @@ def test_no_file_leaves_the_workspace(server: Server, box: dict[str, Any], path:
 
 
 def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
-    for body in ({"envVars": {"A=": "1"}}, {"mcp": {"x": 1}}, {"network": {"x": 1}}, {"volumeMounts": [1]}):
+    for body in ({"envVars": {"A=": "1"}}, {"mcp": {"x": 1}}, {"network": {"x": 1}}, {"iam": 1}, {"volumeMounts": [1]}):
         assert "not offered" in bob.post("/sandboxes", json=body).json()["message"]
+    nothing = {"mcp": None, "network": {}, "iam": False, "volumeMounts": []}
+    made = bob.post("/sandboxes", json=nothing)
+    assert made.status_code == 201 and bob.delete(f"/sandboxes/{made.json()['sandboxID']}").status_code == 204
     with of(server, box) as inside:
         for body in ({"language": "r"}, {"env_vars": {"A": "\0"}}):
             answer = inside.post("/execute", json={"code": "1", **body})
@@ -290,7 +293,13 @@ def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dic
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"{", b'{"timeout": -1}', b'{"timeout": 1e99}', b'{"metadata": {"a": 1}}']
+    "body",
+    [
+        *(b"", b"[]", b"{", b'{"timeout": -1}', b'{"timeout": 1e99}', b'{"metadata": {"a": 1}}'),
+        b'{"templateID": "%s"}' % (b"x" * 1001),
+        b'{"metadata": {"a": "%s"}}' % (b"x" * 1001),
+        json.dumps({"metadata": {str(number): "" for number in range(101)}}).encode(),
+    ],
 )
 def test_a_body_that_does_not_fit_is_refused(bob: httpx.Client, body: bytes) -> None:
     assert bob.post("/sandboxes", content=body).status_code == 422

@@ -20,7 +20,7 @@ from safeexec.servers.http import boxes, requests, tenancy
 from safeexec.servers.http.app import Ages, Guard
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
-from safeexec.servers.http.requests import RefusedRequest
+from safeexec.servers.http.requests import RefusedRequest, parsed
 from safeexec.servers.http.tenancy import Rooms, Tenancy, Tenant
 from safeexec.servers.service import Service
 
@@ -169,6 +169,76 @@ def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
     with pytest.raises(RefusedRequest, match="0 sandboxes and snapshots are kept") as told:
         asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
     assert told.value.status == 429 and not tenant.places
+
+
+@pytest.mark.parametrize("name", ["default", "further"])
+def test_a_context_that_cannot_begin_anew_is_gone(tenant: Tenant, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    async def main() -> None:
+        kept = boxes.Boxes()
+        box = await kept.create(tenant, boxes.NewSandbox())
+        names = {"default": "default", "further": await kept.add_context(box)}
+        try:
+            monkeypatch.setattr(tenant, "check_cpu", out_of_time)
+            with pytest.raises(RefusedRequest, match="no time"):
+                await kept.restart(box, names[name])
+            assert (await box.context(names[name]).session.run("1 + 1")).value == 2
+            monkeypatch.setattr(tenant, "check_cpu", lambda: None)
+            monkeypatch.setattr(tenant, "place", full)
+            with pytest.raises(RefusedRequest, match="full"):
+                await kept.restart(box, names[name])
+            left = [] if name == "default" else ["default"]
+            assert ([*box.contexts], len(kept.of(tenant)), len(tenant.places)) == (left, len(left), len(left))
+        finally:
+            await kept.close()
+            await tenant.service.close()
+
+    def out_of_time() -> None:
+        raise RefusedRequest(429, "no time")
+
+    def full(*_: object) -> None:
+        raise RefusedRequest(429, "full")
+
+    asyncio.run(main())
+
+
+def test_saved_states_take_no_more_room_than_they_may(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        kept = boxes.Boxes()
+        first, second = [await kept.create(tenant, boxes.NewSandbox(autoPause=True)) for _ in range(2)]
+        try:
+            await kept.pause(first)
+            (state,) = first.saved.values()
+            monkeypatch.setattr(boxes, "MAX_SAVED", state.path.stat().st_size)
+            for saving in (kept.pause(second), kept.take_snapshot(second, "")):
+                with pytest.raises(RefusedRequest, match="saved states take") as told:
+                    await saving
+                assert (told.value.status, told.value.kind) == (429, "Full")
+            assert [*state.path.parent.iterdir()] == [state.path], "nothing is kept of what was refused"
+            assert (second.state, (await second.context(None).session.run("1 + 1")).value) == ("running", 2)
+            monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
+            second.live_for(0)
+            await kept.open()
+            async with asyncio.timeout(60):
+                while second in kept.of(tenant):  # it cannot be paused, so it is ended
+                    await asyncio.sleep(0.01)
+            assert first.paused
+        finally:
+            await kept.close()
+            await tenant.service.close()
+        assert not state.path.parent.exists()
+
+    asyncio.run(main())
+
+
+def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
+    """A part of a body holds all of it, as long as the sandbox lives."""
+    wanted = parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox)
+    assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
+    with pytest.raises(RefusedRequest, match="iam is not offered"):
+        wanted.refuse_the_rest()
+    wanted = parsed(b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox)
+    wanted.refuse_the_rest()
+    assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
 
 
 def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_is_passed_by() -> None:

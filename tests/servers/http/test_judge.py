@@ -84,6 +84,29 @@ def test_files_go_in_and_out(judge: Any) -> None:
     assert told["files"] == {"out/b": base64.b64encode(b"\x00\xff\x00\xff").decode()}
 
 
+def test_files_that_do_not_fit_into_the_answer_are_left_out(judge: Any) -> None:
+    code = "open('a', 'wb').write(bytes(20 << 20)); open('b', 'w').write('b')"
+    told = judge("/run_code", code=code, fetch_files=["a", "./a", "././a", "b"])
+    assert told["status"] == "Success" and told["files"].keys() == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/run_code", {"code": "1", "fetch_files": ["a"] * 1001}),
+        ("/run_jupyter", {"cells": ["1"] * 1001}),
+        ("/run_jupyter", {"cells": [], "fetch_files": ["a"] * 1001}),
+        ("/execute_batch", {"scripts": ["1"] * 1001}),
+        ("/execute_batch", {"scripts": ["1"], "languages": ["python"] * 1001}),
+    ],
+)
+def test_there_are_a_thousand_of_anything_at_most(server: Server, path: str, body: dict[str, Any]) -> None:
+    with server.client() as client:
+        answer = client.post(path, json=body)
+        assert (answer.status_code, answer.json()["type"]) == (422, "InvalidArguments")
+        assert "length <= 1000" in answer.json()["message"]
+
+
 @pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "", ".", "a\0b"])
 def test_no_file_leaves_the_workspace(server: Server, name: str) -> None:
     with server.client() as client:
