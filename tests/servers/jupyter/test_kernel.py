@@ -146,7 +146,7 @@ def test_an_interrupt_undoes_the_cell(front: Front) -> None:
 
 
 def test_an_interrupt_gives_up_a_question(front: Front) -> None:
-    front.client.execute("input('never answered')", allow_stdin=True)
+    front.client.execute("input('never answered')", allow_stdin=True, stop_on_error=False)
     front.client.get_stdin_msg(timeout=PATIENCE)
     front.manager.interrupt_kernel()
     assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
