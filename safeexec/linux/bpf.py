@@ -1,8 +1,4 @@
-"""Classic BPF as seccomp uses it: an assembler with labels, a disassembler, and an evaluator.
-
-The evaluator runs a program on the data of a system call as the kernel does, so that a filter can be proved for every
-number and machine without making one call.
-"""
+"""An assembler with labels for classic BPF, as seccomp uses it."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["LIMIT", "Assembler", "Instruction", "decode", "encode"]
+__all__ = ["LIMIT", "Assembler", "Instruction", "encode"]
 
 LIMIT = 4096
 """Instructions the kernel accepts in one program (BPF_MAXINSNS)."""
@@ -18,15 +14,13 @@ LIMIT = 4096
 LOAD = 0x20  # BPF_LD | BPF_W | BPF_ABS: A = data[k]
 JUMP = 0x05  # BPF_JMP | BPF_JA
 EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
-GREATER = 0x25  # BPF_JMP | BPF_JGT | BPF_K
 AT_LEAST = 0x35  # BPF_JMP | BPF_JGE | BPF_K
-ANY_BIT = 0x45  # BPF_JMP | BPF_JSET | BPF_K
 AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
 ADD = 0x04  # BPF_ALU | BPF_ADD | BPF_K
 RETURN = 0x06  # BPF_RET | BPF_K
 RETURN_A = 0x16  # BPF_RET | BPF_A
 
-_CONDITIONS = {EQUAL: "==", GREATER: ">", AT_LEAST: ">=", ANY_BIT: "&"}
+_CONDITIONS = (EQUAL, AT_LEAST)
 _WORD = 0xFFFFFFFF
 
 
@@ -133,7 +127,3 @@ class Assembler:
 def encode(program: Iterable[Instruction]) -> bytes:
     """The bytes of an array of ``struct sock_filter``."""
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
-
-
-def decode(data: bytes) -> list[Instruction]:
-    return [Instruction(*fields) for fields in struct.iter_unpack("=HBBI", data)]

@@ -450,7 +450,6 @@ class Fetched(msgspec.Struct, tag="fetched", array_like=True):
 
     found: bool
     value: bytes = b""
-    truncated: bool = False
     pending: int = 0
 
 

@@ -1,1 +1,1 @@
-"""The process that children are forked from. It preloads what the policy allows, forks, reaps; no guest code runs."""
+"""The process that children are forked from. It preloads what the policy allows, and forks; no guest code runs."""

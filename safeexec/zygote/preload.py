@@ -128,16 +128,13 @@ host still makes its plans.
 """
 
 
-def import_modules(names: Sequence[str]) -> list[str]:
-    """Import each module; returns those that are not installed or fail to import."""
-    missing = []
+def import_modules(names: Sequence[str]) -> None:
+    """Import each module. One that is not installed, or fails to import, is told in the log."""
     for name in names:
         try:
             importlib.import_module(name)
         except Exception as error:
             print(f"{name} was not preloaded: {type(error).__name__}: {error}", file=sys.stderr)
-            missing.append(name)
-    return missing
 
 
 def build_server(configure: m.Configure, control: int) -> Server:

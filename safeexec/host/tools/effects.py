@@ -136,9 +136,8 @@ class Effects:
         self._prefix = secrets.token_hex(8)
         self.call = 0
         """The number of the call that is made, where it is recorded."""
-        self.tools = copy.copy(toolbox)
+        self.tools = toolbox.with_tools({name: self._noting(tool) for name, tool in toolbox.tools.items()})
         """Those of the session: the ones with a rule note their calls."""
-        self.tools.tools = {name: self._noting(tool) for name, tool in toolbox.tools.items()}
 
     def _noting(self, tool: Tool) -> Tool:
         rule: EffectRule | None = tool.effect

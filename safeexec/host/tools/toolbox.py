@@ -60,14 +60,14 @@ class Toolbox:
     def __init__(
         self, tools: dict[str, Tool], policy: Policy, approval: Approval | None, owner: Toolbox | None = None
     ) -> None:
-        """`owner`: the toolbox with which what is kept for asynchronous tools ends, where that is another one."""
+        """`owner`: where that is another toolbox."""
         refused = [name for name in tools if name not in policy.tools.allow]
         if refused:
             raise ToolError(
                 f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})"
             )
         self.tools = tools
-        self._owner = self if owner is None else owner
+        self._owner = owner
         self._policy = policy
         self._rules = policy.tools
         if approval is not None and not callable(approval):
@@ -80,6 +80,19 @@ class Toolbox:
         self.has_effects = any(tool.effect is not None for tool in tools.values())
         self._max_bytes = policy.limits.value_kb << 10
         self._max_depth = policy.limits.value_depth
+
+    def with_tools(self, tools: dict[str, Tool]) -> Toolbox:
+        """The same rules for other tools, of the same owner."""
+        import copy  # for tools with effects
+
+        other = copy.copy(self)
+        other.tools, other._owner = tools, self.owner
+        return other
+
+    @property
+    def owner(self) -> Toolbox:
+        """The toolbox with which what is kept for asynchronous tools ends."""
+        return self if self._owner is None else self._owner
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
         """Name and parameters of each tool, for the child."""
@@ -159,7 +172,7 @@ class Toolbox:
                 timeout,
                 is_async=tool.is_async,
                 in_thread=tool.timeout is not None and not tool.is_async,
-                owner=self._owner,
+                owner=self.owner,
             )
         except ProtocolError:
             raise
@@ -204,7 +217,7 @@ class Toolbox:
             raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
         try:
-            answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self._owner)
+            answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self.owner)
         except ProtocolError:
             raise
         except Exception as error:

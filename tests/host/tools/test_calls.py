@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import Sandbox, Session
+from safeexec import Sandbox, Session, tool
 from safeexec.host.tools import calls
 
 PATIENCE = 60.0
@@ -54,6 +54,12 @@ def by_a_plugin(sandbox: Sandbox) -> None:
     assert plugin.f(1) == 3
 
 
+def by_a_tool_with_an_undo(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        assert session.run("times_two(1)").value == 2
+        assert session.rollback() == []
+
+
 def by_a_template(sandbox: Sandbox) -> None:
     async def prepare(session: Session) -> None:
         session.set("x", await plus_one(1))
@@ -63,11 +69,24 @@ def by_a_template(sandbox: Sandbox) -> None:
         assert session.run("x").value == 2
 
 
-@pytest.mark.parametrize("use", [by_a_tool, by_a_plugin, by_a_template])
+@tool(undo=lambda *_: plus_one(0))
+async def times_two(number: int) -> int:
+    return 2 * number
+
+
+@pytest.mark.parametrize(
+    ("use", "function"),
+    [
+        (by_a_tool, plus_one),
+        (by_a_tool_with_an_undo, times_two),
+        (by_a_plugin, plus_one),
+        (by_a_template, plus_one),
+    ],
+)
 def test_with_a_sandbox_everything_ends_that_was_kept_for_its_asynchronous_functions(
-    use: Callable[[Sandbox], Any],
+    use: Callable[[Sandbox], Any], function: Callable[..., Any]
 ) -> None:
-    with Sandbox("plugin", tools=[plus_one], spare=0) as sandbox:
+    with Sandbox("plugin", tools=[function], spare=0) as sandbox:
         use(sandbox)
         assert len(calls._owners) == 1
     assert not calls._owners and calls._loop is None
