@@ -651,7 +651,13 @@ def bound_names(tree: ast.AST) -> set[str]:
                 found.add(name)
             case ast.MatchMapping(rest=str(name)):
                 found.add(name)
+            case _ if isinstance(node, _TYPE_PARAMETERS):
+                found.add(node.name)
     return found
+
+
+_TYPE_PARAMETERS: Any = getattr(ast, "type_param", ())
+"""What stands in ``def f[T]``: from 3.12 on."""
 
 
 def _declare_guards(node: ast.ClassDef, guards: list[str]) -> None:

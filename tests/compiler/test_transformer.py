@@ -220,6 +220,8 @@ if sys.version_info >= (3, 12):
     ACCEPTED += [
         "type P[T] = list[T]\ndef f[T](x: T) -> T: return x\nclass C[T]:\n    pass\n"
         "assert f(1) == 1 and P.__name__ == 'P'",
+        "def f[input](x: input) -> input: return x\nclass C[*open, **vars]: pass\ntype L[eval] = list[eval]\n"
+        "assert f(1) == 1 and L.__value__",
         "assert f'{'a' + f\"{1}\"}' == 'a1'",
     ]
 
