@@ -76,8 +76,8 @@ class ForkGate:
                 self._again.pop(process, None)
             self._announced[process] = 1 if alone else self._announced.get(process, 0) + 1
             waiting = self._of(process) if self._waiting else None
-        if waiting is not None:
-            self._judge(waiting)
+            if waiting is not None:
+                self._judge(waiting)
 
     def withdraw(self, process: int | None) -> None:
         """What was announced for this process is void: the reason for it has gone."""
@@ -113,9 +113,8 @@ class ForkGate:
             for pid in gone:
                 self.withdraw(pid)
             self._again.update(dict.fromkeys(again, AGAIN))
-            waiting = [fork for fork in self._waiting.values() if fork.thread in again]
-        for fork in waiting:
-            self._judge(fork)
+            for fork in [fork for fork in self._waiting.values() if fork.thread in again]:
+                self._judge(fork)
 
     @contextlib.contextmanager
     def refusing(self, process: int | None) -> Iterator[None]:
@@ -133,9 +132,8 @@ class ForkGate:
             return
         with self._lock:
             self._allowances[lineage] = may_fork
-            waiting = [fork for fork in self._waiting.values() if fork.lineage == lineage]
-        for fork in waiting:
-            self._judge(fork)
+            for fork in [fork for fork in self._waiting.values() if fork.lineage == lineage]:
+                self._judge(fork)
 
     def forget_lineage(self, lineage: int) -> None:
         """The processes of this kernel session have been ended."""
@@ -208,24 +206,25 @@ class ForkGate:
                         return
                     request = notify.receive(self._listener)
                     if request is not None:
-                        self._judge(Fork(request.id, request.thread, request.thread, None))
+                        with self._lock:
+                            self._judge(Fork(request.id, request.thread, request.thread, None))
         finally:
             self._ended.release()
 
     def _judge(self, fork: Fork) -> None:
-        with self._lock:
-            if not self._is_announced(fork.thread):
-                if fork.thread in self._refused:
-                    notify.refuse(self._listener, fork.id, errno.EPERM)
-                    return
-                lineage = processes.session_of(fork.thread)
-                may_fork = self._allowances.get(lineage) if lineage is not None else None
-                if may_fork is None or not may_fork():
-                    process = processes.process_of(fork.thread) or fork.thread
-                    self._waiting[fork.id] = Fork(fork.id, fork.thread, process, lineage)
-                    return
-            self._waiting.pop(fork.id, None)
-            notify.let_go_on(self._listener, fork.id)
+        """Answer a fork, or let it wait. The lock is held since the fork was found waiting: each is answered once."""
+        if not self._is_announced(fork.thread):
+            if fork.thread in self._refused:
+                notify.refuse(self._listener, fork.id, errno.EPERM)
+                return
+            lineage = processes.session_of(fork.thread)
+            may_fork = self._allowances.get(lineage) if lineage is not None else None
+            if may_fork is None or not may_fork():
+                process = processes.process_of(fork.thread) or fork.thread
+                self._waiting[fork.id] = Fork(fork.id, fork.thread, process, lineage)
+                return
+        self._waiting.pop(fork.id, None)
+        notify.let_go_on(self._listener, fork.id)
 
     def _is_announced(self, process: int) -> bool:
         """Whether the host has asked for this fork; then it has asked for one fewer."""

@@ -15,8 +15,8 @@ import pytest
 from safeexec import Policy, Sandbox, SandboxError, Session
 from safeexec.host.session.runner import ANSWER_SECONDS
 from safeexec.host.waiting import drive
-from safeexec.host.watch.gate import NO_GATE
-from safeexec.linux import processes
+from safeexec.host.watch.gate import NO_GATE, Fork, ForkGate
+from safeexec.linux import notify, processes
 from safeexec.linux.probe import Probe, ProbeAnswer
 from tests.footprint import pause
 from tests.profiles import FORKING
@@ -223,6 +223,41 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
     while session._core.keeper.overused is None and monotonic() < deadline:
         pause()
     assert "started a process" in session.run("x").notes[0]
+
+
+class LetsIn:
+    """A lock that lets another one in as soon as it is free."""
+
+    def __init__(self, other: Callable[[], object]) -> None:
+        self._lock, self._others = threading.Lock(), [other]
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        while self._others:
+            self._others.pop()()
+
+
+def test_a_waiting_fork_is_answered_once_whoever_else_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered: list[int] = []
+    monkeypatch.setattr(notify, "let_go_on", lambda _, request: answered.append(request))
+    monkeypatch.setattr(processes, "session_of", lambda _: 5)
+    gate = ForkGate(-1, 1)
+    monkeypatch.setattr(gate, "_listener", 1 << 20)  # no descriptor: nothing is asked of the kernel here
+    for first, second in (
+        (lambda: gate.announce(100, alone=True), lambda: gate.allow(5, lambda: True)),
+        (lambda: gate.allow(5, lambda: True), lambda: gate.announce(100, alone=True)),
+        (lambda: gate.interrupted(5), lambda: gate.allow(5, lambda: True)),
+    ):
+        gate._waiting[7], gate._made = Fork(7, 100, 100, 5), {100}
+        monkeypatch.setattr(gate, "_lock", LetsIn(second))
+        first()
+        assert answered == [7] and not gate._waiting
+        gate.withdraw(100)
+        gate.forget_lineage(5)
+        answered.clear()
 
 
 def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Session) -> None:
