@@ -46,6 +46,8 @@ _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
 
 _SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
 _FIRST_USER = 0x70000000
+_USERS = 256
+"""Of each host process."""
 _counter = itertools.count()
 
 _WITHOUT = {
@@ -201,10 +203,23 @@ def _tasks_of(uid: int) -> int:
 def unprivileged_user() -> User:
     """A uid and gid that nobody has: of this sandbox alone, so that not even the same user is shared with another.
 
-    Taken from far above the ranges that systems hand out, or from the end of what a container maps.
+    Taken from far above the ranges that systems hand out, or from the end of what a container maps. A host that has
+    opened hundreds comes round to the first ones: those that have a process are passed over.
     """
-    wish = _FIRST_USER + (os.getpid() % 0x100000) * 64 + next(_counter) % 64
-    return User(_mapped("/proc/self/uid_map", wish), _mapped("/proc/self/gid_map", wish))
+    for _ in range(_USERS):
+        wish = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
+        user = User(_mapped("/proc/self/uid_map", wish), _mapped("/proc/self/gid_map", wish))
+        if not _has_processes(user.uid):
+            break
+    return user
+
+
+def _has_processes(uid: int) -> bool:
+    try:
+        os.getpriority(os.PRIO_USER, uid)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _mapped(path: str, wish: int) -> int:

@@ -255,12 +255,14 @@ def test_the_threads_of_all_processes_of_a_user_are_counted() -> None:
     try:
         os.read(told, 1)
         found = _tasks_of(user)
+        others = {unprivileged_user().uid for _ in range(300)}
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(told)
         os.close(tell)
     assert found == 3 or (found > 3 and os.geteuid() != 0)
+    assert user not in others, "a sandbox shares its user with no other, however many there were before"
 
 
 def test_a_machine_is_described_with_what_is_lost() -> None:
