@@ -20,6 +20,9 @@ from safeexec.host.tools import ready_made as inside
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
 
+MARKS = "\u0301" * 8_000 + "\u0316" * 8_000
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         name = self.path.partition("?")[0]
@@ -33,6 +36,8 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(302, b"", location="http://127.0.0.1:1/")
         elif name == "/moved":
             self.answer(302, b"", location="/here")
+        elif name == "/marked":
+            self.answer(302, b"", location=f"http://{MARKS}@localhost/".encode().decode("latin-1"))
         elif name == "/loop":
             self.answer(302, b"", location="/loop")
         elif name == "/packed":
@@ -108,6 +113,7 @@ def test_http_get_fetches_from_guest_code(server: str) -> None:
     [
         ("/elsewhere", PermissionError, "a redirect from .* to http://example.com is not followed"),
         ("/other-port", PermissionError, "is not followed"),
+        ("/marked", ValueError, "not a URL, or too long"),
         ("/loop", ConnectionError, "more than 5 redirects"),
         ("/big", ValueError, "more than 50000 bytes"),
         ("/slow", TimeoutError, "did not answer in time"),
@@ -144,6 +150,22 @@ def test_urls_that_lead_elsewhere(url: str, error: type[Exception]) -> None:
     """Refused before any name is resolved."""
     with pytest.raises(error):
         toolkit.http_get(allow=["example.com", "*.example.com", "*.example.org"])(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (f"http://a{MARKS}/", "not a URL, or too long"),
+        (f"http://a{MARKS[6_000:-6_000]}/", "not a URL, or too long"),
+        ("http://example.com/" + "a" * 10_000, "not a URL, or too long"),
+        ("http://" + "".join(map(chr, range(0x4E00, 0x5E00))) + ".com/", "not an http or https URL"),
+    ],
+    ids=["marks", "marks in a short URL", "a long path", "a long host"],
+)
+def test_urls_that_take_long_to_read(url: str, message: str) -> None:
+    """40,000 marks took 5 s, whatever the timeout: names of hosts are normalised, and no other thread runs."""
+    with pytest.raises(ValueError, match=message):
+        toolkit.http_get(allow=["example.com"])(url)
 
 
 @pytest.mark.parametrize("url", ["http://example.com/", "https://example.com:443/x", "http://A.Example.ORG./"])
