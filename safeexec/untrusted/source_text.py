@@ -1,4 +1,4 @@
-"""The encoding that a Python file of a stranger declares, and whether its names are fit for CPython's parser."""
+"""The encoding that a text of a stranger declares, and whether its names are fit for CPython's parser."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from encodings.aliases import aliases
 from unicodedata import combining, normalize
 
 _CHARSETS = ("latin_1", "iso8859", "cp", "koi8", "mac", "shift_jis", "euc", "gb", "big5")
-"""Codecs that are believed when a source declares one. Others of Python are no charsets: some raise errors of their own
+"""Codecs that are believed when a text declares one. Others of Python are no charsets: some raise errors of their own
 (rot13, undefined), some cost quadratic time (punycode). They are known by their names: looking a codec up imports a
 module of that name.
 """
@@ -23,10 +23,15 @@ def encoding_of(data: bytes) -> str | None:
         return "utf-8-sig"
     for line in data[:_DECLARED_BYTES].split(b"\n")[:2]:
         if found := _DECLARATION.match(line):
-            name = found[1].decode("ascii", "replace").lower().replace("-", "_").replace(".", "_")
-            codec = aliases.get(name, name)
-            return codec if codec in _KNOWN else None
+            return charset_of(found[1].decode("ascii", "replace"))
     return None
+
+
+def charset_of(name: str) -> str | None:
+    """The codec of a charset that a stranger names; None for nothing to believe."""
+    name = name.lower().replace("-", "_").replace(".", "_")
+    codec = aliases.get(name, name)
+    return codec if codec in _KNOWN else None
 
 
 MAX_PARTS = 200

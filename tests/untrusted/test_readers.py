@@ -30,7 +30,7 @@ from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.lines import Lines
 from safeexec.untrusted.saving import is_picture
-from safeexec.untrusted.source_text import costly_name, encoding_of, has_many_marks
+from safeexec.untrusted.source_text import charset_of, costly_name, encoding_of, has_many_marks
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS, texts
@@ -84,6 +84,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "json_text.loads": _json,
     "json_shapes.shaped": _shaped,
     "lines.Lines": lambda text: [*Lines(1 << 30).feed(text.encode("utf-8", "surrogatepass"))],
+    "source_text.charset_of": charset_of,
     "source_text.costly_name": costly_name,
     "source_text.has_many_marks": has_many_marks,
     "source_text.encoding_of": lambda text: encoding_of(text.encode("utf-8", "surrogatepass")),
@@ -200,6 +201,7 @@ def test_what_has_another_shape_is_said(data: bytes, kind: Any, why: str) -> Non
 def test_the_mark_of_a_source_says_its_encoding() -> None:
     assert encoding_of("\ufeffx = 1".encode()) == "utf-8-sig"
     assert encoding_of(b"#!python\n# -*- coding: Latin-1 -*-\n") == "latin_1"
+    assert charset_of("Windows-1252") == "cp1252" and charset_of("punycode") is charset_of("") is None
     assert encoding_of(b"# coding: punycode\n") is encoding_of(b"\n\n# coding: latin-1\n") is None
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from safeexec.errors import ToolError
 from safeexec.host.tools.tool import TIMEOUT_ATTRIBUTE
 from safeexec.text import printable
-from safeexec.untrusted.source_text import has_many_marks
+from safeexec.untrusted.source_text import charset_of, has_many_marks
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -27,6 +27,8 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LONGEST_URL = 8192
 _LONGEST_HOST = 300
 """Characters of a host and its port: 253 are a name's."""
+_READ_OF_TYPE = 200
+"""Characters of a content type that are looked at."""
 
 
 def limited(function: Callable[..., Any], *, timeout: float) -> Callable[..., Any]:
@@ -303,7 +305,9 @@ def _answer(url: str, response: Any, body: bytes) -> dict[str, Any]:
     answer: dict[str, Any] = {"status": response.status_code, "url": url, "content_type": kind}
     media = kind.partition(";")[0].strip().lower()
     if media.startswith("text/") or media.endswith(("json", "xml", "javascript")) or not media:
-        answer["text"] = body.decode(response.charset_encoding or "utf-8", "replace")
+        # httpx would have any codec that the server names, and reads a header of many parts in quadratic time.
+        named = kind[:_READ_OF_TYPE].lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
+        answer["text"] = body.decode(charset_of(named) or "utf-8", "replace")
     else:
         answer["content"] = body
     if response.status_code in _REDIRECTS:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -38,6 +39,8 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(302, b"", location="/here")
         elif name == "/marked":
             self.answer(302, b"", location=f"http://{MARKS}@localhost/".encode().decode("latin-1"))
+        elif name == "/named":
+            self.answer(200, b"caf\xe9-kva", f"text/plain; {unquote(self.path.partition('?')[2])}")
         elif name == "/loop":
             self.answer(302, b"", location="/loop")
         elif name == "/packed":
@@ -126,6 +129,23 @@ def test_what_http_get_refuses_of_an_answer(server: str, path: str, error: type[
     get = toolkit.http_get(allow=[server], private=True, max_bytes=50_000, timeout=0.3 if error is TimeoutError else 10)
     with pytest.raises(error, match=message):
         get(f"http://{server}{path}")
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        ("charset=ISO-8859-1", "café-kva"),
+        ('charset="windows-1252"; x=y', "café-kva"),
+        ("charset=punycode", "caf\ufffd-kva"),
+        ("charset*=punycode''x-kva", "caf\ufffd-kva"),
+        ("charset=unheard-of", "caf\ufffd-kva"),
+        ("charset=utf-8", "caf\ufffd-kva"),
+    ],
+)
+def test_a_text_is_read_as_a_charset_or_as_utf_8(server: str, named: str, text: str) -> None:
+    """As punycode, a megabyte took half a minute, whatever the timeout."""
+    get = toolkit.http_get(allow=[server], private=True)
+    assert get(f"http://{server}/named?{quote(named)}")["text"] == text
 
 
 @pytest.mark.parametrize(
