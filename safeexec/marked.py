@@ -42,6 +42,6 @@ def unmarked(value: Any, depth: int = _DEPTH) -> Any:
         return [unmarked(item, depth - 1) for item in value]
     if type(value) is not dict:
         return value
-    if value.keys() == _KEYS and type(value["base64"]) is str and value["type"] in _KINDS:
+    if value.keys() == _KEYS and type(value["base64"]) is type(value["type"]) is str and value["type"] in _KINDS:
         return _KINDS[value["type"]](base64.b64decode(value["base64"], validate=True))
     return {key: unmarked(item, depth - 1) for key, item in value.items()}

@@ -74,6 +74,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "inline": {
         "inline",
+        "untrusted",
         "policy",
         "compiler",
         "facades",

@@ -40,6 +40,8 @@ def test_what_is_no_json_and_what_is_too_large() -> None:
 def test_only_the_marked_form_is_read_as_such() -> None:
     for plain in ({"type": "bytes"}, {"type": "other", "base64": "AA=="}, {"type": "bytes", "base64": 1}, [{}]):
         assert unmarked(plain) == plain
+    for kind in ([], {}, 1, None):
+        assert unmarked({"type": kind, "base64": "aa"}) == {"type": kind, "base64": "aa"}
 
 
 @pytest.mark.parametrize("value", [{"type": "bytes", "base64": "?"}, marked(b"", "encoded"), marked(b"zz", "encoded")])

@@ -12,7 +12,7 @@ import textwrap
 import threading
 import warnings
 
-from safeexec.untrusted.source_text import has_long_name
+from safeexec.untrusted.source_text import costly_name
 
 _WARNINGS_LOCK = threading.Lock()  # warnings.catch_warnings changes a global; two threads must not interleave it
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: (.*))?$", re.DOTALL)
@@ -38,8 +38,8 @@ class Parser:
         return self._budget >= 0
 
     def parse(self, source: str) -> ast.Module | None:
-        """The module, or None where CPython refuses the text, or it is too long to be a step."""
-        if self._budget < 0 or len(source) > _LONGEST_SOURCE or has_long_name(source):
+        """The module, or None where CPython refuses the text, or it or a name of it is too long."""
+        if self._budget < 0 or len(source) > _LONGEST_SOURCE or costly_name(source):
             return None
         with _WARNINGS_LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in a plain string warns, and is an error under -W error

@@ -35,6 +35,11 @@ def parse(source: str, bare: bool = False) -> ast.expr:
         raise TypeError(f"an expression must be a str, not {type(source).__name__}")
     if len(source) > MAX_SOURCE:
         raise failure(f"the expression has {len(source)} characters; the limit is {MAX_SOURCE}", source[:60], 1, 59, 60)
+    if not source.isascii():
+        from safeexec.untrusted.source_text import has_many_marks  # it imports re, for few expressions
+
+        if has_many_marks(source):
+            raise failure("the expression has too many combining marks on one letter", source[:60], 1, 0, 1)
     _hush()
     try:
         tree: ast.Expression = compile(source.lstrip(" \t"), FILENAME, "eval", _ONLY_AST)

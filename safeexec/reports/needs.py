@@ -19,7 +19,7 @@ from safeexec.policy.kernel import wanted
 from safeexec.policy.places import names
 from safeexec.policy.settings import ALL, PolicyData
 from safeexec.reports.why import Answer, Judge, is_builtin, reported_plan
-from safeexec.untrusted.source_text import has_long_name
+from safeexec.untrusted.source_text import costly_name
 
 MAX_NAMES = 300
 """Names of modules and builtins that one program may use: each is judged by itself, which takes a millisecond."""
@@ -58,8 +58,8 @@ def needs(policy: PolicyData, source: str) -> Needs:
     size, allowed = len(source.encode("utf-8", "surrogatepass")), policy.limits.step_source_kb
     if size > allowed << 10:
         raise PolicyError(f"the program has {size} bytes; limits.step_source_kb allows {allowed} KiB")
-    if has_long_name(source):
-        raise PolicyError("the program holds a dotted name of too many parts")
+    if costly := costly_name(source):
+        raise PolicyError(f"the program holds {costly}")
     program, judge = _Mentions(source), _judge(policy)
     found = program.needs(judge)
     wished = {_key(need): need for need in found if not need.answer.allowed}

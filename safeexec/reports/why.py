@@ -40,6 +40,7 @@ from safeexec.reports.syntax import NEWER, construct_of
 from safeexec.syscalls import refuse
 from safeexec.syscalls.numbers import numbers
 from safeexec.syscalls.table import group_of, rules_for
+from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
     from safeexec.compiler.diagnostics import Diagnostic
@@ -205,7 +206,12 @@ class Judge:
         return self._answer(shown, _KINDS[kind], False, objection.rule, reason, objection.hint or "")
 
     def compile(self, source: str) -> list[Diagnostic]:
-        """What the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython."""
+        """What the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython, PolicyError
+        for a name that it would take too long for: one may come of the text of a template, where it is written in
+        escapes.
+        """
+        if costly := costly_name(source):
+            raise PolicyError(f"the program holds {costly}")
         try:
             compile_step(source, self.plan, filename="<why>")
         except Rejection as rejection:

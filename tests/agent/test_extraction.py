@@ -206,3 +206,11 @@ def test_a_dotted_name_that_would_fill_the_memory_is_not_parsed() -> None:
     source = "import " + "a." * 400_000 + "b"
     assert Parser(len(source)).parse(source) is None
     assert extract(f"<code>\n{source}\n</code>").kind == "code"
+
+
+def test_marks_that_would_hold_the_host_are_not_parsed() -> None:
+    """A bare reply of 32,000 characters took 5 s, in which no thread of the host ran."""
+    source = "a" + "\u0301" * 100_000 + "\u0316" * 100_000 + " = 1"
+    assert Parser(len(source)).parse(source) is None
+    assert extract(source).kind == "answer"
+    assert extract(f"<code>\n{source}\n</code>").kind == "code"

@@ -19,7 +19,7 @@ from safeexec.agent.models import MistralModel, ModelEvents
 from safeexec.agent.models import connection as connection_module
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import RetryRules, retry_after_seconds
-from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, chunk
+from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, chunk, whole
 from tests.untrusted.doubling import SLACK, growth
 
 KEY = "sk-very-secret-0123456789"
@@ -215,6 +215,13 @@ def test_the_conversation_follows_no_redirect(status: int) -> None:
             model_at(server).complete(ASK)
     assert (other.requests, len(server.requests)) == ([], 1)
     assert caught.value.status == status
+
+
+def test_a_reply_is_utf_8_whatever_codec_the_server_names() -> None:
+    """A megabyte of punycode took half a minute, and its letters are others."""
+    with chat_server(Raw(whole(Say("four")), "application/json; charset=punycode")) as server:
+        assert model_at(server, stream=False).complete(ASK).text == "four"
+    assert len(server.requests) == 1
 
 
 def test_a_compressed_reply_is_refused() -> None:

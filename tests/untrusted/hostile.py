@@ -75,6 +75,7 @@ TEXTS |= {
     "opened and closed": lambda length: "[" * (length // 2) + "]" * (length // 2),
     "objects in objects": lambda length: '{"a":' * (length // 6) + "1" + "}" * (length // 6),
     "a text in quotes": lambda length: '"' + "\\n" * (length // 2 - 1) + '"',
+    "marks in the wrong order": lambda length: "a" + "\u0301" * (length // 2) + "\u0316" * (length // 2 - 1),
     "fences of growing length": lambda length: "\n".join("`" * size for size in range(3, int((2 * length) ** 0.5))),
 }
 

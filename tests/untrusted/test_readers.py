@@ -13,6 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +30,7 @@ from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.lines import Lines
 from safeexec.untrusted.saving import is_picture
-from safeexec.untrusted.source_text import encoding_of, has_long_name
+from safeexec.untrusted.source_text import charset_of, costly_name, encoding_of, has_many_marks
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS, texts
@@ -83,7 +84,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "json_text.loads": _json,
     "json_shapes.shaped": _shaped,
     "lines.Lines": lambda text: [*Lines(1 << 30).feed(text.encode("utf-8", "surrogatepass"))],
-    "source_text.has_long_name": has_long_name,
+    "source_text.charset_of": charset_of,
+    "source_text.costly_name": costly_name,
+    "source_text.has_many_marks": has_many_marks,
     "source_text.encoding_of": lambda text: encoding_of(text.encode("utf-8", "surrogatepass")),
     "yaml_text.read_yaml": lambda text: read_yaml(text, "a policy"),
     "yaml_text.plain_scalar": plain_scalar,
@@ -198,4 +201,16 @@ def test_what_has_another_shape_is_said(data: bytes, kind: Any, why: str) -> Non
 def test_the_mark_of_a_source_says_its_encoding() -> None:
     assert encoding_of("\ufeffx = 1".encode()) == "utf-8-sig"
     assert encoding_of(b"#!python\n# -*- coding: Latin-1 -*-\n") == "latin_1"
+    assert charset_of("Windows-1252") == "cp1252" and charset_of("punycode") is charset_of("") is None
     assert encoding_of(b"# coding: punycode\n") is encoding_of(b"\n\n# coding: latin-1\n") is None
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0316", "\u0f73", "\uff9e\u0334"], ids=ascii)
+def test_marks_of_one_letter_are_counted_as_they_are_once_decomposed(marks: str) -> None:
+    assert costly_name(f"a{marks * 100_000} = 1") == "too many combining marks on one letter"
+
+
+def test_no_text_of_a_language_has_too_many_marks() -> None:
+    for text in ("größe", "Tiếng Việt", "สวัสดี ที่นี่", "हिन्दी", "שָׁלוֹם", "ｶﾞｷﾞ", "\u0301" * 50, "\ud800"):
+        assert not costly_name(f"{normalize('NFD', text)} = {text!r}\n" * 1000)
+    assert costly_name("import " + "a." * 400_000 + "b") == "a dotted name of too many parts"

@@ -111,7 +111,8 @@ WHY = {
     "host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
     "host/startup/packages.py": BOUND
     + "the RECORD, head and report of packages, sizes first, line by line; starts pip, which starts no program",
-    "host/tools/ready_made.py": BOUND + "files below the directories that the host allowed, never through a last link",
+    "host/tools/ready_made.py": BOUND
+    + "files below the directories that the host allowed, never through a last link; URLs of 8,192 characters",
     "host/tools/type_hints.py": OWN + "annotations of the host, messages of msgspec",
     "host/waiting.py": OWN + "times",
     "host/watch/accountant.py": OWN + "files of the kernel",

@@ -12,7 +12,7 @@ MAX_RESPONSE_BYTES = 64 << 20
 
 
 def bound_to(httpx: Any) -> Callable[[Any], Awaitable[None]]:
-    """A hook for responses of this httpx: plain bytes, and no more than a reply may have."""
+    """A hook for responses of this httpx: plain bytes of UTF-8, and no more than a reply may have."""
 
     class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # the SDK gives it no type
         """A response's bytes, until there are too many."""
@@ -35,6 +35,7 @@ def bound_to(httpx: Any) -> Callable[[Any], Awaitable[None]]:
         if "content-encoding" in response.headers:  # a few bytes can stand for gigabytes, and none was asked for
             raise ModelUnavailable("the server sent a compressed reply, which was not asked for")
         response.stream = Bounded(response.stream)
+        response.encoding = "utf-8"  # a server may name any codec of Python, and some take quadratic time (punycode)
 
     return bound
 

@@ -45,6 +45,11 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
         kind = _TYPES[self.type]
         if type(value) is not kind and not (kind is float and type(value) is int):
             return f"expected {self.type}, got {type(value).__name__} {short_repr(value, _SHOWN)}"
+        if kind is float:
+            try:
+                float(value)
+            except OverflowError:
+                return f"{short_repr(value, _SHOWN)} is too large for a float"
         if self.choices is not None and value not in self.choices:
             return f"{short_repr(value, _SHOWN)} is not one of {', '.join(map(repr, self.choices))}"
         if isinstance(value, int | float):

@@ -18,11 +18,17 @@ from urllib.parse import urlsplit
 from safeexec.errors import ToolError
 from safeexec.host.tools.tool import TIMEOUT_ATTRIBUTE
 from safeexec.text import printable
+from safeexec.untrusted.source_text import charset_of, has_many_marks
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_LONGEST_URL = 8192
+_LONGEST_HOST = 300
+"""Characters of a host and its port: 253 are a name's."""
+_READ_OF_TYPE = 200
+"""Characters of a content type that are looked at."""
 
 
 def limited(function: Callable[..., Any], *, timeout: float) -> Callable[..., Any]:
@@ -126,10 +132,11 @@ class _Hosts:
 
     def check(self, url: str) -> _Target:
         """The parts of an allowed URL. Raises ValueError for an invalid URL, PermissionError for another host."""
+        _check_length(url)
         if any(ord(character) <= 32 or ord(character) == 127 for character in url) or "\\" in url:
             raise ValueError(f"not a URL: {url[:200]!r}")
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if parts.scheme not in ("http", "https") or not parts.hostname or len(parts.netloc) > _LONGEST_HOST:
             raise ValueError(f"not an http or https URL: {url[:200]!r}")
         if parts.username is not None or parts.password is not None:
             raise PermissionError("a URL with a user or a password is refused")
@@ -158,10 +165,17 @@ class _Hosts:
         return ", ".join(sorted(names))
 
 
+def _check_length(url: str) -> None:
+    """Raises ValueError for a URL that takes long to read, before anything reads it: no deadline would end that."""
+    if len(url) > _LONGEST_URL or has_many_marks(url):
+        raise ValueError(f"not a URL, or too long: {url[:200]!r}")
+
+
 def _redirected(url: str, location: str) -> str:
     """Where a redirect leads. Raises PermissionError when that is another host, or from https to http."""
     from urllib.parse import urljoin
 
+    _check_length(location)
     target = urljoin(url, location)
     before, after = urlsplit(url), urlsplit(target)
     if (before.hostname, before.port) != (after.hostname, after.port) or (before.scheme, after.scheme) == (
@@ -291,7 +305,9 @@ def _answer(url: str, response: Any, body: bytes) -> dict[str, Any]:
     answer: dict[str, Any] = {"status": response.status_code, "url": url, "content_type": kind}
     media = kind.partition(";")[0].strip().lower()
     if media.startswith("text/") or media.endswith(("json", "xml", "javascript")) or not media:
-        answer["text"] = body.decode(response.charset_encoding or "utf-8", "replace")
+        # httpx would have any codec that the server names, and reads a header of many parts in quadratic time.
+        named = kind[:_READ_OF_TYPE].lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
+        answer["text"] = body.decode(charset_of(named) or "utf-8", "replace")
     else:
         answer["content"] = body
     if response.status_code in _REDIRECTS:

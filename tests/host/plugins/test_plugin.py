@@ -278,6 +278,10 @@ def test_a_directory_with_a_manifest(sandbox: Sandbox, tmp_path: Path) -> None:
             "plugin.yaml:3:7: settings.a.typ: unknown key; did you mean type",
         ),
         (
+            f"settings:\n  rate: {{type: float, default: 1{'0' * 399}}}",
+            "plugin.yaml:2:23: settings.rate.default: 10{3,}.* is too large for a float",
+        ),
+        (
             "main: 3\nsettings:\n  b: {type: int, default: x}",
             "(?s)1:1: main: expected text; found 3.*3:18: settings.b.default: expected int, got str 'x'",
         ),
@@ -638,6 +642,7 @@ def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox
         "no setting 'curency'; did you mean currency": {"curency": "EUR"},
         "rate: -1 is less than 0": {"currency": "EUR", "rate": -1},
         "rate: 2 is more than 1": {"currency": "EUR", "rate": 2},
+        "rate: 10{3,}.* is too large for a float": {"currency": "EUR", "rate": 10**399},
         "'X' is not one of 'EUR', 'USD'": {"currency": "X"},
         "expected float, got str": {"currency": "EUR", "rate": "1"},
     }

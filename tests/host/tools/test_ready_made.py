@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -18,6 +19,9 @@ from safeexec import Sandbox, ToolError, toolkit
 from safeexec.host.tools import ready_made as inside
 
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+
+
+MARKS = "\u0301" * 8_000 + "\u0316" * 8_000
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -33,6 +37,10 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(302, b"", location="http://127.0.0.1:1/")
         elif name == "/moved":
             self.answer(302, b"", location="/here")
+        elif name == "/marked":
+            self.answer(302, b"", location=f"http://{MARKS}@localhost/".encode().decode("latin-1"))
+        elif name == "/named":
+            self.answer(200, b"caf\xe9-kva", f"text/plain; {unquote(self.path.partition('?')[2])}")
         elif name == "/loop":
             self.answer(302, b"", location="/loop")
         elif name == "/packed":
@@ -108,6 +116,7 @@ def test_http_get_fetches_from_guest_code(server: str) -> None:
     [
         ("/elsewhere", PermissionError, "a redirect from .* to http://example.com is not followed"),
         ("/other-port", PermissionError, "is not followed"),
+        ("/marked", ValueError, "not a URL, or too long"),
         ("/loop", ConnectionError, "more than 5 redirects"),
         ("/big", ValueError, "more than 50000 bytes"),
         ("/slow", TimeoutError, "did not answer in time"),
@@ -120,6 +129,23 @@ def test_what_http_get_refuses_of_an_answer(server: str, path: str, error: type[
     get = toolkit.http_get(allow=[server], private=True, max_bytes=50_000, timeout=0.3 if error is TimeoutError else 10)
     with pytest.raises(error, match=message):
         get(f"http://{server}{path}")
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        ("charset=ISO-8859-1", "café-kva"),
+        ('charset="windows-1252"; x=y', "café-kva"),
+        ("charset=punycode", "caf\ufffd-kva"),
+        ("charset*=punycode''x-kva", "caf\ufffd-kva"),
+        ("charset=unheard-of", "caf\ufffd-kva"),
+        ("charset=utf-8", "caf\ufffd-kva"),
+    ],
+)
+def test_a_text_is_read_as_a_charset_or_as_utf_8(server: str, named: str, text: str) -> None:
+    """As punycode, a megabyte took half a minute, whatever the timeout."""
+    get = toolkit.http_get(allow=[server], private=True)
+    assert get(f"http://{server}/named?{quote(named)}")["text"] == text
 
 
 @pytest.mark.parametrize(
@@ -144,6 +170,22 @@ def test_urls_that_lead_elsewhere(url: str, error: type[Exception]) -> None:
     """Refused before any name is resolved."""
     with pytest.raises(error):
         toolkit.http_get(allow=["example.com", "*.example.com", "*.example.org"])(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (f"http://a{MARKS}/", "not a URL, or too long"),
+        (f"http://a{MARKS[6_000:-6_000]}/", "not a URL, or too long"),
+        ("http://example.com/" + "a" * 10_000, "not a URL, or too long"),
+        ("http://" + "".join(map(chr, range(0x4E00, 0x5E00))) + ".com/", "not an http or https URL"),
+    ],
+    ids=["marks", "marks in a short URL", "a long path", "a long host"],
+)
+def test_urls_that_take_long_to_read(url: str, message: str) -> None:
+    """40,000 marks took 5 s, whatever the timeout: names of hosts are normalised, and no other thread runs."""
+    with pytest.raises(ValueError, match=message):
+        toolkit.http_get(allow=["example.com"])(url)
 
 
 @pytest.mark.parametrize("url", ["http://example.com/", "https://example.com:443/x", "http://A.Example.ORG./"])

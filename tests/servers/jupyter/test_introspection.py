@@ -88,6 +88,7 @@ def test_expressions_of_a_front_end(session_: Session) -> None:
         ("for i in x:", ("incomplete", "    ")), ("def f():\n    return 1", ("incomplete", "    ")),
         ("def f():\n    return 1\n", ("complete", "")), ("if x:\n    if y:\n        z(", ("incomplete", "        ")),
         ("a = 1\nb = [", ("incomplete", "")), ("x" * 300_000, ("unknown", "")),
+        ("{\\'?" * 8_000, ("unknown", "")), ("x = 1\n" * 1_600 + "if x:", ("incomplete", "    ")),
     ],
 )  # fmt: skip
 def test_whether_code_is_complete(code: str, answer: tuple[str, str]) -> None:
