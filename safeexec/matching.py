@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from heapq import nlargest
 from itertools import islice
 
 MAX_CANDIDATES = 5_000
@@ -17,7 +18,11 @@ TYPING_ERROR = 0.8
 """As near as this are one typing error in five letters."""
 TYPING_ERRORS = 0.75
 """As near as this are typing errors alone, no names that only share words."""
-_SAME_MEANING, _SAME_WORDS = 0.73, 0.71
+_MOVED, _SAME_MEANING, _SAME_WORDS = 0.98, 0.73, 0.71
+_COMPARED = 100
+"""Candidates that are compared letter by letter, those first that have the most in common: 0.3 ms each at worst, and
+5,000 of the same letters in any order took 1.4 s.
+"""
 _BEHIND = 0.05
 """A second name is named, too, if it is nearly as near as the first."""
 _SEPARATOR = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
@@ -33,13 +38,20 @@ def nearest(name: str, candidates: Iterable[str], n: int = 1, *, worst: float = 
     words = split_words(name)
     plain = _letters(name)
     matcher = SequenceMatcher(None, "", plain, autojunk=False)
-    scored = []
+    nearness: dict[str, float] = {}
+    typed: dict[str, float] = {}
     for candidate in islice(candidates, MAX_CANDIDATES):
         if candidate and candidate != name and len(candidate) <= MAX_NAME:
-            near = _nearness(name, words, candidate, matcher, plain)
-            if near and near >= worst:
-                scored.append((-near, abs(len(candidate) - len(name)), candidate))
-    scored.sort()
+            nearness[candidate] = _nearness(name, words, candidate)
+            if nearness[candidate] < _MOVED and (at_most := _in_any_order(matcher, plain, candidate)):
+                typed[candidate] = at_most
+    for candidate in nlargest(_COMPARED, typed, key=typed.__getitem__):
+        nearness[candidate] = max(nearness[candidate], _typing_errors(matcher, plain, candidate))
+    scored = sorted(
+        (-near, abs(len(candidate) - len(name)), candidate)
+        for candidate, near in nearness.items()
+        if near and near >= worst
+    )
     return [candidate for near, _, candidate in scored[:n] if near <= scored[0][0] + _BEHIND]
 
 
@@ -90,35 +102,45 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _nearness(name: str, words: list[str], candidate: str, matcher: SequenceMatcher[str], plain: str) -> float:
-    """How near `candidate` is to the name, from 0 to 1; 0 if too far to speak of."""
+def _nearness(name: str, words: list[str], candidate: str) -> float:
+    """How near `candidate` is to the name by its words, from 0 to 1; 0 if too far to speak of."""
     if candidate.lower() == name.lower():
         return 1.0
     other = split_words(candidate)
     if other == words or "".join(other) == "".join(words):
         return 0.99
     if len(words) > 1 and sorted(words) == sorted(other):
-        return 0.98
-    typed = _typing_errors(matcher, plain, _letters(candidate))
+        return _MOVED
     if len(name) >= 4 and candidate.startswith(name):
-        return max(typed, 0.85)
-    if typed:
-        return typed
+        return 0.85
     if sorted(map(_meaning, words)) == sorted(map(_meaning, other)) or _abbreviates(words, other):
         return _SAME_MEANING
     return _SAME_WORDS if _contains(words, other) else 0.0
 
 
-def _typing_errors(matcher: SequenceMatcher[str], plain: str, other: str) -> float:
-    """The share of letters that two words have in common, in order; 0 if they are too few for a typing error."""
+def _in_any_order(matcher: SequenceMatcher[str], plain: str, candidate: str) -> float:
+    """The share of letters that two words have in common, in whatever order: what `_typing_errors` is at most."""
+    other = _letters(candidate)
     if not plain or not other:
         return 0.0
-    least = TYPING_ERRORS if plain[0] == other[0] else TYPING_ERROR
+    least = _least(plain, other)
     matcher.set_seq1(other)
-    if matcher.real_quick_ratio() < least or matcher.quick_ratio() < least:
+    if matcher.real_quick_ratio() < least:
         return 0.0
+    share = matcher.quick_ratio()
+    return share if share >= least else 0.0
+
+
+def _typing_errors(matcher: SequenceMatcher[str], plain: str, candidate: str) -> float:
+    """The share of letters that two words have in common, in order; 0 if they are too few for a typing error."""
+    other = _letters(candidate)
+    matcher.set_seq1(other)
     ratio = matcher.ratio()
-    return ratio if ratio >= least else 0.0
+    return ratio if ratio >= _least(plain, other) else 0.0
+
+
+def _least(plain: str, other: str) -> float:
+    return TYPING_ERRORS if plain[0] == other[0] else TYPING_ERROR
 
 
 def _meaning(word: str) -> str:

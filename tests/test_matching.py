@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import random
+from difflib import SequenceMatcher
 
 import pytest
 
@@ -70,3 +72,22 @@ def test_nearest_finds_typing_errors_in_all_builtins() -> None:
 def test_a_suggestion_ends_a_message() -> None:
     assert suggestion("wall_second", ["wall_seconds", "memory_mb"]) == "; did you mean wall_seconds?"
     assert suggestion("colour", ["wall_seconds", "memory_mb"]) == ""
+
+
+def test_so_many_are_compared_letter_by_letter_and_those_first_that_are_most_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+    ratio = SequenceMatcher.ratio
+
+    def counted(matcher: SequenceMatcher[str]) -> float:
+        nonlocal compared
+        compared += 1
+        return ratio(matcher)
+
+    monkeypatch.setattr(SequenceMatcher, "ratio", counted)
+    choice = random.Random(1)
+    same_letters = ["".join(choice.sample("ab" * 28, 56)) for _ in range(5000)]
+    nearest("ab" * 28, same_letters)
+    assert compared == 100
+    assert nearest("colunm_04711", [f"column_{number:05}" for number in range(5000)]) == ["column_04711"]

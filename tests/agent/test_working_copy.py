@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from safeexec.agent import RepairError
-from safeexec.agent.repair import copies
+from safeexec.agent.repair import copies, diffs
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.diffs import file_diff
+from safeexec.untrusted.below import MAX_DEPTH
 
 
 @pytest.fixture
@@ -90,6 +91,40 @@ def test_a_model_cannot_fill_the_disk(project: Path, monkeypatch: pytest.MonkeyP
         copy.write("src/0.py", "x" * 9)
 
 
+def test_more_files_than_a_repair_may_write_are_refused_before_one_is_looked_at(project: Path) -> None:
+    copy = opened(project)
+    many = {f"elsewhere/{n}.py": "x\n" for n in range(copies.MAX_WRITTEN_FILES + 1)}
+    for change in (copy.preview, copy.write_all):
+        with pytest.raises(RepairError, match="1001 files are too many to change at once"):
+            change(many)
+
+
+def test_a_path_is_no_deeper_than_a_repository(project: Path) -> None:
+    copy = opened(project)
+    deepest = "src/" + "a/" * (MAX_DEPTH - 1) + "x.py"
+    copy.write(deepest, "x\n")
+    copy.accept()
+    copy.apply(copy.changed)
+    assert opened(project).read(deepest) == "x\n"
+    for change in (copy.read, copy.check_editable, copy.read_bytes):
+        with pytest.raises(RepairError, match="nested too deeply"):
+            change(f"src/a/{deepest.removeprefix('src/')}")
+
+
+def test_a_directory_is_none_any_more_when_its_files_are_gone(project: Path) -> None:
+    copy = opened(project)
+    copy.write("src/new/inner/x.py", "x\n")
+    for directory in (".", "src", "src/new", "src/new/inner/"):
+        with pytest.raises(RepairError, match="is a directory"):
+            copy.read(directory)
+    with pytest.raises(RepairError, match="is a directory"):
+        copy.write("src/new/inner", "x\n")
+    copy.roll_back()
+    with pytest.raises(RepairError, match="no such file"):
+        copy.read("src/new")
+    copy.write("src/new", "x\n")
+
+
 @pytest.mark.parametrize(
     "place", ["src2/x.py", "src", "src/", "SRC/x.py", "src/../x.py", "/src/x.py", ".git/x", "src/.GIT/x"]
 )
@@ -154,6 +189,14 @@ def test_nothing_is_applied_where_one_file_cannot_be(project: Path) -> None:
     with pytest.raises(RepairError, match=r"src/new/x\.py"):
         copy.apply(copy.changed)
     assert (project / "src/code.py").read_text() == "a = 1\nb = 2\n"
+
+
+def test_nothing_is_searched_in_a_file_that_is_new_or_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"x\n" * 1000
+    wanted = [file_diff("x", None, data), file_diff("x", data, None)]
+    monkeypatch.setattr(diffs, "_STEPS_PER_LINE", None)
+    assert [file_diff("x", None, data), file_diff("x", data, None)] == wanted
+    assert wanted[0].count("\n+x") == wanted[1].count("\n-x") == 1000
 
 
 def contents(choice: random.Random) -> Iterator[tuple[bytes | None, bytes | None]]:
