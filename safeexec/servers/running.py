@@ -22,6 +22,9 @@ from safeexec.servers.access import announce
 
 HEAD_SECONDS = 10.0
 """How long the head of a request may take to arrive."""
+TAKE_SECONDS = 30.0
+TAKE_BYTES = 1 << 20
+"""How much of an answer a client takes in that time at least, or all of it."""
 KEEP_ALIVE_SECONDS = 60
 STOP_SECONDS = 8
 """After how long answers that nobody takes are given up when the server stops."""
@@ -105,12 +108,17 @@ def _ignore(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 class _Protocol(H11Protocol):  # type: ignore[misc]
-    """A connection whose next request has to arrive in time: uvicorn waits for the end of a head for ever."""
+    """A connection whose next request has to arrive in time, and whose answers have to be taken. uvicorn waits for ever
+    for the end of a head, and when it closes a connection, for all that was written: 20 clients that read nothing kept
+    206 MB.
+    """
 
     _timer: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # `pause_writing` whenever a client has not taken all
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -119,7 +127,31 @@ class _Protocol(H11Protocol):  # type: ignore[misc]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
+        self._taken()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_taking()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._taken()
+
+    def _await_taking(self) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        self._taking = self.loop.call_later(TAKE_SECONDS, self._check_taking, waiting)
+
+    def _check_taking(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() > before - TAKE_BYTES:
+            self.transport.abort()
+        else:
+            self._await_taking()
+
+    def _taken(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
 
     def _watch(self) -> None:
         """Begin to count where a head is awaited, end where a request runs."""

@@ -51,7 +51,11 @@ MAX_VALUE = MAX_MESSAGE // 2
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, which fit into one message as base64."""
 SMALL = 4096
-"""Bytes of a value that is read at once; a larger one in a thread, for it may take seconds."""
+"""Bytes of values that are read at once; larger ones in a thread, for they may take seconds."""
+MAX_SPELLED = 8
+"""Bytes of JSON for one byte of a value as it crosses: `false, ` is one."""
+MAX_PARTS = 4_000_000
+"""Lists, dicts and their items in the values of one call."""
 
 
 class CallProblem(NamedTuple):
@@ -285,27 +289,37 @@ def _text(source: str | Bytes) -> str:
     return source.base64.decode("utf-8", "surrogatepass") if isinstance(source, Bytes) else source
 
 
-async def _options(given: dict[str, Any]) -> dict[str, Any]:
+async def _options(given: dict[str, Any], policy: Policy) -> dict[str, Any]:
     """The options of a step as the session takes them."""
     given["source"] = _text(given["source"])
     if isinstance(given["stdin"], Bytes):
         given["stdin"] = given["stdin"].base64
-    return given | {"namespace": await _namespace(given["namespace"])}
+    return given | {"namespace": await _values(given["namespace"], policy)}
 
 
-async def _value(sent: msgspec.Raw) -> Any:
-    """A value that a client sent. Raises ValueError."""
-    data = bytes(sent)
-    return _read(data) if len(data) <= SMALL else await asyncio.to_thread(_read, data)
+async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
+    """Names with the values that a client sent for them. Raises ValueError, and TypeError for one that the policy does
+    not let in.
+    """
+    small = sum(memoryview(value).nbytes for value in sent.values()) <= SMALL
+    return _read(sent, policy) if small else await asyncio.to_thread(_read, sent, policy)
 
 
-def _read(data: bytes) -> Any:
-    return unmarked(loads(data.decode()))
-
-
-async def _namespace(sent: dict[str, msgspec.Raw]) -> dict[str, Any]:
-    """Names with the values that a client sent for them."""
-    return {name: await _value(value) for name, value in sent.items()}
+def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
+    """Nothing is built before all of it is weighed: 54 MB of `[],[],…` in ten values took 1.6 GB and 13 s."""
+    most, left = policy.limits.value_kb << 10, MAX_PARTS
+    texts = {name: bytes(value) for name, value in sent.items()}
+    for name, text in texts.items():
+        parts = sum(map(text.count, (b",", b"[", b"{")))  # each is at least one byte of the value that crosses
+        if len(text) > MAX_SPELLED * most or parts > most:
+            raise TypeError(
+                f"the value for {name!r} cannot cross into the sandbox: it is larger than limits.value_kb "
+                f"({policy.limits.value_kb} KiB)"
+            )
+        left -= parts
+    if left < 0:
+        raise ValueError(f"the values have more than {MAX_PARTS} parts together")
+    return {name: unmarked(loads(text.decode())) for name, text in texts.items()}
 
 
 # Of sandboxes
@@ -335,7 +349,7 @@ async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
 ) -> Answer:
     async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
-        return _answer_of(await session.run(**await _options(given)), exact)
+        return _answer_of(await session.run(**await _options(given, session.policy)), exact)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes, stdin: bool) -> Answer:
@@ -345,7 +359,7 @@ async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes
 async def _open_session(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], namespace: dict[str, Any], **tightened: Any
 ) -> Answer:
-    named = await _namespace(namespace)
+    named = await _values(namespace, sandbox.policy)
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 
@@ -363,9 +377,9 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, **h
 
 
 async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
-    return _answer_of(
-        await at.session.run(**await _options(given), **(_listeners(at, at.tell) if stream and at.tell else {})), exact
-    )
+    given = await _options(given, at.session.policy)
+    listeners = _listeners(at, at.tell) if stream and at.tell else {}
+    return _answer_of(await at.session.run(**given, **listeners), exact)
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
@@ -398,7 +412,7 @@ async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answe
 
 
 async def _set(service: Service, at: Target, *, name: str, value: msgspec.Raw) -> Answer:
-    await at.session.set(name, await _value(value))
+    await at.session.set(name, (await _values({name: value}, at.session.policy))[name])
     return {}
 
 

@@ -277,6 +277,46 @@ def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) ->
     assert {"calculator", "standard", "confined-python"} <= Service(mine).policies.keys()
 
 
+def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of one that the policy does not let in, nor of those that come with it."""
+    built: list[str] = []
+
+    def loads(text: str) -> Any:
+        built.append(text)
+        return json.loads(text)
+
+    monkeypatch.setattr("safeexec.servers.service.loads", loads)
+    monkeypatch.setattr("safeexec.servers.service.MAX_PARTS", 3000)
+    inside = [[False] * 900, "\1" * 900, ["", -1, 2.5] * 80, {"type": "bytes", "base64": "YWJj" * 300}, [[]] * 90]
+    parts, spaces = [[]] * 600, b"[" + b" " * 10_000 + b"1]"
+
+    async def uses(service: Service) -> None:
+        at = await call(service, "sandbox.session", {"value_kb": 1})
+        for value in inside:
+            assert await call(service, "session.set", {**at, "name": "x", "value": value}) == {}
+        assert len(built) == len(inside)
+        built.clear()
+        for value in (json.dumps(parts).encode(), spaces):
+            sent = json.dumps(at).encode()[:-1] + b', "name": "x", "value": ' + value + b"}"
+            with pytest.raises(TypeError, match=r"'x' cannot cross .* larger than limits\.value_kb \(1 KiB\)"):
+                await service.call("session.set", sent)
+        for name, parameters in (
+            ("session.run", {**at, "source": "1", "namespace": {"a": 1, "x": parts}}),
+            ("sandbox.session", {"namespace": {f"x{number}": parts for number in range(3)}}),
+            ("sandbox.run", {"source": "1", "namespace": {f"x{number}": parts for number in range(3)}}),
+        ):
+            told = await problem(service, name, parameters)
+            assert (told.code, "limits.value_kb" in told.message or "3000 parts together" in told.message) == (
+                PARAMETERS,
+                True,
+            )
+        assert built == []
+        told = await call(service, "sandbox.session", {"namespace": {"x": parts, "y": parts}})
+        assert (await call(service, "session.run", {**told, "source": "len(x + y)"}))["value"] == 1200
+
+    served(uses, "calculator")
+
+
 def test_two_clients_do_not_find_each_others_sessions() -> None:
     async def uses(service: Service) -> None:
         async with serving("calculator") as other:

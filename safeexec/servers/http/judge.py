@@ -19,6 +19,7 @@ from safeexec.servers.http.cells import as_execution, data_of, shown, traceback_
 from safeexec.servers.http.requests import RefusedRequest, answer, from_base64, read, takes, to_base64
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import MAX_MESSAGE
+from safeexec.servers.service import encoded
 
 Files = dict[str, str | None]
 """Names in the workspace → contents in base64."""
@@ -26,6 +27,10 @@ Several = Annotated[list[str], Meta(max_length=1000)]
 """For each of them a program runs, or a file is read."""
 MAX_FETCHED = MAX_MESSAGE // 2
 """Bytes of the files of one answer, before base64."""
+MAX_TOTAL_SECONDS = 3600.0
+"""How long all cells of a request may take together."""
+UNFIT_BYTES = 1000
+"""Room for what is said of a script whose own answer has none."""
 
 
 class RunCode(Struct):
@@ -44,7 +49,9 @@ class RunCode(Struct):
 
 
 class RunJupyter(Struct):
-    """What `/run_jupyter` takes. Both timeouts are seconds; `cell_timeout` 0: the most that the policy gives a step."""
+    """What `/run_jupyter` takes. Both timeouts are seconds, `total_timeout` an hour at most; `cell_timeout` 0: the most
+    that the policy gives a step.
+    """
 
     cells: Several
     cell_timeout: float = 0
@@ -138,41 +145,48 @@ async def run_jupyter(request: Request) -> Response:
         return answer(reply | {"message": f"the kernel {asked.kernel[:100]!r} is not offered; python3 is"})
     given = _decoded(asked.files)
     try:
-        results, files = await tenancy.while_there(request, _cells(request.scope["tenant"], asked, given))
+        told = await tenancy.while_there(request, _cells(request.scope["tenant"], asked, given))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
-    late = any(result.outcome in ("timeout", "cpu") for result in results)
-    driver = {
-        "status": "TimeLimitExceeded" if late else "Finished",
-        "execution_time": sum(result.usage.wall_ms for result in results) / 1000,
-        "return_code": None if late else 0,
-        "stdout": "",
-        "stderr": "",
-    }
-    cells = [_cell(result) for result in results]
-    status = "Failed" if late else "Success"
-    return answer(reply | {"status": status, "driver": driver, "cells": cells, "files": files})
+    return answer(reply | told)
 
 
-async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> tuple[list[Result], dict[str, str]]:
+async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> dict[str, Any]:
+    """What the answer says of the cells. Raises `SandboxError` as soon as it can hold no more: a thousand results that
+    were kept until then took 1.5 GB.
+    """
     async with tenant.turn():
         sandbox = await tenant.sandbox()
         most = sandbox.policy.limits.max_wall_seconds
-        left = _seconds(asked.total_timeout, float("inf"))
+        total = _seconds(asked.total_timeout, MAX_TOTAL_SECONDS)
         each = _seconds(asked.cell_timeout or most, most)
-        results: list[Result] = []
+        cells: list[dict[str, Any]] = []
+        room, seconds, late = MAX_MESSAGE, 0.0, False
         place = tenant.place(sandbox.policy)
         try:
             async with sandbox.session() as session:
                 await _put(sandbox, session, given)
                 for cell in asked.cells:
-                    results.append(tenant.counted(await session.run(cell, timeout=min(each, left))))
-                    left = max(0.001, left - results[-1].usage.wall_ms / 1000)
-                    if results[-1].outcome in ("timeout", "cpu"):
+                    left = max(0.001, total - seconds)
+                    result = tenant.counted(await session.run(cell, timeout=min(each, left)))
+                    seconds += result.usage.wall_ms / 1000
+                    cells.append(_cell(result))
+                    room -= len(encoded(cells[-1]))
+                    if room < 0:
+                        raise SandboxError(f"the cells give more than {MAX_MESSAGE} bytes, the most that is sent")
+                    if late := result.outcome in ("timeout", "cpu"):
                         break
-                return results, await _fetched(session, asked.fetch_files)
+                files = await _fetched(session, asked.fetch_files)
         finally:
             place.leave()
+    driver = {
+        "status": "TimeLimitExceeded" if late else "Finished",
+        "execution_time": seconds,
+        "return_code": None if late else 0,
+        "stdout": "",
+        "stderr": "",
+    }
+    return {"status": "Failed" if late else "Success", "driver": driver, "cells": cells, "files": files}
 
 
 def _cell(result: Result) -> dict[str, Any]:
@@ -197,23 +211,40 @@ async def execute_batch(request: Request) -> Response:
     if len(languages) != len(asked.scripts):
         raise RefusedRequest(422, "`languages` needs one for each of `scripts`", "InvalidArguments")
 
-    async def one(script: str, language: str) -> dict[str, Any]:
-        if not _is_python(language):
-            return _failed(f"the language {language[:100]!r} is not offered; python is")
+    pairs = [*zip(asked.scripts, languages, strict=True)]
+    told = await tenancy.while_there(request, _executions(tenant, pairs, asked.timeout))
+    return Response(b"[" + b",".join(told) + b"]", media_type="application/json")
+
+
+async def _executions(tenant: Tenant, pairs: list[tuple[str, str]], seconds: float) -> list[bytes]:
+    """What is said of each script, in a language: JSON that fits into one answer, and takes less memory than what it
+    stands for.
+    """
+    room = MAX_MESSAGE - UNFIT_BYTES * len(pairs)
+
+    async def one(script: str, language: str) -> bytes:
+        nonlocal room
         try:
-            result, _ = await _program(tenant, RunCode(script, run_timeout=asked.timeout), {})
+            told = encoded(await _execution(tenant, script, language, seconds))
         except (RefusedRequest, SandboxError) as error:
-            return _failed(str(error))
-        if result.outcome in ("timeout", "cpu"):
-            return _failed(f"TimeoutError: {result.error.message if result.error else result.outcome}")
-        return {"execution": as_execution(result), "exception_str": None}
+            told = encoded(_failed(str(error)))
+        if len(told) > room:
+            return encoded(_failed(f"the scripts give more than {MAX_MESSAGE} bytes, the most that is sent"))
+        room -= len(told)
+        return told
 
-    async def all_of_them() -> list[dict[str, Any]]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(*pair)) for pair in zip(asked.scripts, languages, strict=True)]
-        return [task.result() for task in tasks]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(*pair)) for pair in pairs]
+    return [task.result() for task in tasks]
 
-    return answer(await tenancy.while_there(request, all_of_them()))
+
+async def _execution(tenant: Tenant, script: str, language: str, seconds: float) -> dict[str, Any]:
+    if not _is_python(language):
+        return _failed(f"the language {language[:100]!r} is not offered; python is")
+    result, _ = await _program(tenant, RunCode(script, run_timeout=seconds), {})
+    if result.outcome in ("timeout", "cpu"):
+        return _failed(f"TimeoutError: {result.error.message if result.error else result.outcome}")
+    return {"execution": as_execution(result), "exception_str": None}
 
 
 def _failed(reason: str) -> dict[str, Any]:

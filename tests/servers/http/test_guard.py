@@ -230,6 +230,68 @@ def test_saved_states_take_no_more_room_than_they_may(tenant: Tenant, monkeypatc
     asyncio.run(main())
 
 
+def test_a_pause_that_takes_long_holds_up_no_other_sandbox(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        kept = boxes.Boxes()
+        save, begun, released = kept._save, [], asyncio.Event()
+        slow, ended, paused = [
+            await kept.create(tenant, boxes.NewSandbox(autoPause=pauses)) for pauses in (True, False, True)
+        ]
+        slow_session = slow.context(None).session
+
+        async def save_some_slowly(tenant: Tenant, session: Any) -> boxes.SavedContext:
+            begun.append(session)
+            if session is slow_session:
+                await released.wait()
+            return await save(tenant, session)
+
+        monkeypatch.setattr(kept, "_save", save_some_slowly)
+        monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
+        for box in (slow, ended, paused):
+            box.live_for(0)
+        try:
+            await kept.open()
+            async with asyncio.timeout(60):
+                while ended in kept.of(tenant) or not paused.paused:
+                    await asyncio.sleep(0.01)
+                assert slow_session in begun and not slow.paused
+                released.set()
+                while not slow.paused:
+                    await asyncio.sleep(0.01)
+            assert begun.count(slow_session) == 1
+        finally:
+            await kept.close()
+            await tenant.service.close()
+
+    asyncio.run(main())
+
+
+def test_a_pause_that_is_under_way_ends_with_the_server(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        kept = boxes.Boxes()
+        begun, ended = asyncio.Event(), []
+
+        async def never_saved(*_: object) -> Any:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(True)
+
+        monkeypatch.setattr(kept, "_save", never_saved)
+        monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
+        (await kept.create(tenant, boxes.NewSandbox(autoPause=True))).live_for(0)
+        try:
+            await kept.open()
+            await asyncio.wait_for(begun.wait(), 60)
+        finally:
+            await kept.close()
+            await tenant.service.close()
+        assert ended == [True]
+
+    asyncio.run(main())
+
+
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
     wanted = parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from safeexec import Result, SandboxError
 from tests.servers.serving import Server, clients, needs_server, serving
 
 pytestmark = needs_server
@@ -152,6 +154,64 @@ def test_a_batch(judge: Any) -> None:
     assert late["execution"] is None
     assert "limit of 1 s" in late["exception_str"]
     assert "'r'" in other["exception_str"]
+
+
+def directly(monkeypatch: pytest.MonkeyPatch, work: Callable[[Any, Any], Awaitable[Any]]) -> tuple[Any, list[Result]]:
+    """What `work` gives with the judge and a tenant, and the results of the steps. An answer may have 20 kB."""
+    judge = pytest.importorskip("safeexec.servers.http.judge")
+    from safeexec.servers.http.grants import Grant
+    from safeexec.servers.http.metrics import Metrics
+    from safeexec.servers.http.tenancy import Tenant
+    from safeexec.servers.service import Service
+
+    monkeypatch.setattr(judge, "MAX_MESSAGE", 20_000)
+    tenant = Tenant(Grant(token="a-token-of-many-letters"), Service("calculator", []), Metrics(lambda: 0))
+    ran: list[Result] = []
+    monkeypatch.setattr(tenant, "counted", lambda result: ran.append(result) or result)
+
+    async def main() -> Any:
+        try:
+            return await work(judge, tenant)
+        finally:
+            await tenant.service.close()
+
+    return asyncio.run(main()), ran
+
+
+def test_cells_end_when_the_answer_can_hold_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def cells(judge: Any, tenant: Any) -> Any:
+        asked = judge.RunJupyter(["print('x' * 9000)"] * 2 + ["1"] + ["print('x' * 9000)"] * 20)
+        with pytest.raises(SandboxError, match="the cells give more than 20000 bytes"):
+            await judge._cells(tenant, asked, {})
+        assert not tenant.places
+        return await judge._cells(tenant, judge.RunJupyter(asked.cells[:3]), {})
+
+    told, ran = directly(monkeypatch, cells)
+    assert [len(cell["stdout"]) for cell in told["cells"]] == [9001, 9001, 0]
+    assert len(ran) == 4 + 3
+
+
+def test_all_cells_have_an_hour_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def cells(judge: Any, tenant: Any) -> Any:
+        monkeypatch.setattr(judge, "MAX_TOTAL_SECONDS", 0.3)
+        return await judge._cells(tenant, judge.RunJupyter(["while True: pass", "1"], total_timeout=1e9), {})
+
+    told, ran = directly(monkeypatch, cells)
+    assert (told["driver"]["status"], len(told["cells"])) == ("TimeLimitExceeded", 1)
+    assert "limit of 0.3 s" in ran[0].error.message
+
+
+def test_a_script_whose_answer_does_not_fit_loses_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def executions(judge: Any, tenant: Any) -> Any:
+        return await judge._executions(tenant, [(f"print('x' * {n})", "python") for n in (9000,) * 4 + (1,) * 4], 60)
+
+    told, ran = directly(monkeypatch, executions)
+    assert len(ran) == 8 and len(b"[" + b",".join(told) + b"]") <= 20_000
+    read = [json.loads(one) for one in told]
+    assert sorted(len(one["execution"]["logs"]["stdout"][0]) for one in read if one["execution"]) == [2] * 4 + [9001]
+    assert {one["exception_str"] for one in read if not one["execution"]} == {
+        "the scripts give more than 20000 bytes, the most that is sent"
+    }
 
 
 def test_a_client_that_leaves_stops_its_program(server: Server) -> None:
