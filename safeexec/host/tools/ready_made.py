@@ -372,10 +372,16 @@ def read_host_file(
     return read_host_file
 
 
+_MAX_PATH = 4095
+"""Characters of a path (PATH_MAX). `realpath` takes quadratic time: ten seconds for 640,000."""
+
+
 def _open_below(base: str, path: str) -> IO[bytes]:
     """Open a regular file that lies below `base`, its links followed, and check that it is the one that was opened."""
     if "\0" in path or os.path.isabs(path):
         raise PermissionError(f"{path!r} is not a path relative to the application's directory")
+    if len(path) > _MAX_PATH:
+        raise PermissionError(f"a path of {len(path)} characters is too long: the most is {_MAX_PATH}")
     real = os.path.realpath(os.path.join(base, path))
     if not real.startswith(base + os.sep):
         raise PermissionError(f"{path!r} leads out of the application's directory")

@@ -279,6 +279,8 @@ def test_read_host_file_stays_below_its_root(tmp_path: Path) -> None:
             read(path)
     with pytest.raises(ValueError, match="more than 1000 bytes"):
         read("big")
+    with pytest.raises(PermissionError, match="too long"):
+        read("sub/../" * 100_000 + "sub/text")
     with pytest.raises(FileNotFoundError, match="missing") as caught:
         read("missing")
     assert str(tmp_path) not in str(caught.value)
