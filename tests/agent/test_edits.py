@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safeexec.agent import RepairError
-from safeexec.agent.repair.edits import apply_hunks, parse_diff, replace_passage
+from safeexec.agent.repair.edits import Comparisons, apply_hunks, parse_diff, replace_passage
 
 TEXT = "def area(r):\n    return 3 * r\n\n\ndef volume(r):\n    return 4 * r\n"
 
@@ -44,7 +44,7 @@ def test_nothing_alike_says_so() -> None:
 
 def apply(text: str, diff: str) -> str:
     (file,) = parse_diff(diff)
-    return apply_hunks(text, file.hunks, file.path)
+    return apply_hunks(text, file.hunks, file.path, Comparisons())
 
 
 def test_wrong_counts_and_line_numbers_do_not_matter() -> None:
@@ -102,9 +102,9 @@ def test_ends_of_files_are_as_the_diff_says(before: str, after: str, hunk: str) 
 
 def test_empty_lines_between_the_parts_of_a_diff_are_none_of_its_lines() -> None:
     part = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-a\n+b\n\n"
-    assert [apply_hunks("a\n", file.hunks, "f") for file in parse_diff(part.format("f") + part.format("g"))] == [
-        "b\n"
-    ] * 2
+    assert [
+        apply_hunks("a\n", file.hunks, "f", Comparisons()) for file in parse_diff(part.format("f") + part.format("g"))
+    ] == ["b\n"] * 2
 
 
 def test_a_hunk_that_fits_at_several_places_goes_where_the_diff_says_or_nowhere() -> None:
@@ -126,12 +126,31 @@ def test_a_hunk_without_a_line_number_goes_where_its_lines_stand_once(header: st
         apply(text, f"--- a/f\n+++ b/f\n{header}\n+x\n")
 
 
-def test_many_hunks_for_many_lines_are_refused_before_they_take_hours() -> None:
-    diff = "--- a/f\n+++ b/f\n" + "@@ -1 +1 @@\n-a\n+b\n" * 1000
-    with pytest.raises(RepairError, match="send the diff in parts"):
-        apply("x\n" * 30_000, diff)
-    with pytest.raises(RepairError, match="too often"):
-        apply("a\n" * 30_000, "--- a/f\n+++ b/f\n@@ -1 +1 @@\n" + "-a\n" * 1000 + "-b\n")
+def hunks(count: int, lines: int) -> str:
+    """A diff that changes nothing."""
+    return "--- a/f\n+++ b/f\n" + ("@@ -1 +1 @@\n" + " a\n" * lines) * count
+
+
+@pytest.mark.parametrize(
+    ("text", "diff"),
+    [
+        ("a\n" + "x\n" * 30_000, hunks(1000, 1)),
+        ("a\n" * 30_000, hunks(1, 1000)),
+        ("a\n" * 10_000, hunks(60, 1990)),
+        ("a\n", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n a\n" + "+x\n" * 100_000 + hunks(1000, 1).split("\n", 2)[2]),
+    ],
+    ids=["many hunks", "a long hunk", "many long hunks", "a hunk that adds many lines"],
+)
+def test_a_diff_for_which_too_many_lines_would_be_compared_is_refused(text: str, diff: str) -> None:
+    with pytest.raises(RepairError, match=r"f: hunk \d+: too many lines would have to be compared; send the diff in"):
+        apply(text, diff)
+
+
+def test_the_lines_that_are_compared_are_counted_for_all_files_of_a_diff() -> None:
+    left, (file,) = Comparisons(), parse_diff(hunks(1, 400))
+    assert apply_hunks("a\n" * 10_000, file.hunks, "f", left) == "a\n" * 10_000
+    with pytest.raises(RepairError, match="g: hunk 1: too many lines"):
+        apply_hunks("a\n" * 10_000, file.hunks, "g", left)
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "  d", ""]), max_size=30)

@@ -11,7 +11,7 @@ from safeexec.agent.errors import RepairError
 _HUNK = re.compile(r"@@(?: -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?")
 _GIT_NOISE = ("diff --git", "index ", "new file mode", "deleted file mode", "old mode", "new mode", "similarity index")
 _COMPARED, _COMPARISONS = 100, 100  # of lines with the one that is searched for: 2 ms each at worst
-_MAX_WORK = 20_000_000
+_MAX_WORK = 5_000_000
 _NEVER = ("rename from", "rename to", "copy from", "copy to", "Binary files", "GIT binary patch")
 
 
@@ -188,17 +188,37 @@ def _add_line(hunk: Hunk, line: str, number: int) -> None:
     hunk.add(line)
 
 
-def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
+class Comparisons:
+    """How many lines may still be compared for one diff, whatever files and hunks it has: 0.25 s at worst. Counted for
+    each hunk, sixty of them took 12 s.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _MAX_WORK
+
+    def take(self, lines: int, name: str) -> None:
+        """Count lines before they are compared. Raises RepairError where they are too many."""
+        self._left -= lines
+        if self._left < 0:
+            raise RepairError(
+                f"{name}: too many lines would have to be compared; send the diff in parts, and begin its hunks with "
+                "lines that are rare in the file"
+            )
+
+
+def apply_hunks(text: str, hunks: list[Hunk], path: str, left: Comparisons) -> str:
     """`text` with all hunks applied. The lines of each must stand there exactly: where the diff says, moved as the
-    hunk before was, or else at one place alone.
+    hunk before was, or else at one place alone. `left` is one for all files of a diff.
     """
     lines = text.split("\n")
-    if len(lines) * len(hunks) > _MAX_WORK:
-        raise RepairError(f"{path}: {len(hunks)} hunks are too many for {len(lines)} lines; send the diff in parts")
     shift = 0
     for number, hunk in enumerate(hunks, 1):
+        name = f"{path}: hunk {number}"
+        left.take(len(lines), name)
         said = None if hunk.line is None else hunk.line - 1
-        place = _place_of(lines, hunk, None if said is None else said + shift, f"{path}: hunk {number}")
+        place = _place_of(lines, hunk, None if said is None else said + shift, name, left)
         if place is None:
             wanted = "\n".join(hunk.old)
             raise RepairError(
@@ -210,7 +230,7 @@ def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
     return "\n".join(lines)
 
 
-def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str) -> int | None:
+def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str, left: Comparisons) -> int | None:
     """Where the old lines of a hunk stand (lines from 0); None where they do not. Raises RepairError where they stand
     at several places, none of them the expected one.
     """
@@ -220,8 +240,7 @@ def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str) -> 
         raise RepairError(f"{name}: its header has no line number, and it has no lines that stand there already")
     if not hunk.old:  # "@@ -N,0": behind line N, and before the end of the last line
         return min(max((expected or 0) + 1, 0), len(lines) - (lines[-1] == ""))
-    if lines.count(hunk.old[0]) * len(hunk.old) > _MAX_WORK:
-        raise RepairError(f"{name}: its first line stands there too often; begin it with another one")
+    left.take(lines.count(hunk.old[0]) * len(hunk.old), name)
     places = [
         place
         for place, line in enumerate(lines)
