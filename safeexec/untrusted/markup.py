@@ -25,9 +25,10 @@ _LONG_REFERENCE = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9A-Fa-f]{8,}+);?")
 _BACKTICKS = re.compile("`+")
 _MARKS = re.compile(r"[&<>\[\]()!`$\\*_~|#{}^:@]")
 _WIDTH = 100
-_PAGES = re.compile(r"<(?=(?:iframe|frame|object|embed|fencedframe|portal)\b)", re.IGNORECASE | re.ASCII)
-"""Where a tag begins that would load a page. The policy refuses it, but a browser calls its server before it asks the
-policy, and the name of a server can tell it anything."""
+_CALLING = re.compile(r"<(?=(?:iframe|frame|object|embed|fencedframe|portal|link|meta)\b)", re.IGNORECASE | re.ASCII)
+"""Where a tag begins for which a browser calls a server, or asks for its name, without asking the policy: it loads a
+page, connects ahead of need (`<link rel=preconnect>` in Chromium 156), or lets the names of links be looked up
+(`<meta http-equiv=x-dns-prefetch-control>`). The name of a server can tell it anything."""
 
 _FRAME = """\
 <!doctype html>
@@ -40,6 +41,11 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 )
 """For a page that holds what guests wrote: it runs nothing and fetches nothing."""
+_GUARD = (
+    f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
+    '<meta http-equiv="x-dns-prefetch-control" content="off">'
+)
+"""What stands in a frame before all that is the stranger's. Browsers that look up the names of links ask no policy."""
 
 
 def unescape(text: str) -> str:
@@ -111,9 +117,8 @@ def _keep(tag: re.Match[str], parts: list[str], stack: list[str]) -> None:
 
 def frame(markup: str, height: str) -> str:
     """`markup` in a frame without origin, scripts, forms and requests, for any page; `height` is a length of CSS."""
-    # The policy stands before all that is the stranger's: a later one can only forbid more.
-    alone = _PAGES.sub("&lt;", markup)
-    guarded = f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">{alone}'
+    alone = _CALLING.sub("<!", markup)  # a comment: pages have `<meta charset>` as a rule, and nobody wants to read it
+    guarded = f"{_GUARD}{alone}"
     style = f"border: 0; width: 100%; height: {height}; background: white; color-scheme: light"
     return f'<iframe sandbox="" style="{style}" srcdoc="{html.escape(guarded)}"></iframe>'
 

@@ -15,6 +15,7 @@ import pytest
 from safeexec.page.nodes import Node, RunPage, chains_of
 from safeexec.page.of_file import page_of
 from safeexec.page.render import render
+from safeexec.untrusted.markup import frame, picture
 
 DATA = Path(__file__).parent.parent / "recordings" / "data"
 CHROMIUM = shutil.which("chromium")
@@ -30,9 +31,12 @@ def browser(**options: Any) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # With a profile (""): what `launch` opens are private windows, which connect to no server ahead of need.
+        chromium = playwright.chromium.launch_persistent_context(
+            "", executable_path=CHROMIUM, args=["--no-sandbox"], **options
+        )
         try:
-            yield chromium.new_page(**options)
+            yield chromium.new_page()
         finally:
             chromium.close()
 
@@ -79,7 +83,8 @@ def test_nothing_of_a_guest_runs(tmp_path: Path) -> None:
     outside = f"http://127.0.0.1:{listening.getsockname()[1]}/"
     fetching = (
         f"<style>@import '{outside}a'; * {{ background: url({outside}b) !important }}</style><img src={outside}c>"
-        f"<link rel=stylesheet href={outside}d><iframe src={outside}e></iframe><base href={outside}>"
+        f"<link rel=stylesheet href={outside}d><link rel=preconnect href={outside}>"
+        f"<iframe src={outside}e></iframe><base href={outside}>"
         f'<meta http-equiv=refresh content="0;url={outside}f"><svg><image href="{outside}g"/></svg>'
         "<div style='position:fixed;inset:0;z-index:9999'>over everything</div>"
     )
@@ -104,6 +109,34 @@ def test_nothing_of_a_guest_runs(tmp_path: Path) -> None:
         page.get_by_role("button", name="Compare").click()  # nothing lies over the page
         with pytest.raises(BlockingIOError):
             listening.accept()
+
+
+def test_a_frame_calls_no_server(tmp_path: Path) -> None:
+    """The last frame of the page is not guarded and calls another server: by then the others had called theirs."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as called:
+        silent.setblocking(False)
+        called.settimeout(60)
+        outside, control = (f"http://127.0.0.1:{server.getsockname()[1]}/" for server in (silent, called))
+        link = f'<link rel="preconnect" href="{outside}">'
+        hints = [
+            *(link, f'<LINK/href="{outside}"/rel="x PreConnect">', f'<link rel=preload as=image href="{outside}">'),
+            *(f"<svg><foreignObject>{link}", f"<math><mtext>{link}", f"<svg>{link}</svg>", f"<svg:{link[1:]}"),
+            *(f"<div><template shadowrootmode=open>{link}</template></div>", f"<noscript>{link}</noscript>"),
+            f'<meta http-equiv=Link content="<{outside}>; rel=preconnect">',
+            f'<math href="{outside}"><mi>x</mi></math><svg><a href="{outside}"><text y=9>x</text></a></svg>',
+            f'<style>@import "{outside}"; * {{ cursor: url({outside}) }}</style><body background="{outside}">',
+        ]
+        drawing = (
+            f'<svg xmlns="http://www.w3.org/2000/svg"><link xmlns="http://www.w3.org/1999/xhtml"{link[5:-1]}/></svg>'
+        )
+        unguarded = f"<iframe sandbox srcdoc='<link rel=preconnect href={control}>'></iframe>"
+        path = tmp_path / "frames.html"
+        path.write_text("".join([*(frame(hint, "1em") for hint in hints), picture(drawing), unguarded]))
+        with browser() as page:
+            page.goto(path.as_uri())
+            called.accept()[0].close()
+            with pytest.raises(BlockingIOError):
+                silent.accept()
 
 
 def test_two_rows_are_compared(tmp_path: Path) -> None:

@@ -56,18 +56,33 @@ def test_no_tag_survives_but_those_of_tables_and_they_are_closed(markup: str) ->
     assert not set(shown) & {"\x1b", "\0", "\u202e", "\ud800"}
 
 
-@pytest.mark.parametrize("name", ["iframe", "IFrame", "object", "embed", "frame", "fencedframe"])
-@pytest.mark.parametrize("rest", [" src=//a.b>", "/src=//a.b>", "\n data=//a.b>", "\0>", ">"])
-def test_a_frame_holds_no_page_of_its_own(name: str, rest: str) -> None:
-    def tags(markup: str) -> list[tuple[str, dict[str, str | None]]]:
-        found: list[tuple[str, dict[str, str | None]]] = []
-        reader = HTMLParser()
-        reader.handle_starttag = lambda tag, attrs: found.append((tag, dict(attrs)))  # type: ignore[method-assign]
-        reader.feed(markup)
-        return found
+def tags(markup: str) -> list[tuple[str, dict[str, str | None]]]:
+    found: list[tuple[str, dict[str, str | None]]] = []
+    reader = HTMLParser()
+    reader.handle_starttag = lambda tag, attrs: found.append((tag, dict(attrs)))  # type: ignore[method-assign]
+    reader.feed(markup)
+    return found
 
-    ((outside, attributes),) = tags(frame(f"<b>x</b><{name}{rest}", "1em"))
-    assert outside == "iframe" and [tag for tag, _ in tags(attributes["srcdoc"] or "")] == ["meta", "b"]
+
+@pytest.mark.parametrize("before", ["<b>", "<svg><foreignObject>", "<math><mtext>", "<template shadowrootmode=open>"])
+@pytest.mark.parametrize("rest", [" src=//a.b>", "/rel=preconnect href=//a.b>", "\n http-equiv=refresh>", "\0>", ">"])
+@pytest.mark.parametrize(
+    "name", ["iframe", "IFrame", "object", "embed", "frame", "fencedframe", "link", "LiNK", "meta", "META"]
+)
+def test_a_frame_holds_no_tag_that_calls_a_server(name: str, rest: str, before: str) -> None:
+    ((outside, attributes),) = tags(frame(f"{before}<{name}{rest}", "1em"))
+    assert outside == "iframe" and [tag for tag, _ in tags(attributes["srcdoc"] or "")] == [
+        *("meta", "meta"),
+        *(tag for tag, _ in tags(before)),
+    ]
+
+
+def test_a_frame_looks_up_no_names_of_links() -> None:
+    ((_, attributes),) = tags(frame("<a href=//a.b>x</a>", "1em"))
+    assert [held.get("http-equiv") for tag, held in tags(attributes["srcdoc"] or "") if tag == "meta"] == [
+        "Content-Security-Policy",
+        "x-dns-prefetch-control",
+    ]
 
 
 @given(words)
