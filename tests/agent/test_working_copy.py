@@ -90,6 +90,28 @@ def test_a_model_cannot_fill_the_disk(project: Path, monkeypatch: pytest.MonkeyP
         copy.write("src/0.py", "x" * 9)
 
 
+def test_more_files_than_a_repair_may_write_are_refused_before_one_is_looked_at(project: Path) -> None:
+    copy = opened(project)
+    many = {f"elsewhere/{n}.py": "x\n" for n in range(copies.MAX_WRITTEN_FILES + 1)}
+    for change in (copy.preview, copy.write_all):
+        with pytest.raises(RepairError, match="1001 files are too many to change at once"):
+            change(many)
+
+
+def test_a_directory_is_none_any_more_when_its_files_are_gone(project: Path) -> None:
+    copy = opened(project)
+    copy.write("src/new/inner/x.py", "x\n")
+    for directory in (".", "src", "src/new", "src/new/inner/"):
+        with pytest.raises(RepairError, match="is a directory"):
+            copy.read(directory)
+    with pytest.raises(RepairError, match="is a directory"):
+        copy.write("src/new/inner", "x\n")
+    copy.roll_back()
+    with pytest.raises(RepairError, match="no such file"):
+        copy.read("src/new")
+    copy.write("src/new", "x\n")
+
+
 @pytest.mark.parametrize(
     "place", ["src2/x.py", "src", "src/", "SRC/x.py", "src/../x.py", "/src/x.py", ".git/x", "src/.GIT/x"]
 )

@@ -58,8 +58,9 @@ class WorkingCopy:
         self._base = tree.files
         self._accepted = dict(tree.files)
         self._now = dict(tree.files)
+        known = self._now.keys() | self._all_directories()
         for path in self.editable:
-            if path not in self._now and not self._is_directory(path):
+            if path not in known:
                 raise RepairError(f"the editable path {path!r} is not in the repository {original}")
 
     def anew(self) -> WorkingCopy:
@@ -90,7 +91,7 @@ class WorkingCopy:
     def read(self, path: str) -> str:
         """A file's text. Raises RepairError for what is missing, too large or no text."""
         data = self.read_bytes(path)
-        if data is None and self._is_directory(plain_path(path)):
+        if data is None and plain_path(path) in self._all_directories():
             raise RepairError(f"{path}: is a directory")
         if data is None:
             raise RepairError(f"{path}: there is no such file.{self._similar(path)}")
@@ -108,8 +109,9 @@ class WorkingCopy:
             raise RepairError(f"{path}: a link; only files of the repository itself can be used, by their own paths")
         return self._now.get(plain)
 
-    def _is_directory(self, path: str) -> bool:
-        return path == "." or path in self._directories or any(known.startswith(f"{path}/") for known in self._now)
+    def _all_directories(self) -> set[str]:
+        """Those of the original, and those that new files are in."""
+        return {".", *self._directories, *_parents(self._now.keys() - self._base.keys())}
 
     def _similar(self, path: str) -> str:
         name = PurePosixPath(path).name
@@ -144,18 +146,21 @@ class WorkingCopy:
         self._now = after
 
     def _encoded(self, changes: Mapping[str, str | None]) -> dict[str, bytes | None]:
-        new = {plain_path(path): self._encode(path, text) for path, text in changes.items()}
+        if len(changes) > MAX_WRITTEN_FILES:
+            raise RepairError(f"{len(changes)} files are too many to change at once; {MAX_WRITTEN_FILES} are allowed")
+        directories = self._all_directories()
+        new = {plain_path(path): self._encode(path, text, directories) for path, text in changes.items()}
         for path in new:
             for above in map(str, PurePosixPath(path).parents):
                 if new.get(above, self._now.get(above)) is not None:
                     raise RepairError(f"{path}: cannot be written: {above} is a file, not a directory")
         return new
 
-    def _encode(self, path: str, text: str | None) -> bytes | None:
+    def _encode(self, path: str, text: str | None, directories: Collection[str]) -> bytes | None:
         """New text in the form of the file that it goes to."""
         self.check_editable(path)
         before = self.read_bytes(path)
-        if self._is_directory(plain_path(path)):
+        if plain_path(path) in directories:
             raise RepairError(f"{path}: is a directory")
         if text is None:
             return None
