@@ -15,6 +15,7 @@ from safeexec.agent import RepairError
 from safeexec.agent.repair import copies
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.diffs import file_diff
+from safeexec.untrusted.below import MAX_DEPTH
 
 
 @pytest.fixture
@@ -96,6 +97,18 @@ def test_more_files_than_a_repair_may_write_are_refused_before_one_is_looked_at(
     for change in (copy.preview, copy.write_all):
         with pytest.raises(RepairError, match="1001 files are too many to change at once"):
             change(many)
+
+
+def test_a_path_is_no_deeper_than_a_repository(project: Path) -> None:
+    copy = opened(project)
+    deepest = "src/" + "a/" * (MAX_DEPTH - 1) + "x.py"
+    copy.write(deepest, "x\n")
+    copy.accept()
+    copy.apply(copy.changed)
+    assert opened(project).read(deepest) == "x\n"
+    for change in (copy.read, copy.check_editable, copy.read_bytes):
+        with pytest.raises(RepairError, match="nested too deeply"):
+            change(f"src/a/{deepest.removeprefix('src/')}")
 
 
 def test_a_directory_is_none_any_more_when_its_files_are_gone(project: Path) -> None:

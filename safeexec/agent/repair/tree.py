@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from safeexec.agent.errors import RepairError
-from safeexec.untrusted.below import Found, directory_below, new_file, opened, read_file, walk
+from safeexec.untrusted.below import MAX_DEPTH, Found, directory_below, new_file, opened, read_file, walk
 
 LEFT_OUT = frozenset(
     {
@@ -165,6 +165,8 @@ def plain_path(path: str) -> str:
             f"{path[:200]!r}: not a path inside the repository; write it relative to the repository's root, as "
             "src/module.py"
         )
+    if len(pure.parts) > MAX_DEPTH + 1:  # the parents of a path of 2,000 parts take 24 ms each time they are asked for
+        raise RepairError(f"{path[:200]!r}: nested too deeply; a path has at most {MAX_DEPTH} directories")
     if any(part.lower() == ".git" for part in pure.parts):
         raise RepairError(f"{path!r}: version control is not for editing")
     return str(pure)
