@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from safeexec.agent import RepairError
-from safeexec.agent.repair import copies
+from safeexec.agent.repair import copies, diffs
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.diffs import file_diff
 from safeexec.untrusted.below import MAX_DEPTH
@@ -189,6 +189,14 @@ def test_nothing_is_applied_where_one_file_cannot_be(project: Path) -> None:
     with pytest.raises(RepairError, match=r"src/new/x\.py"):
         copy.apply(copy.changed)
     assert (project / "src/code.py").read_text() == "a = 1\nb = 2\n"
+
+
+def test_nothing_is_searched_in_a_file_that_is_new_or_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"x\n" * 1000
+    wanted = [file_diff("x", None, data), file_diff("x", data, None)]
+    monkeypatch.setattr(diffs, "_STEPS_PER_LINE", None)
+    assert [file_diff("x", None, data), file_diff("x", data, None)] == wanted
+    assert wanted[0].count("\n+x") == wanted[1].count("\n-x") == 1000
 
 
 def contents(choice: random.Random) -> Iterator[tuple[bytes | None, bytes | None]]:

@@ -97,6 +97,8 @@ def _common(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     """Runs of lines that both sides have, in order: (in old, in new, how many). None of them where that takes too many
     steps. E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the forward search.
     """
+    if not old or not new:
+        return []  # a new file of 1,000 lines takes all the steps otherwise, and a diff may have 1,000 of them
     left = _STEPS_PER_LINE * (len(old) + len(new)) + _STEPS
     furthest, trail = {1: 0}, []
     for edits in range(min(_MAX_EDITS, len(old) + len(new)) + 1):
