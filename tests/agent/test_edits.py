@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safeexec.agent import RepairError
-from safeexec.agent.repair.edits import Work, apply_hunks, parse_diff, replace_passage
+from safeexec.agent.repair.edits import Comparisons, apply_hunks, parse_diff, replace_passage
 
 TEXT = "def area(r):\n    return 3 * r\n\n\ndef volume(r):\n    return 4 * r\n"
 
@@ -44,7 +44,7 @@ def test_nothing_alike_says_so() -> None:
 
 def apply(text: str, diff: str) -> str:
     (file,) = parse_diff(diff)
-    return apply_hunks(text, file.hunks, file.path, Work())
+    return apply_hunks(text, file.hunks, file.path, Comparisons())
 
 
 def test_wrong_counts_and_line_numbers_do_not_matter() -> None:
@@ -103,7 +103,7 @@ def test_ends_of_files_are_as_the_diff_says(before: str, after: str, hunk: str) 
 def test_empty_lines_between_the_parts_of_a_diff_are_none_of_its_lines() -> None:
     part = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-a\n+b\n\n"
     assert [
-        apply_hunks("a\n", file.hunks, "f", Work()) for file in parse_diff(part.format("f") + part.format("g"))
+        apply_hunks("a\n", file.hunks, "f", Comparisons()) for file in parse_diff(part.format("f") + part.format("g"))
     ] == ["b\n"] * 2
 
 
@@ -147,10 +147,10 @@ def test_a_diff_for_which_too_many_lines_would_be_compared_is_refused(text: str,
 
 
 def test_the_lines_that_are_compared_are_counted_for_all_files_of_a_diff() -> None:
-    work, (file,) = Work(), parse_diff(hunks(1, 400))
-    assert apply_hunks("a\n" * 10_000, file.hunks, "f", work) == "a\n" * 10_000
+    left, (file,) = Comparisons(), parse_diff(hunks(1, 400))
+    assert apply_hunks("a\n" * 10_000, file.hunks, "f", left) == "a\n" * 10_000
     with pytest.raises(RepairError, match="g: hunk 1: too many lines"):
-        apply_hunks("a\n" * 10_000, file.hunks, "g", work)
+        apply_hunks("a\n" * 10_000, file.hunks, "g", left)
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "  d", ""]), max_size=30)

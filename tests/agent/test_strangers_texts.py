@@ -23,7 +23,7 @@ from safeexec.agent.mathematics import MathAnswer, _same
 from safeexec.agent.models.attempts import retry_after_seconds
 from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
-from safeexec.agent.repair.edits import Work, apply_hunks, parse_diff, replace_passage
+from safeexec.agent.repair.edits import Comparisons, apply_hunks, parse_diff, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
@@ -49,7 +49,7 @@ def decoded(text: str) -> object:
 
 
 def patched(text: str) -> object:
-    return [apply_hunks("a\nb\n", file.hunks, "x", Work()) for file in parse_diff(text)]
+    return [apply_hunks("a\nb\n", file.hunks, "x", Comparisons()) for file in parse_diff(text)]
 
 
 def replayed(text: str) -> object:

@@ -188,7 +188,7 @@ def _add_line(hunk: Hunk, line: str, number: int) -> None:
     hunk.add(line)
 
 
-class Work:
+class Comparisons:
     """How many lines may still be compared for one diff, whatever files and hunks it has: 0.25 s at worst. Counted for
     each hunk, sixty of them took 12 s.
     """
@@ -208,17 +208,17 @@ class Work:
             )
 
 
-def apply_hunks(text: str, hunks: list[Hunk], path: str, work: Work) -> str:
+def apply_hunks(text: str, hunks: list[Hunk], path: str, left: Comparisons) -> str:
     """`text` with all hunks applied. The lines of each must stand there exactly: where the diff says, moved as the
-    hunk before was, or else at one place alone. `work` is one for all files of a diff.
+    hunk before was, or else at one place alone. `left` is one for all files of a diff.
     """
     lines = text.split("\n")
     shift = 0
     for number, hunk in enumerate(hunks, 1):
         name = f"{path}: hunk {number}"
-        work.take(len(lines), name)
+        left.take(len(lines), name)
         said = None if hunk.line is None else hunk.line - 1
-        place = _place_of(lines, hunk, None if said is None else said + shift, name, work)
+        place = _place_of(lines, hunk, None if said is None else said + shift, name, left)
         if place is None:
             wanted = "\n".join(hunk.old)
             raise RepairError(
@@ -230,7 +230,7 @@ def apply_hunks(text: str, hunks: list[Hunk], path: str, work: Work) -> str:
     return "\n".join(lines)
 
 
-def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str, work: Work) -> int | None:
+def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str, left: Comparisons) -> int | None:
     """Where the old lines of a hunk stand (lines from 0); None where they do not. Raises RepairError where they stand
     at several places, none of them the expected one.
     """
@@ -240,7 +240,7 @@ def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str, wor
         raise RepairError(f"{name}: its header has no line number, and it has no lines that stand there already")
     if not hunk.old:  # "@@ -N,0": behind line N, and before the end of the last line
         return min(max((expected or 0) + 1, 0), len(lines) - (lines[-1] == ""))
-    work.take(lines.count(hunk.old[0]) * len(hunk.old), name)
+    left.take(lines.count(hunk.old[0]) * len(hunk.old), name)
     places = [
         place
         for place, line in enumerate(lines)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.edits import Work, apply_hunks, numbered, parse_diff, replace_passage
+from safeexec.agent.repair.edits import Comparisons, apply_hunks, numbered, parse_diff, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_data, is_named, is_test, is_test_data, stands_in
 from safeexec.agent.repair.patches import Journal, RepairCommit
 from safeexec.agent.repair.surface import Changed, RepairWarning, surface_warnings
@@ -143,7 +143,7 @@ class Bench:
     def apply_diff(self, diff: str) -> str:
         """Apply a unified diff ('--- a/path', '+++ b/path', '@@ ... @@', lines with ' ', '-', '+'). All or nothing."""
         changes: dict[str, str | None] = {}
-        work = Work()
+        left = Comparisons()
         for file in parse_diff(diff):
             if file.old is not None and file.new is not None and file.old != file.new:
                 raise RepairError(f"{file.old}: a diff cannot rename files; delete one and write the other")
@@ -152,7 +152,7 @@ class Bench:
             if file.path in changes:
                 raise RepairError(f"{file.path}: stands in the diff twice; put all its hunks behind one header")
             before = "" if file.old is None else self.copy.read(file.path)
-            after = apply_hunks(before, file.hunks, file.path, work)
+            after = apply_hunks(before, file.hunks, file.path, left)
             if file.new is None and after:
                 raise RepairError(f"{file.path}: the diff deletes the file, but not all of its lines")
             changes[file.path] = None if file.new is None else after
