@@ -8,6 +8,7 @@ anything that a guard trusts and a guest could reach. Names are compared as exac
 from __future__ import annotations
 
 import builtins
+import importlib
 import sys
 import typing
 from collections import UserString
@@ -313,8 +314,12 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             return True
         if all(item is not cls for item in given):
             own_name = class_name(cls)
-            spelled = any(own_name in spelt for spelt in (code.co_names, code.co_varnames, code.co_freevars))
-            return spelled or any(base is cls for base in mro_of(_type(first)))
+            if any(own_name in spelt for spelt in (code.co_names, code.co_varnames, code.co_freevars)):
+                return True
+            # A method of an object of the program may have given the class: ``copy`` of a frame, the frame's class.
+            if any(_is_name_of(dict_of(_type(item)).get("__module__"), own) for item in given):
+                return False
+            return any(base is cls for base in mro_of(_type(first)))
         key = identity(code), identity(cls)
         if key not in methods:
             methods[key] = _is_method(frame, cls), code, cls
@@ -907,8 +912,8 @@ def _instance_dict(value: Any) -> dict[Any, Any]:
 
 
 def leads_away(found: Any) -> bool:
-    """Tell a frame, a code object, a module that is no facade, the namespace of one, and what stores into any class,
-    whoever holds it.
+    """Tell a frame, a code object, a module that is no facade, the namespace of one, what loads modules, and what
+    stores into any class, whoever holds it.
 
     Modules of a plugin are the guest's own: their builtins hold the guards.
     """
@@ -922,7 +927,18 @@ def leads_away(found: Any) -> bool:
     if issubclass(kind, ModuleType):
         space = dict_of_module(found)
         return space is _REAL_BUILTINS or names.GUARD_ATTRIBUTE not in _keys(space.get("__builtins__"))
+    if identity(kind) in _LOADERS or identity(found) in _LOADERS:
+        return True
     return issubclass(kind, FrameType) or issubclass(kind, CodeType) or kind is Hidden
+
+
+_LOADERS: Final = frozenset(
+    identity(value)
+    for name in ("_frozen_importlib", "_frozen_importlib_external", "zipimport")
+    for value in vars(importlib.import_module(name)).values()
+    if issubclass(_type(value), type) and dict_of(value).get("__module__") in (name, "zipimport")
+)
+"""Classes of what finds, describes and loads modules, by identity: a loader gives code and modules to whoever asks."""
 
 
 def _keys(value: Any) -> Container[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
+from safeexec.facades.program import own
 from safeexec.facades.replacements.guards import (
     Lazy,
     check_name,
@@ -18,6 +19,7 @@ from safeexec.facades.replacements.guards import (
     leads_away,
     readable_state,
 )
+from safeexec.identity import module_of
 
 
 class attrgetter:
@@ -176,6 +178,11 @@ def check_states(copy: ModuleType) -> None:
 
         def make(*arguments: Any) -> Any:
             made = judged(func(*arguments))
+            home = module_of(type(x))
+            # An iterator of Python's makes one of a list.
+            if type(home) is str and home != "builtins" and own(home) is None and not issubclass(type(made), type(x)):
+                # What makes it was found by attributes of the object, which a program may have written.
+                raise TypeError(f"cannot copy {type(x).__name__!r} object: what is made is no such object")
             if "__mro_entries__" in getattr(made, "__dict__", ()):  # the state would go into it
                 raise TypeError("what makes classes is not made by a copy")
             return made

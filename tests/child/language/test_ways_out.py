@@ -2375,6 +2375,89 @@ TEXT_BECOMES_A_NAME += [
     ),
 ]
 
+GIVEN_BY_WHAT_LIBRARIES_DO = [
+    Way(
+        "what loads modules, in the memo of a copy",
+        "its parts lead out of the program",
+        "import copy, typing\nmade = type(typing.List[int])(list, ('x',), name='__spec__')\nmemo = {}\n"
+        "try: copy.deepcopy([made], memo)\n"
+        "except TypeError as error: print(error)\n"
+        "print([type(v).__name__ for v in memo.values()])\nassert 'ModuleSpec' not in str(memo)",
+    ),
+    Way(
+        "the getattr of a library, called by C code in the name of one that spells the name",
+        "attribute '__globals__' is refused",
+        "import enum, functools, inspect, json\nclass Named: _name_ = 'x'\n"
+        "read = enum.pickle_by_enum_name(Named(), 0)[0]\nkept = []\n"
+        "def named(f, *a):\n    try: return f(*a)\n    except AttributeError as error: print(error); return {}\n"
+        "found = map(read, [json.dumps], ['__globals__'])\n"
+        "class O: __class__ = property(functools.partial(next, map(kept.append, found)))\n"
+        "try: inspect.get_annotations(O())\nexcept TypeError as error: print(error)\n"
+        "print(kept)\nnamed(read, json.dumps, '__globals__')",
+    ),
+    Way(
+        "names of guards in the namespace that sympy runs text in",
+        "attribute 'obj' is refused",
+        "import sympy, math\n"
+        "class M(type):\n    def __instancecheck__(cls, o): return True\n"
+        "class K(metaclass=M): __match_args__ = ('obj',)\ngot = []\n"
+        "try: math.nothing\nexcept AttributeError as e: target = e\n"
+        "names = {'_match_class_': lambda c: c, 'target': target, 'K': K, 'keep': got.append}\n"
+        "text = 'x)\\nmatch target:\\n    case K(v):\\n        keep(v)\\n(0'\nx = sympy.Symbol('x')\n"
+        "try: sympy.lambdify(x, x, modules=[names], printer=lambda e: text)\n"
+        "except AttributeError as e: print(e)\nprint(got)",
+        "data-analysis",
+    ),
+    Way(
+        "a copy that finds what it makes by what a program has written",
+        "cannot copy '_Function' object",
+        "import copy, scipy.fft\nf = scipy.fft.fft\nassert copy.copy(f) is not None\n"
+        "class Home(str):\n    def startswith(self, *a): return False\n"
+        "    def __getitem__(self, at): return answers.pop(0)\n"
+        "class Path:\n    def split(self, *a): return paths.pop(0)\n"
+        "answers, paths = [f.__module__, 'builtins', 'builtins'], [[f.__qualname__], ['eval'], ['eval']]\n"
+        "f.__module__, f.__qualname__ = Home(f.__module__), Path()\nprint(copy.copy(f))",
+        "data-analysis",
+    ),
+    Way(
+        "a class that the program's own method has returned",
+        "cannot set 'index' attribute of immutable type 'DataFrame'",
+        "import pandas as pd\nclass S(pd.DataFrame):\n    def copy(self, *a, **k): return pd.DataFrame\n"
+        "S({'a': [1, 2]}).set_index(pd.Index(['own', 'index']))",
+        "data-analysis",
+    ),
+    Way(
+        "the names of attributes that a task of sklearn hands back",
+        "cannot set 'predict' attribute of immutable type 'LogisticRegression'",
+        "from sklearn.linear_model import LogisticRegression\n"
+        "class E(LogisticRegression):\n    def __copy__(self): return LogisticRegression\n"
+        "class CB:\n    def __getattr__(self, name): return lambda *a, **k: None\n"
+        "    def on_fit_task_end(self, estimator, context, *, fitted_estimator): pass\n"
+        "e = E()\ne._skl_callbacks = [CB()]\n"
+        "e._init_callback_context().call_on_fit_task_end(estimator=e, reconstruction_attributes={'predict': len})",
+        "data-analysis",
+    ),
+    Way(
+        "a module that is named where a kind of table is asked for",
+        "import of duckdb is refused",
+        "import plotly.data\n"
+        "class K(str):\n    __eq__ = lambda self, other: other == 'pandas'\n"
+        "    __hash__ = lambda self: hash('pandas')\n"
+        "plotly.data.iris(return_type=K('duckdb'))",
+        "data-analysis",
+    ),
+    Way(
+        "a module that is named where a zone is asked for",
+        "None",
+        "import dateutil.tz\nclass Tail:\n    def __radd__(self, other): return ['this']\n"
+        "class Parts(list):\n    def __getitem__(self, at): return Tail() if isinstance(at, slice) else 'y'\n"
+        "class K(str):\n    def split(self, *a): return Parts(['x', 'y'])\n    def replace(self, *a): return self\n"
+        "    def __iter__(self): return iter(())\n"
+        "print(dateutil.tz.gettz.nocache(K('Nowhere')))\nassert dateutil.tz.gettz('Europe/Paris') is not None",
+        "data-analysis",
+    ),
+]
+
 WAYS = [
     *OBJECTS_HANDED_ON,
     *DICTS_OF_ALL_CLASSES,
@@ -2409,6 +2492,7 @@ WAYS = [
     *TEMPLATES,
     *CODE_OF_LIBRARIES,
     *CLASSES_OF_LIBRARIES,
+    *GIVEN_BY_WHAT_LIBRARIES_DO,
 ]
 
 

@@ -316,8 +316,8 @@ class _Text:
             return {name: value for name, value in found.items() if value is not missing}
 
         def namespace_for(given: dict[str, Any]) -> dict[str, Any]:
-            # Without the real builtins, which the guest's own stand in for.
-            own = {name: value for name, value in given.items() if value is not _REAL.get(name, given)}
+            # Without the real builtins, which the guest's own stand in for, and without names of guards.
+            own = {name: value for name, value in without_own(given).items() if value is not _REAL.get(name, given)}
             return {name: of_guest(name, value) for name, value in own.items()}
 
         def code(source: str) -> CodeType:

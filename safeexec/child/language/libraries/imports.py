@@ -31,6 +31,7 @@ def guard(rules: Rules) -> None:
         put(module, "import_module", partial(_stored, library, rules))
     for module in ("matplotlib.style", "matplotlib.style.core"):  # the newer releases and the older ones
         change(module, _open_packages)
+    change("dateutil._tzdata_impl", _open_zones)
     _hold()
     if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
@@ -43,6 +44,7 @@ IMPORTERS: Final = {
     "matplotlib.pyplot": ("matplotlib.",),
     "_plotly_utils.basevalidators": ("plotly.graph_objs", "PIL"),
     "pandas.plotting._core": ("pandas.plotting._matplotlib",),
+    "plotly.data": ("cudf", "modin", "pandas", "polars", "pyarrow"),
     "sympy.stats.rv": ("numpy", "scipy"),
     "sympy.stats.joint_rv": ("numpy", "scipy"),
     "sympy.stats.matrix_distributions": ("numpy", "scipy"),
@@ -71,7 +73,7 @@ def _importer(name: str, module: str, prefixes: tuple[str, ...]) -> Any:
             raise ImportError(f"import of {wanted} is refused: no library imports what a program names", name=wanted)
         return importlib.import_module(wanted, package)
 
-    if module.startswith("_plotly"):
+    if module.startswith(("_plotly", "plotly")):
         return import_module
     if name == "import_module":  # that of sympy, which answers None for what is not installed
         from sympy.external import import_module as real
@@ -96,6 +98,18 @@ def _open_packages(style: ModuleType) -> None:
         return real.resources.files(package)
 
     vars(style)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
+
+
+def _open_zones(impl: ModuleType) -> None:
+    """``gettz(name)`` looks below a package of zones, which it makes of the name."""
+    real: Any = vars(impl)["importlib"]
+
+    def files(package: str) -> Any:
+        if type(package) is not str or not f"{package}.".startswith("tzdata.zoneinfo."):
+            raise ModuleNotFoundError(f"no zones are in {package!s}", name="tzdata")
+        return real.resources.files(package)
+
+    vars(impl)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
 
 
 def _hold() -> None:

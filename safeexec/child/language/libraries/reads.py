@@ -52,7 +52,9 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 
     def getattr(value: Any, name: Any, *default: Any) -> Any:
         if _type(name) is not str or not (name in known or is_plain(name)):
-            if name != "__dict__" and _is_spelled(name):  # that of a class has what `type` itself would not give
+            if name != "__dict__" and _is_spelled(
+                name, getattr
+            ):  # that of a class has what `type` itself would not give
                 found = _getattr(value, name, *default)
                 # An enum compares its methods with those of `object`: an object of the program would be asked with them
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
@@ -65,10 +67,10 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
             if _type(name) is str and rules.attribute(name) == REFUSED:
                 raise refusal(rules, "attribute", name, AttributeError)  # a default of the library's would hide why
             return checked_getattr(value, name, *default)
-        if _type(value) is ModuleType and not _is_spelled(name):
+        if _type(value) is ModuleType and not _is_spelled(name, getattr):
             value = as_given(value)
         found = _getattr(value, name, *default)
-        if leads_away(found) and not _is_spelled(name):
+        if leads_away(found) and not _is_spelled(name, getattr):
             raise refusal(rules, "attribute", name, AttributeError)
         return found
 
@@ -94,7 +96,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 def library_setters(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], Callable[[Any, Any], None]]:
     """`setattr` and `delattr` of a library, which may have been told the name, and of what."""
 
-    def is_told(target: Any, name: Any) -> bool:
+    def is_told(target: Any, name: Any, asked: Callable[..., None]) -> bool:
         """Whether the rules have something to say. Of a class they have it where it is stored (`sealed`), but for
         ``__module__``, which tells a class of the program from those of libraries.
         """
@@ -102,16 +104,16 @@ def library_setters(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], Call
         if _type(name) is not str or (is_class and name == "__module__"):
             return True
         verdict = rules.attribute(name)
-        return not (verdict == PLAIN or (is_class and verdict != REFUSED) or _is_spelled(name, 3))
+        return not (verdict == PLAIN or (is_class and verdict != REFUSED) or _is_spelled(name, asked, 3))
 
     def setattr(target: Any, name: Any, value: Any) -> None:
-        if is_told(target, name):
+        if is_told(target, name, setattr):
             checked_setattr(target, name, value)
         else:
             _setattr(target, name, value)
 
     def delattr(target: Any, name: Any) -> None:
-        if is_told(target, name):
+        if is_told(target, name, delattr):
             raise refusal(rules, "attribute", exact(name), AttributeError)
         _delattr(target, name)
 
@@ -129,11 +131,14 @@ def _is_open(value: Any, found: Any) -> bool:
     )
 
 
-def _is_spelled(name: Any, depth: int = 2) -> bool:
+def _is_spelled(name: Any, asked: Callable[..., Any], depth: int = 2) -> bool:
     """Whether the function of a library that asks for this name spells it, or one of the same library that has called
-    it: of another function's names the program chooses. It also says what its own module is called.
+    it: of another function's names the program chooses. It also says what its own module is called. `asked` is what it
+    has called; where its module has another one, code in C calls this one for the program.
     """
     frame: FrameType | None = sys._getframe(depth)
+    if frame is None or frame.f_globals.get(asked.__name__) is not asked:
+        return False
     own = _library_of(frame)
     while frame is not None and not is_of_program(frame) and _library_of(frame) == own:
         if name in set(constants(frame.f_code)):

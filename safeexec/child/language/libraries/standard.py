@@ -26,6 +26,7 @@ def guard(rules: Rules) -> None:
     change("copy", check_states)
     change("dataclasses", _keep_code)
     change("enum", _check_members, rules)
+    put("enum", "pickle_by_enum_name", lambda: pickle_by_enum_name)
     put("functools", "set", lambda: _Identities)
     change("functools", _check_cached_property)
     change("functools", _check_partialmethod)
@@ -59,6 +60,11 @@ def _check_streams(codecs: ModuleType) -> None:
     """A stream of `codecs` answers for another with the `getattr` that is a default of its method."""
     for name in ("StreamReader", "StreamReaderWriter", "StreamRecoder", "StreamWriter"):
         vars(vars(codecs)[name])["__getattr__"].__defaults__ = (vars(codecs)["getattr"],)
+
+
+def pickle_by_enum_name(self: Any, proto: object) -> Any:
+    """As that of `enum`, with a `getattr` that a program may call: its own answers to the functions of `enum`."""
+    return checked_getattr, (self.__class__, self._name_)
 
 
 def _keep_code(dataclasses: ModuleType) -> None:
