@@ -163,10 +163,13 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         kind = rules.attribute(name) if _type(name) is _str else PLAIN
         if kind == PLAIN:
             return _hasattr(object, name)
+        if kind == REFUSED:
+            return False
         try:
-            return kind != REFUSED and (read(object, name), True)[1]
+            read(object, name)
         except AttributeError:
             return False
+        return True
 
     def delattr(object: Any, name: str, /) -> None:
         name = exact(name)

@@ -144,12 +144,11 @@ class Displays:
         """Draw all open figures that have something new."""
         for figure in figures.open_figures():
             try:
-                if not figures.is_news(figure):
-                    continue
-                self._show(figure, ())
+                if figures.is_news(figure):
+                    self._show(figure, ())
+                    self._remember(figure)
             except BaseException:  # a method of a figure may be the guest's: the step has its own end all the same
                 continue
-            self._remember(figure)
 
     def _remember(self, figure: Any) -> None:
         figures.remember(figure)

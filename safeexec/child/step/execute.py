@@ -367,6 +367,8 @@ async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:
 
 _EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
 """A subclass of the guest's may have an attribute `code` of its own."""
+_ARGUMENTS: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
+"""In the same way."""
 _LONG = range(-(1 << 63), 1 << 63)
 
 
@@ -391,10 +393,12 @@ def _print_exit_message(code: object) -> None:
 
 def _brief_report(error: BaseException) -> m.ErrorReport:
     """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
-    own = BaseException.__dict__
     name = class_name(type(error))
-    words = str(error) if type(error) is OSError else " ".join(filter(_is_text, own["args"].__get__(error)))
-    line, place = None, own["__traceback__"].__get__(error)
+    words = " ".join(filter(_is_text, _ARGUMENTS(error)))
+    if type(error) is OSError:
+        with contextlib.suppress(BaseException):  # what it was made with may be the guest's
+            words = str(error)
+    line, place = None, BaseException.__dict__["__traceback__"].__get__(error)
     while place is not None:
         if place.tb_frame.f_code.co_filename.startswith("<step "):
             line = place.tb_lineno
@@ -443,8 +447,7 @@ _SHOWN_ANYHOW = (int, list, tuple, dict, set, frozenset)
 
 def _message_size(error: BaseException) -> int:
     """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
-    arguments = BaseException.__dict__["args"].__get__(error)
-    return sum(len(part) for part in arguments if type(part) in (str, bytes))
+    return sum(len(part) for part in _ARGUMENTS(error) if type(part) in (str, bytes))
 
 
 def outcome_of(error: BaseException) -> Any:

@@ -52,9 +52,8 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 
     def getattr(value: Any, name: Any, *default: Any) -> Any:
         if _type(name) is not str or not (name in known or is_plain(name)):
-            if name != "__dict__" and _is_spelled(
-                name, getattr
-            ):  # that of a class has what `type` itself would not give
+            # The ``__dict__`` of a class has what `type` itself would not give.
+            if name != "__dict__" and _is_spelled(name, getattr):
                 found = _getattr(value, name, *default)
                 # An enum compares its methods with those of `object`: an object of the program would be asked with them
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
