@@ -315,7 +315,8 @@ assert library.Plain.mark and library.Plain.made == 2
 """
 _STORING = f"""
 import builtins, ctypes, gc, sys, types
-from safeexec.child.language.guards import GuestProgram, judge_of_class_stores
+from safeexec.child.language.callers import judge_of_class_stores
+from safeexec.child.language.program import GuestProgram
 from safeexec.facades.sealing import seal_classes
 from safeexec.facades.judged import judge_class_stores
 sys.modules["library"] = types.ModuleType("library")
@@ -339,7 +340,7 @@ def test_classes_of_libraries_are_changed_by_libraries_alone_and_those_of_the_pr
 _ASKED = """
 import builtins, functools, sys, types
 from safeexec import Policy
-from safeexec.child.language.guards import judges_of_attributes
+from safeexec.child.language.callers import judges_of_attributes
 from safeexec.compiler.rules import rules_of
 from safeexec.facades.judged import judge_attributes
 judge_attributes(*judges_of_attributes(rules_of(Policy.load("calculator").language_plan())))

@@ -13,15 +13,16 @@ from operator import index
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from safeexec.child.language.guards import GuestProgram, attribute_guards, exact, is_of_program, leads_away
+from safeexec.child.language.guards import attribute_guards
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
+from safeexec.child.language.program import GuestProgram, is_of_program, leads_away
 from safeexec.compiler import names
 from safeexec.compiler.diagnostics import Rejection
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.compiler.step import compile_text
 from safeexec.facades.replacements.guards import set_guards
-from safeexec.identity import identity
+from safeexec.identity import exact, identity
 
 HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__", "__classdict__"})
 """Names of the guest's namespace that `globals()` does not show."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from safeexec.child.language.builtins import leave, make_builtins
-from safeexec.child.language.guards import GuestProgram, judge_of_class_stores, judges_of_attributes
+from safeexec.child.language.callers import judge_of_class_stores, judges_of_attributes
 from safeexec.child.language.libraries.install import guard_libraries
 from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
+from safeexec.child.language.program import GuestProgram
 from safeexec.child.language.workspace import WorkspaceModules
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step

@@ -21,9 +21,9 @@ from types import FrameType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from safeexec.child.language.builtins import NamespaceView, is_hidden, make_builtins
-from safeexec.child.language.guards import GuestProgram, exact
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
+from safeexec.child.language.program import GuestProgram
 from safeexec.compiler.diagnostics import Rejection
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import rules_of
@@ -33,6 +33,7 @@ from safeexec.facades.access import module_access
 from safeexec.facades.build import imported
 from safeexec.facades.layout import seal
 from safeexec.facades.sealed import OwnModule, own_module
+from safeexec.identity import exact
 from safeexec.protocol.plan import LanguagePlan
 
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]

@@ -21,9 +21,9 @@ from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 from safeexec.child.language.builtins import code_of, is_hidden, locals_of, text_guards, without_own
-from safeexec.child.language.guards import is_of_program
 from safeexec.child.language.libraries.patching import change
 from safeexec.child.language.native import builtin
+from safeexec.child.language.program import is_of_program
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
 from safeexec.facades.layout import write_to_class

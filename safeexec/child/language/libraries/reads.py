@@ -15,13 +15,16 @@ from functools import partial
 from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, Final
 
-from safeexec.child.language.guards import constants, exact, is_of_program, leads_away, makes_bases, refusal, wraps
+from safeexec.child.language.callers import constants
+from safeexec.child.language.guards import makes_bases, refusal, wraps
 from safeexec.child.language.libraries.patching import put
 from safeexec.child.language.libraries.sites import READERS
+from safeexec.child.language.program import is_of_program, leads_away
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
+from safeexec.identity import exact
 
 _getattr, _setattr, _delattr, _type = getattr, setattr, delattr, type
 

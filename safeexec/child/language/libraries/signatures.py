@@ -9,8 +9,8 @@ from functools import partial, reduce
 from types import BuiltinFunctionType, CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
-from safeexec.child.language.guards import leads_away
 from safeexec.child.language.libraries.patching import change, put
+from safeexec.child.language.program import leads_away
 from safeexec.compiler.rules import Rules
 from safeexec.facades.access import name_access
 from safeexec.facades.build import facade, imported

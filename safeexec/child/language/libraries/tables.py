@@ -7,10 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from safeexec.child.language.guards import exact
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
 from safeexec.facades.layout import very_dict
-from safeexec.identity import class_name, dict_of, identity, mro_of
+from safeexec.identity import class_name, dict_of, exact, identity, mro_of
 
 _type = type
 
