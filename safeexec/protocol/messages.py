@@ -23,7 +23,7 @@ MANY = 100_000
 FEW = 1000
 """Parts that hold further ones."""
 NAME_CHARACTERS = 100
-"""Of a variable's name in `Ready`."""
+"""Of the name of a variable, or of its type. A child cuts what is longer."""
 DESCRIPTION_CHARACTERS = 200
 """Of a variable that a step created or changed."""
 NOTE_CHARACTERS = 500
@@ -31,6 +31,7 @@ NOTE_CHARACTERS = 500
 PROBLEM_CHARACTERS = 2000
 """Of the reason why a request failed."""
 _MANY, _FEW = msgspec.Meta(max_length=MANY), msgspec.Meta(max_length=FEW)
+_Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
 _Notes = Annotated[list[Annotated[str, msgspec.Meta(max_length=NOTE_CHARACTERS)]], _FEW]
 _Problem = Annotated[str, msgspec.Meta(max_length=PROBLEM_CHARACTERS)]
 
@@ -73,10 +74,10 @@ class ChangesReport(msgspec.Struct, array_like=True):
     A child leaves out what is beyond the bounds here.
     """
 
-    created: Annotated[list[str], _FEW] = []
-    changed: Annotated[list[str], _FEW] = []
-    deleted: Annotated[list[str], _FEW] = []
-    descriptions: Annotated[dict[str, Annotated[str, msgspec.Meta(max_length=DESCRIPTION_CHARACTERS)]], _FEW] = {}
+    created: Annotated[list[_Name], _FEW] = []
+    changed: Annotated[list[_Name], _FEW] = []
+    deleted: Annotated[list[_Name], _FEW] = []
+    descriptions: Annotated[dict[_Name, Annotated[str, msgspec.Meta(max_length=DESCRIPTION_CHARACTERS)]], _FEW] = {}
 
 
 class ToolSignature(msgspec.Struct, array_like=True):
@@ -107,9 +108,9 @@ class Export(msgspec.Struct, kw_only=True):
 class VariableData(msgspec.Struct, array_like=True):
     """One name of a session's namespace without its value. `size` is in bytes, as far as it is cheaply known."""
 
-    name: str
-    type: str
-    shape: str = ""
+    name: _Name
+    type: _Name
+    shape: _Name = ""
     size: int | None = None
     text: bytes = b""
 
@@ -369,7 +370,7 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
 
     notes: _Notes = []
     """What could not be carried over."""
-    names: Annotated[list[Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]], _FEW] = []
+    names: Annotated[list[_Name], _FEW] = []
     """Of a thawed runner: its first variables, without those of longer names."""
 
 

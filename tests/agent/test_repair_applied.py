@@ -184,6 +184,15 @@ def test_what_cannot_be_taken_back_stays(committed: Path) -> None:
     assert git(committed, "rev-parse", "HEAD").strip() == done.id
 
 
+def test_a_branch_that_git_has_packed_is_told_to_stay(committed: Path) -> None:
+    done = commit(committed, CHANGES, message="x", author=AUTHOR, branch="fix/packed")
+    git(committed, "pack-refs", "--all")
+    with pytest.raises(RepairError, match="git has packed refs/heads/fix/packed"):
+        take_back(committed, done)
+    assert git(committed, "rev-parse", "fix/packed").strip() == done.id
+    assert not (committed / ".git/refs/heads/fix/packed.lock").exists()
+
+
 @pytest.mark.parametrize(
     "name", ["", "-x", "a..b", "x.lock", "a/.b", "a b", "refs/../x", "a\nb", "x" * 300, "a//b", "@{-1}"]
 )

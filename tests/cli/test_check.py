@@ -38,3 +38,11 @@ def test_a_file_is_judged_as_run_runs_it(tmp_path: Path) -> None:
     with Sandbox() as sandbox:
         assert sandbox.check("input()").outcome == "rejected"
         assert sandbox.check("input()", stdin=True).ok
+
+
+def test_a_check_ends_and_undoes_nothing_whatever_a_failed_step_would() -> None:
+    """`plugin` undoes steps that fail; here there is none, and with `checkpoints="off"` nothing to go back to."""
+    with Sandbox("plugin") as sandbox:
+        found = sandbox.check("x = (")
+        assert (found.outcome, found.state) == ("error", "kept")
+        assert found.error is not None and found.error.type == "SyntaxError"

@@ -14,6 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.linux.bpf_machine import decode
+
 ORDINARY = 61234
 _BOOT = "import sys; sys.path[:] = {path!r}; from tests.kernel.harness import main; main()"
 _ROOT = Path(__file__).resolve().parents[2]
@@ -197,7 +199,6 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
 def _kill_instead_of_naming(lockdown: Any) -> None:
     from safeexec.linux import bpf, seccomp
     from safeexec.syscalls import NAMING_BASE
-    from tests.linux.bpf_machine import decode
 
     named = range(seccomp.ERRNO | NAMING_BASE, (seccomp.ERRNO | 4095) + 1)
     program = decode(lockdown._filter.data.raw)

@@ -97,9 +97,7 @@ def take_back(repository: Path, done: GitCommit) -> None:
     try:
         with opened(repository) as top:
             if done.alone:
-                if _resolve(top, done.reference) != done.id:
-                    raise RepairError(f"{done.reference} has gone on since: remove the branch yourself")
-                remove_file(top, f".git/{done.reference}")
+                _remove(top, done.reference, done.id)
                 return
             index = read_file(top, ".git/index", max_bytes=_MAX_INDEX)
             with _session(top, repository) as session:
@@ -159,6 +157,22 @@ def _move(top: int, reference: str, old: str | None, new: str) -> None:
     except BaseException:
         remove_file(top, lock)
         raise
+
+
+def _remove(top: int, reference: str, old: str) -> None:
+    """Remove a branch, under git's lock. Raises RepairError if it does not name `old` any more, or stays: git has
+    packed it.
+    """
+    lock = f".git/{reference}.lock"
+    _locked(top, lock, b"")
+    try:
+        if _resolve(top, reference) != old:
+            raise RepairError(f"{reference} has gone on since: remove the branch yourself")
+        remove_file(top, f".git/{reference}")
+        if _resolve(top, reference) is not None:
+            raise RepairError(f"git has packed {reference} meanwhile: remove the branch yourself")
+    finally:
+        remove_file(top, lock)
 
 
 @contextmanager

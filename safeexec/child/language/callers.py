@@ -39,16 +39,18 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
 
     def means(frame: FrameType, cls: type, name: Any) -> bool:
         """Tell whether a function of a library changes this class of itself: it is a method of the class, or spells its
-        name, or is a method of an object of it. A class among its arguments was given to it:
-        ``Scaler.__init__(DataFrame)``. What the class has under this name may take itself away: it is asked once.
+        name, or is a method of an object of it. A class in one of its variables was given to it, as an argument
+        (``Scaler.__init__(DataFrame)``) or by what it called. What the class has under this name may take itself away:
+        it is asked once.
         """
         code = frame.f_code
         found = frame.f_locals
-        given = [found.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+        variables = [found.get(name) for name in (*code.co_varnames, *code.co_cellvars)]
+        given = variables[: code.co_argcount + code.co_kwonlyargcount]
         first = given[0] if given else None
         if first is not None and type(name) is str and dict_of(cls).get(name) is first:
             return True
-        if all(item is not cls for item in given):
+        if all(item is not cls for item in variables):
             own_name = class_name(cls)
             if any(own_name in spelt for spelt in (code.co_names, code.co_varnames, code.co_freevars)):
                 return True

@@ -73,8 +73,8 @@ class Server:
             m.ListNames: self._names,
             m.Describe: self._describe,
             m.Deliver: self._deliver,
-            m.Save: self._durable,
-            m.Load: self._durable,
+            m.Save: self._save,
+            m.Load: self._load,
             m.SelfTest: self._self_test,
         }
 
@@ -107,7 +107,7 @@ class Server:
                 self._stdin = self.link.take_fd()
             if self.link.fds:
                 self._grant()
-        elif kind is m.Assign or kind is m.Remove or kind is m.Load:
+        elif kind is m.Assign or kind is m.Remove:
             # The state moves on without a step: the checkpoint of this step will be one that has the change.
             self._grant()
         self._busy = kind in _STEPS
@@ -352,12 +352,17 @@ class Server:
 
         return m.Tested(try_everything(self.guest.limits.memory_bytes, request.processes))
 
-    def _durable(self, request: m.Save | m.Load) -> m.Saved | m.Done:
-        """The next descriptor is the file: `_answer` has taken the control socket before."""
-        fd = self.link.take_fd()
+    def _save(self, request: m.Save) -> m.Saved:
         from safeexec.child.process import state  # with cloudpickle 15 ms
 
-        return state.save(fd, self.guest) if type(request) is m.Save else state.load(fd, self.guest)
+        return state.save(self.link.take_fd(), self.guest)
+
+    def _load(self, request: m.Load) -> m.Done:
+        from safeexec.child.process import state
+
+        fd = self.link.take_fd()  # the file comes first: without checkpoints it is the only descriptor
+        self._grant()
+        return state.load(fd, self.guest)
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

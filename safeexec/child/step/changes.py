@@ -7,9 +7,10 @@ How we know, cheaply (2 to 5 us for ``x = x + 1``):
   of more than 64 names only those count that the step's code mentions, directly or in the functions of the session that
   it mentions.
 - *Mutated in place*: a fingerprint before and after, of the names that the step's code mentions. A number is its own;
-  a container gives its length and the identities of its items (up to 64, then 48 of them spread over the whole) and
-  looks two levels deep; an array or a DataFrame gives shape, dtype and a checksum of its bytes (up to 256 KiB, then of
-  4096 elements spread over the whole); an object gives its ``__dict__``.
+  a container gives its length and the identities of its items and looks two levels deep; an array or a DataFrame gives
+  shape, dtype and a checksum of its bytes (up to 256 KiB, then of 4096 elements spread over the whole); an object gives
+  its ``__dict__``. Of more than 64 items some count: of a list 48 spread over the whole, of a dict 16 at each end, of a
+  set 16, of a deque the first 64.
 
 So a change is missed where one item in the middle of a large container is replaced, where it lies deeper, and where a
 function that was stored in a container changes a name that no code of the step mentions. Nothing is reported that did
@@ -30,7 +31,7 @@ from msgspec import Struct
 from safeexec.compiler.names import is_internal
 from safeexec.facades.sealed import MODULES
 from safeexec.identity import class_name, dict_of, identity, module_of, mro_of, read_getset
-from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, ChangesReport, VariableData
+from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, NAME_CHARACTERS, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
 
 _ALL_NAMES = 64
@@ -114,7 +115,7 @@ class Tracker:
         else:
             was = dict(zip(before.names, before.identities, strict=True))
             now = dict(zip(names, identities, strict=True))
-            created = [name for name in names if name not in was and not _is_internal(name)]
+            created = [name for name in names if name not in was and not _is_of_python(name)]
             deleted = [name for name in before.names if name not in now]
             changed = [name for name in names if was.get(name, now[name]) != now[name]]
         for name, found in before.fingerprints.items():
@@ -123,7 +124,7 @@ class Tracker:
         return _report(namespace, created, changed, deleted) if created or changed or deleted else None
 
 
-def _is_internal(name: Any) -> bool:
+def _is_of_python(name: Any) -> bool:
     """Names that Python itself adds to a namespace (``__warningregistry__``), and keys that are no names."""
     return type(name) is not str or (name.startswith("__") and name.endswith("__"))
 
@@ -167,7 +168,7 @@ def _report(
         for name in names:
             if type(name) is not str or is_internal(name) or len(listed) >= FEW:
                 continue
-            plain = name if name.isascii() else _plain(name)
+            plain = _plain(name) if name[NAME_CHARACTERS:] or not name.isascii() else name
             listed.append(plain)
             if listed is not gone and len(descriptions) < _DESCRIBED:
                 descriptions[plain] = describe(namespace[name])[:DESCRIPTION_CHARACTERS]
@@ -175,8 +176,11 @@ def _report(
 
 
 def _plain(name: str) -> str:
-    """A name as messages can carry it: `globals()["\\ud800"] = 1` makes one that UTF-8 cannot."""
-    return name if name.isascii() else name.encode("utf-8", "replace").decode()
+    """A name as messages can carry it: `globals()["\\ud800"] = 1` makes one that UTF-8 cannot, and one of a million
+    characters is cut.
+    """
+    plain = name.encode("utf-8", "replace").decode()
+    return plain if len(plain) <= NAME_CHARACTERS else plain[: NAME_CHARACTERS - 1] + "…"
 
 
 # Fingerprints
@@ -370,7 +374,9 @@ def variables(namespace: dict[str, Any]) -> list[VariableData]:
     The `repr` of guest objects is the guest's own: call this where the guest's limits hold.
     """
     return [
-        VariableData(_plain(name), _plain(type_name(type(value))), shape_of(value), size_of(value), _text(value))
+        VariableData(
+            _plain(name), _plain(type_name(type(value))), _plain(shape_of(value)), size_of(value), _text(value)
+        )
         for name, value in islice(namespace.items(), _VARIABLES)
         if type(name) is str
     ]

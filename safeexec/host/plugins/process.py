@@ -12,7 +12,7 @@ import msgspec
 
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.output import OutputFile, PrintedFile
+from safeexec.host.session.output import new_streams
 from safeexec.host.session.parked import ParkedState, parked
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
@@ -146,7 +146,7 @@ class Loaded:
             channel = yield from self._parked.copy.thaw(monotonic() + READY_SECONDS, self.core.sandbox.gate)
             if channel is None:
                 return
-            copy = Spare(channel, PrintedFile("stdout"), OutputFile("stderr"), None)
+            copy = Spare(channel, *new_streams(), None)
             self._next.append(copy)
             with contextlib.suppress(Gone, ProtocolError):  # then it never says that it is there
                 yield from channel.send(m.Wake(branch=True), (copy.out.fd, copy.err.fd))

@@ -5,6 +5,7 @@ A copy waits on its control socket, whose other end it holds. Closing ours ends 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -125,7 +126,7 @@ class Checkpoint(Struct, eq=False):
         """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
         channel = self._met()
         if channel.state == PARKED:
-            return channel.pidfd < 0 or not processes.has_ended(channel.pidfd)
+            return channel.pidfd >= 0 and not processes.has_ended(channel.pidfd)
         try:
             return isinstance((yield from channel.receive(deadline)), m.Parked)
         except (Gone, ProtocolError):
@@ -165,9 +166,12 @@ class Checkpoint(Struct, eq=False):
         return self._met().held() if self.seen() else []
 
     def kill(self) -> None:
-        """End the copy, whoever uses it."""
-        if self.channel is not None:
+        """End the copy, whoever uses it. From any thread."""
+        if self.channel is not None and self.channel.pidfd >= 0:
             self.channel.kill()
+        else:
+            with contextlib.suppress(OSError):  # closed already
+                self.control.shutdown(socket.SHUT_RDWR)  # what has parked, or will, ends with its socket
 
     def release(self) -> None:
         """One user fewer; the last one ends the copy."""

@@ -1,5 +1,5 @@
-"""From what a child said to what the caller gets: every field is bounded, decoded and checked here, nowhere else. And
-back: a value of the host as a child gets it.
+"""From what a child said to what the caller gets: texts are decoded and cut here, nowhere else; names and numbers of
+parts are within the bounds of the messages (`protocol.messages`). And back: a value of the host as a child gets it.
 """
 
 from __future__ import annotations

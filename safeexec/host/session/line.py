@@ -23,7 +23,7 @@ from safeexec.host.session.checkpoints import (
     woken,
 )
 from safeexec.host.session.history import FRESH, History, State
-from safeexec.host.session.output import OutputFile, PrintedFile
+from safeexec.host.session.output import OutputFile, new_streams
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
 from safeexec.host.watch import groups
@@ -63,8 +63,7 @@ class Line:
         self.history: History[Checkpoint] = History()
         self.runner: Runner | None = None
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
-        self.out = spare.out if spare is not None else PrintedFile("stdout")
-        self.err = spare.err if spare is not None else OutputFile("stderr")
+        self.out, self.err = (spare.out, spare.err) if spare is not None else new_streams()
         self.group: Group | None = None
         self.born = 0
         """How many new children there have been: one, and one more each time there was no state to go back to."""
@@ -586,8 +585,9 @@ class Line:
 def wait_for(ending: list[int]) -> Core[None]:
     """Wait until the processes of these pidfds have gone, and close them."""
     deadline = monotonic() + KILL_SECONDS
-    for process in ending:
-        try:
+    try:
+        for process in ending:
             yield Wait((process,), deadline)
-        finally:
+    finally:
+        for process in ending:
             os.close(process)

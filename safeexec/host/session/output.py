@@ -240,5 +240,15 @@ class PrintedFile(OutputFile):
         return b"".join(pieces)
 
 
+def new_streams() -> tuple[PrintedFile, OutputFile]:
+    """The files of standard output and standard error of a session. Raises OSError, and leaves nothing open then."""
+    out = PrintedFile("stdout")
+    try:
+        return out, OutputFile("stderr")
+    except OSError:
+        out.close()
+        raise
+
+
 def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")

@@ -72,7 +72,7 @@ class Saving:
         """Bind the variables of a saved payload."""
 
         def bind(runner: Runner, fds: tuple[int, ...]) -> Core[m.Done]:
-            answer = yield from self._watched(runner, m.Load(), m.Done, (*fds, fd))
+            answer = yield from self._watched(runner, m.Load(), m.Done, (fd, *fds))
             if isinstance(answer, Verdict):
                 raise StateFileError(f"the state could not be restored: {answer.message}")
             return answer

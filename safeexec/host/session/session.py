@@ -446,9 +446,9 @@ class SessionCore:
         try:
             done = yield from step.run(request, control, given)
             over = done if isinstance(done, Verdict) else None
-            if over is None and line.workspace is not None:
-                over = yield from self._count_files(line.workspace, step, number)
-            # Whoever asked in time for its end, and was told that it runs, finds it ended.
+            if number and over is None and line.workspace is not None:
+                over = yield from self._count_files(line.workspace, step)
+            # A `cancel` that returned True must win, even if the step has ended meanwhile.
             over = step.close() or over
         except (Gone, ProtocolError) as error:
             return (yield from self._crashed(step, error, calls))
@@ -473,10 +473,9 @@ class SessionCore:
             self.frames = frames_of(done.frames)
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
         result = build_result(facts, done, step.value)
-        if done.outcome != "ok" and (atomic or self.policy.on_error == "restore") and done.outcome != "rejected":
-            result = yield from self._undone(result)
-        elif number:
-            result = self._kept(result)
+        if number:
+            must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
+            result = (yield from self._undone(result)) if must_go else self._kept(result)
         if self.keeper.state is STEPPING:
             self.keeper.go(IDLE)
         if listeners is not NOBODY:
@@ -487,10 +486,10 @@ class SessionCore:
     def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
 
-    def _count_files(self, workspace: Workspace, step: Step, number: int) -> Core[Verdict | None]:
+    def _count_files(self, workspace: Workspace, step: Step) -> Core[Verdict | None]:
         """Take in the files that the step leaves. The verdict if it has filled the workspace between two looks."""
         try:
-            if number and self.policy.checkpoints != "off":
+            if self.policy.checkpoints != "off":
                 step.files = yield from self.line.on_files(workspace.snapshot)
                 step.marks = workspace.marks
             else:

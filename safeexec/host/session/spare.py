@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from safeexec.errors import SandboxError
 from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import woken
-from safeexec.host.session.output import OutputFile, PrintedFile
+from safeexec.host.session.output import OutputFile, new_streams
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
@@ -104,8 +104,8 @@ class Spares:
             if policy.filesystem.workspace != "none":
                 made.append(workspace := sandbox.new_workspace(policy))
                 sandbox.fill(workspace)
-            made.append(out := PrintedFile("stdout"))
-            made.append(err := OutputFile("stderr"))
+            out, err = new_streams()
+            made += [out, err]
             _, channel = sandbox.ask_for_child(policy, workspace, (out.fd, err.fd), warm_up=True)
             self._waiting.append(Spare(channel, out, err, workspace))
             made.clear()

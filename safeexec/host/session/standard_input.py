@@ -37,9 +37,8 @@ class StandardInput:
         if isinstance(given, bytes | bytearray | memoryview):
             self.fd = self._keep(given)
         else:
-            pieces = pieces_of(given)
-            self.fd, write = os.pipe()
-            self._feeder = _Feeder(pieces, write)
+            self._feeder = _Feeder(pieces_of(given))
+            self.fd = self._feeder.read
 
     def _keep(self, data: bytes | bytearray | memoryview) -> int:
         """A descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
@@ -81,13 +80,18 @@ class StandardInput:
 class _Feeder:
     """Copies pieces into a pipe, in a thread of its own: reading them may block, and is code of the caller."""
 
-    def __init__(self, pieces: Iterator[bytes], write: int) -> None:
+    def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self._write = write
-        self._wake, self._stop = os.pipe()
         self._problem: str | None = None
         self._thread = threading.Thread(target=self._run, name="safeexec-stdin", daemon=True)
-        os.set_blocking(write, False)
+        self._wake, self._stop = os.pipe()
+        try:
+            self.read, self._write = os.pipe()
+        except OSError:
+            os.close(self._wake)
+            os.close(self._stop)
+            raise
+        os.set_blocking(self._write, False)
 
     def start(self) -> None:
         self._thread.start()

@@ -47,8 +47,9 @@ def await_blocking(value: Awaitable[Any], timeout: float | None, owner: object) 
     loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work())), context=copy_context())
     try:
         return outcome.result()
-    except KeyboardInterrupt:
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+    except BaseException:
+        if not outcome.done():  # Ctrl-C, or what another signal handler has raised
+            loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         raise
 
 

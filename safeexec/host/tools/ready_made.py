@@ -186,12 +186,20 @@ def _redirected(url: str, location: str) -> str:
     return target
 
 
-def _address(host: str, port: int, private: bool) -> str:
-    """The address to connect to: resolved once, so that a second answer of the name server cannot lead elsewhere."""
+def _address(host: str, port: int, private: bool, deadline: float) -> str:
+    """The address to connect to: resolved once, so that a second answer of the name server cannot lead elsewhere. In a
+    thread, for the resolver has a patience of its own.
+    """
     from ipaddress import ip_address
+    from time import monotonic
 
+    from safeexec.host.tools.calls import run_in_thread
+
+    resolve = functools.partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = run_in_thread(resolve, max(0.0, deadline - monotonic()))
+    except TimeoutError:
+        raise TimeoutError(f"{host} was not resolved in time") from None
     except OSError as error:
         raise ConnectionError(f"{host} cannot be resolved: {error.strerror or error}") from None
     addresses = [str(entry[4][0]) for entry in found]
@@ -225,7 +233,7 @@ def _fetch(target: _Target, headers: dict[str, str], max_bytes: int, deadline: f
     except ImportError:
         raise RuntimeError("http_get needs httpx: pip install httpx") from None
 
-    address = _address(target.host, target.port, private)
+    address = _address(target.host, target.port, private, deadline)
     parts = urlsplit(target.url)
     literal = f"[{address}]" if ":" in address else address
     url = parts._replace(netloc=f"{literal}:{target.port}", fragment="").geturl()

@@ -116,7 +116,7 @@ async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> t
                     stdin=asked.stdin or "",
                     argv=["main.py", *asked.args],
                 )
-                return tenant.counted(result), await _fetched(session, asked.fetch_files)
+                return tenant.counted(result), await _fetched(session, asked.fetch_files, MAX_MESSAGE)
         finally:
             place.leave()
 
@@ -176,7 +176,7 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
                         raise SandboxError(f"the cells give more than {MAX_MESSAGE} bytes, the most that is sent")
                     if late := result.outcome in ("timeout", "cpu"):
                         break
-                files = await _fetched(session, asked.fetch_files)
+                files = await _fetched(session, asked.fetch_files, room)
         finally:
             place.leave()
     driver = {
@@ -277,9 +277,10 @@ async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, by
             raise RefusedRequest(422, str(error), "WorkspaceError") from None
 
 
-async def _fetched(session: AsyncSession, names: list[str]) -> dict[str, str]:
-    """The files of those names that there are, as far as they fit into the answer together."""
-    found, left = {}, MAX_FETCHED
+async def _fetched(session: AsyncSession, names: list[str], room: int) -> dict[str, str]:
+    """The files of those names that there are, as far as they fit together into `room` bytes of the answer."""
+    found: dict[str, str] = {}
+    left = min(MAX_FETCHED, room * 3 // 4 - UNFIT_BYTES)  # base64 makes four characters of three bytes
     for name in names:
         try:
             data = await asyncio.to_thread(session.read_file, name, max_bytes=left)

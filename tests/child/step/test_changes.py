@@ -38,6 +38,12 @@ def session(request: pytest.FixtureRequest) -> Session:
     return Session(names=request.param)
 
 
+def test_a_name_of_any_length_is_told_cut(session: Session) -> None:
+    (created,), _, _ = session.told("globals()['a' * 10**6] = 1")
+    assert created == "a" * 99 + "…"
+    assert max(len(row.name) for row in variables(dict(reversed(session.namespace.items())))) == 100
+
+
 def test_created_rebound_deleted(session: Session) -> None:
     assert session.told("x = 1; y = [1]; z = 0") == (["x", "y", "z"], [], [])
     assert session.told("x = x + 1; del z") == ([], ["x"], ["z"])

@@ -60,6 +60,16 @@ def test_variables_come_back_and_what_cannot_is_named(sandbox: Sandbox, tmp_path
             assert branch.get("x") == [1]
 
 
+def test_a_state_comes_back_where_no_step_is_undone(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    """Without checkpoints the file is the only descriptor that goes with the request."""
+    path = tmp_path / "state"
+    with sandbox.session() as session:
+        session.run("x = [1]").check()
+        assert not session.save(path)
+    with sandbox.session_for("again", restore=path, checkpoints="off") as session:
+        assert session.run("x + [2]").value == [1, 2]
+
+
 @pytest.mark.needs("mount")  # in the host's own tree modes cannot be changed at all
 @pytest.mark.profile("confined-python")
 def test_files_come_back_with_modes_and_directories_and_follow_a_kill(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:

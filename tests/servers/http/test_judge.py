@@ -123,6 +123,13 @@ def test_another_language_is_named(judge: Any) -> None:
     assert "julia" in judge("/run_jupyter", cells=[], kernel="julia")["message"]
 
 
+def test_files_that_do_not_fit_beside_the_cells_are_left_out(judge: Any) -> None:
+    shows = "open('f', 'wb').write(bytes(24 << 20)); open('g', 'w').write('g')\n" + "print('x' * 60_000)"
+    told = judge("/run_jupyter", cells=[shows, *["print('x' * 60_000)"] * 600], fetch_files=["f", "g"])
+    assert told["status"] == "Success", told["message"]
+    assert told["files"].keys() == {"g"}
+
+
 def test_cells_share_a_session(judge: Any) -> None:
     told = judge(
         "/run_jupyter",
