@@ -206,4 +206,4 @@ def did_you_mean(names: Iterable[str]) -> str | None:
 
 def same_name(name: str, candidates: Iterable[str]) -> list[str]:
     """The candidates that are `name` but for case, underscores, a plural or the order of the words."""
-    return nearest(name, candidates, 2, worst=0.98)
+    return nearest(name, candidates, 2, worst=_MOVED)

@@ -59,8 +59,9 @@ class Hidden(partial[Any]):
 
 
 class Stores:
-    """A class whose stores and comparisons are methods of Python: the functions of the interpreter that call such are
-    in it.
+    """A pattern: its stores and comparisons are methods of Python. So its slots hold the functions of CPython that call
+    such methods (``slot_tp_setattro``, ``slot_mp_ass_subscript``, ``slot_tp_richcompare``), and other classes are given
+    these.
     """
 
     def __setitem__(self, name: object, value: object) -> None: ...
@@ -301,4 +302,5 @@ def judge_cython(module: ModuleType) -> None:
                     space |= made
 
 
+# CPython then calls it as it calls a function: with the object before the arguments, without `__get__`, which refuses.
 type_flags(Hidden).value |= METHOD | VECTORCALL

@@ -178,9 +178,9 @@ def sealed(
 
 
 def _derived(base: type, body: dict[str, Any]) -> type:
-    """The class of one module. A program derives none: where `replace_name` writes in an object, the class says.
-
-    So `base` may be one for as long as C code calls these, in which no other thread and no finalizer runs.
+    """The class of one module. No program may derive from a facade: a subclass could move the slots that `replace_name`
+    writes to. So the flag that allows it is set for the call of `type` alone. C code makes the four calls, and no other
+    thread and no finalizer runs in between.
     """
     flags = type_flags(base)
     closed = flags.value & ~BASE

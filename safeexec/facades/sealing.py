@@ -231,7 +231,7 @@ def _forget_asked() -> None:
         _abc._reset_registry(raw)
         _abc._reset_caches(raw)
     _abc._reset_registry(_asked)
-    _asked.register(int)  # what others have answered with no is void now
+    _asked.register(int)
 
 
 def _is_raw(cls: type, asked: type) -> Any:
@@ -239,4 +239,4 @@ def _is_raw(cls: type, asked: type) -> Any:
 
 
 _asked: Final = ABCMeta("asked", (), {})
-"""What is registered with it, each time anew, says that there is another class."""
+"""A `register` raises a counter of all abstract classes: what any of them has remembered to answer with no is void."""

@@ -13,8 +13,8 @@ from safeexec.hints.tables import messages
 
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
-_ROOMS = (names, attributes, calls, values, columns, keys, files)
-RULES = HintRules(rule for room in _ROOMS for rules in room.RULES.by_kind.values() for rule in rules)
+_OF_OBJECTS = (names, attributes, calls, values, columns, keys, files)
+RULES = HintRules(rule for module in _OF_OBJECTS for rules in module.RULES.by_kind.values() for rule in rules)
 """Rules that look at the objects, then those that follow from the message alone."""
 for _rule in (*messages.RULES, *messages.PATTERN_ERRORS):
     RULES.add(_rule)

@@ -281,11 +281,11 @@ class SandboxCore:
         self._places.take(session)
         try:
             if self.toolbox.has_effects:
-                from safeexec.host.tools import effects  # with the room of recordings
+                from safeexec.host.tools import effects  # with the modules of recordings
 
                 effects.follow_effects(session, self.toolbox)
             if record is not None and record is not False:
-                from safeexec.host.session import recorder  # with the room of recordings
+                from safeexec.host.session import recorder  # with the modules of recordings
 
                 recorder.record(session, record, prepared=None if origin is None else origin.recorded)
             for name, value in dict(namespace or {}).items():

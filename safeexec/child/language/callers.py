@@ -216,8 +216,8 @@ def _stands_for_caller(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") == _LIBRARY_READS
 
 
-# A function is known by its code's name and module: it is asked of while a frame of it stands above, in a place that
-# has no other hold of it. So these names follow the functions, which are in `guards` and in `libraries.reads`.
+# A frame tells its function by name and module alone. Rename these together with the functions, in `guards` and in
+# `libraries.reads`.
 _GUARDS: Final = {"attribute_guards.<locals>.read": "name", "_by_name.<locals>.guarded": "wanted"}
 """Functions of `guards` that read what they judge then → their variable that has the name."""
 _LIBRARY_READS: Final = "safeexec.child.language.libraries.reads"

@@ -148,7 +148,7 @@ class PluginCore:
     def _follow(self, core: SessionCore) -> None:
         """Record a session of the plugin: each time that it is loaded it has one more. Raises `RecordingError`."""
         if self._recording is None:
-            from safeexec.host.session import recorder  # with the room of recordings
+            from safeexec.host.session import recorder  # with the modules of recordings
 
             self._recording = recorder.record(core, self._record)
         elif self._recording.over:

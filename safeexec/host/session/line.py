@@ -336,7 +336,8 @@ class Line:
             yield from self._wake(channel, copy, place, self.names_lost())
         if (ready := (yield from woken(channel, deadline))) is None or channel.is_over():
             self._give_up_coming()
-            # What was asked for while the step ran may have ended since: the copy is not to blame.
+            # What was asked for while the step ran may have ended since: the copy is not to blame. Once at most, as
+            # nothing is coming now.
             return (yield from self.thaw(state, copy, deadline)) if asked else None
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names

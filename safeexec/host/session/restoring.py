@@ -38,7 +38,7 @@ def from_file(
                 yield Work(partial(state_file.put_back, session.line.workspace, saved))
             yield from session.load(saved.payload, timeout)
             if record is not None and record is not False:
-                from safeexec.host.session import recorder  # with the room of recordings
+                from safeexec.host.session import recorder  # with the modules of recordings
 
                 recorder.record(session, record, (yield Work(saved.whole)))
             if namespace:

@@ -357,9 +357,9 @@ class Boxes:
             return identity
 
     async def restart(self, box: Box, name: str) -> None:
-        """A new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`, and
-        nothing is done, for want of CPU time; where there is no session, the context is gone, and with the default one
-        the sandbox.
+        """A new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`: where no
+        CPU time is left, nothing has changed; where no new session opens, the context is removed, and with the default
+        one the whole sandbox.
         """
         async with box.changing:
             context = box.context(name)

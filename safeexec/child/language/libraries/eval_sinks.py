@@ -13,7 +13,6 @@ import builtins
 import gc
 import re
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType, SimpleNamespace
@@ -21,7 +20,7 @@ from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 from safeexec.child.language.builtins import code_of, is_hidden, locals_of, text_guards, without_own
-from safeexec.child.language.libraries.patching import change
+from safeexec.child.language.libraries.patching import change, put
 from safeexec.child.language.native import builtin
 from safeexec.child.language.program import is_of_program
 from safeexec.compiler.names import RESERVED
@@ -36,30 +35,29 @@ _REAL = vars(builtins)
 
 def guard(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> None:
     """Replace what libraries read and run text with, now or when each is imported. `table`: the guest's builtins."""
-    _put("pandas.core.computation.scope", lambda: {"sys": _Frames(), "inspect": _NoStack()})
-    for module in ("numpy.matrixlib.defmatrix", "numpy.lib._index_tricks_impl"):  # the names in ``np.bmat("A, B")``
-        _put(module, lambda: {"sys": _Frames()})
+    put("pandas.core.computation.scope", "inspect", _NoStack)
+    # The names in ``df.eval("x + @y")`` and in ``np.bmat("A, B")``.
+    for module in ("pandas.core.computation.scope", "numpy.matrixlib.defmatrix", "numpy.lib._index_tricks_impl"):
+        put(module, "sys", _Frames)
     for module in ("sympy", "sympy.core", "sympy.core.symbol"):
-        _put(module, lambda: {"var": var})
+        put(module, "var", lambda: var)
     for module in ("sympy.polys.rings", "sympy.polys.fields"):
-        _put(module, lambda: {"pollute": _pollute})
+        put(module, "pollute", lambda: _pollute)
     text = _Text(rules, guest_globals, table)
-    _put("mpmath.identification", lambda: {"eval": text.evaluate})
+    put("mpmath.identification", "eval", lambda: text.evaluate)
     for module in ("mpmath.ctx_mp_python", "mpmath.libmp.libhyper"):
-        _put(module, lambda: {"exec_": text.run})
+        put(module, "exec_", lambda: text.run)
     for module in ("sympy.parsing.sympy_parser", "sympy.parsing.ast_parser"):
-        _put(module, lambda: {"eval": text.evaluate, "compile": _unparsed, "exec": text.import_names})
+        put(module, "eval", lambda: text.evaluate)
+        put(module, "compile", lambda: _unparsed)
+        put(module, "exec", lambda: text.import_names)
     # Its namespace, which transformations of the program are given, is made of the builtins.
-    _put("sympy.parsing.sympy_parser", lambda: {"builtins": _builtins(table)})
-    _put("sympy.plotting.experimental_lambdify", lambda: {"exec": text.run})
-    _put("scipy.stats._distn_infrastructure", lambda: {"exec": text.run})
-    _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
-    _put("patsy.eval", partial(_for_formulas, text))
-    _put("networkx.utils.decorators", _for_decorators)
-
-
-def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
-    change(module, lambda loaded: loaded.__dict__.update(names()))
+    put("sympy.parsing.sympy_parser", "builtins", partial(_builtins, table))
+    for module in ("sympy.plotting.experimental_lambdify", "scipy.stats._distn_infrastructure"):
+        put(module, "exec", lambda: text.run)
+    change("sympy.utilities.lambdify", _change_lambdify, text)
+    change("patsy.eval", _change_formulas, text)
+    change("networkx.utils.decorators", _change_decorators)
 
 
 class _Frames:
@@ -157,7 +155,7 @@ class _Caller:
         return shown
 
 
-def _for_formulas(text: _Text) -> dict[str, Any]:
+def _change_formulas(module: ModuleType, text: _Text) -> None:
     """What patsy runs the Python in a formula with: each name in it is looked up first, where patsy looks."""
     quote = vars(sys.modules["patsy.builtins"])["Q"]
 
@@ -174,7 +172,7 @@ def _for_formulas(text: _Text) -> dict[str, Any]:
             space["Q"] = quoted
         return text.evaluate(source, space)
 
-    return {"inspect": _Caller(), "compile": lambda source, *_: source.strip(), "eval": evaluate}
+    vars(module).update(inspect=_Caller(), compile=lambda source, *_: source.strip(), eval=evaluate)
 
 
 _NODES = """
@@ -184,11 +182,11 @@ _OF_DECORATORS = frozenset(_NODES.split())
 """Kinds of nodes in the function that networkx compiles around one: it calls functions with what it is given."""
 
 
-def _for_decorators() -> dict[str, Any]:
+def _change_decorators(module: ModuleType) -> None:
     """What networkx compiles around a function when that is first called, of the names of its parameters, and of what
     the function's attributes say: of any text, that is. Here it is calls of names that networkx has made, and no more.
     """
-    space = vars(sys.modules["networkx.utils.decorators"])
+    space = vars(module)
     argmap = space["argmap"]
     call, compile_for = vars(argmap)["__call__"], vars(argmap)["compile"]
     made_of: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
@@ -243,7 +241,7 @@ def _for_decorators() -> dict[str, Any]:
                 made_of[func] = vars(func)["__argmap__"], vars(func)["__wrapped__"]
     write_to_class(argmap, "__call__", __call__)
     argmap._lazy_compile = staticmethod(_lazy_compile)
-    return {"compile": compile}
+    space["compile"] = compile
 
 
 class _Source(str):
@@ -253,8 +251,8 @@ class _Source(str):
     filename: str
 
 
-def _for_lambdify(text: _Text) -> dict[str, Any]:
-    space = vars(sys.modules["sympy.utilities.lambdify"])
+def _change_lambdify(module: ModuleType, text: _Text) -> None:
+    space = vars(module)
     modules, namespace_of = space["MODULES"], space["_get_namespace"]
     text.trusted = frozenset(command for _, _, _, commands in modules.values() for command in commands)
 
@@ -267,7 +265,7 @@ def _for_lambdify(text: _Text) -> dict[str, Any]:
         """A class for a module would make names of what its ``__dict__`` holds."""
         return namespace_of(given) if isinstance(given, (str, dict, *MODULES)) else checked_vars(given)
 
-    return {"compile": compile, "exec": text.run, "_get_namespace": _get_namespace}
+    space.update(compile=compile, exec=text.run, _get_namespace=_get_namespace)
 
 
 class _Text:

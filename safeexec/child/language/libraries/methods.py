@@ -41,9 +41,7 @@ _OF_OTHERS: Final = {
 
 
 def _for_its_kind(module: ModuleType, method: str, position: int = 0, home: str = "", kind: str = "") -> None:
-    """Let a method be called with an instance of its class, or of another one, alone. It is a function:
-    ``Namespace._get_kwargs(type)`` would give the descriptors that are in the dict of `type`.
-    """
+    """Let a method be called with an instance of its class, or of another one, alone."""
     name, _, attribute = method.partition(".")
     cls = vars(module).get(name)
     if cls is None or attribute not in dict_of(cls):  # in another version of the library

@@ -58,7 +58,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
             # The ``__dict__`` of a class has what `type` itself would not give.
             if name != "__dict__" and _is_spelled(name, getattr):
                 found = _getattr(value, name, *default)
-                # An enum compares its methods with those of `object`: an object of the program would be asked with them
+                # An enum compares its methods with those of `object`: a method of the program would be given those.
                 return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
             if module == "typing" and _is_asked_if_callable(sys._getframe(1)):
                 return _getattr(value, name, *default)  # 3.12: it asks whether a member can be called, and drops it
@@ -99,8 +99,8 @@ def library_setters(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], Call
     """`setattr` and `delattr` of a library, which may have been told the name, and of what."""
 
     def is_told(target: Any, name: Any, asked: Callable[..., None]) -> bool:
-        """Whether the rules have something to say. Of a class they have it where it is stored (`sealed`), but for
-        ``__module__``, which tells a class of the program from those of libraries.
+        """Whether the rules have something to say. Of a class they have it where it is stored (`facades.judged`), but
+        for ``__module__``, which tells a class of the program from those of libraries.
         """
         is_class = issubclass(_type(target), type)
         if _type(name) is not str or (is_class and name == "__module__"):

@@ -1,4 +1,4 @@
-"""Single modules of the standard library: what each reads, keeps or gives away beyond what the other rooms close."""
+"""Single modules of the standard library: what each reads, keeps or gives away beyond what the other modules close."""
 
 from __future__ import annotations
 
