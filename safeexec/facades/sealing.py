@@ -26,7 +26,7 @@ from safeexec.facades.layout import (
     word,
     write_to_class,
 )
-from safeexec.facades.replacements.guards import checked_vars, leads_away
+from safeexec.facades.replacements.checked import checked_vars, leads_away
 from safeexec.identity import dict_of, flags_of, identity, mro_of
 
 SEALED_LIBRARIES: Final = sys.stdlib_module_names | {"safeexec", "RestrictedPython", "msgspec", "asttokens"}

@@ -184,7 +184,7 @@ def run(
     workspace: Workspace,
     directory: str,
     timeout: float | None,
-    group: Group | None = None,
+    group: Group | None,
 ) -> Core[CommandResult]:
     """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result."""
     program, seconds = check(sandbox, argv, timeout)

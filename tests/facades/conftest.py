@@ -12,7 +12,7 @@ import pytest
 
 from safeexec.child.language.libraries import reads
 from safeexec.facades.build import importer
-from safeexec.facades.replacements import guards
+from safeexec.facades.replacements import checked
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 
@@ -33,10 +33,10 @@ def _strict_guards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a child the replacements read attributes with the strict pair, whatever another test has put in. The
     libraries that a guest of such a test has put guards into are read with its own pair: they may be imported here.
     """
-    monkeypatch.setattr(reads, "checked_getattr", guards._getattr)
-    monkeypatch.setattr(reads, "checked_setattr", guards._setattr)
-    monkeypatch.setattr(guards, "_getattr", guards._strict_getattr)
-    monkeypatch.setattr(guards, "_setattr", guards._strict_setattr)
+    monkeypatch.setattr(reads, "checked_getattr", checked._getattr)
+    monkeypatch.setattr(reads, "checked_setattr", checked._setattr)
+    monkeypatch.setattr(checked, "_getattr", checked._strict_getattr)
+    monkeypatch.setattr(checked, "_setattr", checked._strict_setattr)
 
 
 @pytest.fixture

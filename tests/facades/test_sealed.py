@@ -254,6 +254,10 @@ class Abstract(abc.ABC):
     def __lt__(self, other): return True
 def mark(): Plain.mark = True
 def mark_any(cls): cls.mark = True
+def mark_made(call):
+    made = call()
+    made.mark = True
+    return Plain, Listed, Abstract
 def call(function, *given): return function(*given)
 def make():
     class Made(abc.ABC):
@@ -273,7 +277,8 @@ def change(c): c.__class__ = abc.ABCMeta
 ways = [store, delete, derive, change, lambda c: setattr(c, "x", 1), lambda c: delattr(c, "__module__"),
         lambda c: [*map(setattr, [c], ["x"], [1])], lambda c: type(c).__setattr__(c, "x", 1),
         lambda c: type.__setattr__(c, "x", 1), lambda c: type.__delattr__(c, "__module__"),
-        lambda c: library.mark_any(c), lambda c: library.Plain.mark_it(c), lambda c: library.Plain.mark_kind(c),
+        lambda c: library.mark_any(c), lambda c: library.mark_made(lambda: c),
+        lambda c: library.Plain.mark_it(c), lambda c: library.Plain.mark_kind(c),
         lambda c: super(Bare, Bare).__module__.__set__(c, "__main__"),
         lambda c: vars(object)["__class__"].__set__(c, Bare),
         lambda c: object.__setattr__(c, "x", 1), lambda c: wrap(c)(), lambda c: library.call(wrap(c)),

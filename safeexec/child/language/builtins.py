@@ -21,7 +21,7 @@ from safeexec.compiler import names
 from safeexec.compiler.diagnostics import Rejection
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.compiler.step import compile_text
-from safeexec.facades.replacements.guards import set_guards
+from safeexec.facades.replacements.checked import set_guards
 from safeexec.identity import exact, identity
 
 HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__", "__classdict__"})

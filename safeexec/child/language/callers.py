@@ -22,16 +22,18 @@ from safeexec.identity import class_name, dict_of, dict_of_module, identity, mro
 
 
 def judge_of_class_stores(own: GuestProgram) -> Judge:
-    """Who may set and delete attributes of a class: the program those of its own, a library those of any.
+    """Who may set and delete attributes of a class: the program those of its own classes. Of a library's class, these:
 
-    What Python's own modules store they store for who has called them: `functools.total_ordering`, a metaclass'
-    ``__setattr__``. A library that calls them may have been given them by the program (``series.map(update_wrapper)``),
-    and a thread, a finalizer or a callback has no caller: in their name only a class changes that its library is just
-    making. While a module is loaded, its code and that of the class's library change what they like, and not what they
-    call: an ``isinstance`` of theirs may be answered by a metaclass of the program. Python's own classes are immutable,
-    where they do not write to themselves.
+    1. The function that stores, if it is one of a library that changes this class of itself (`means`). What Python's
+       own modules store they store for who has called them (`functools.total_ordering`, a metaclass' ``__setattr__``),
+       so they may change classes of the same module alone.
+    2. A module that is being loaded, and code of the class's library that it runs. Not what these call: an
+       ``isinstance`` of theirs may be answered by a metaclass of the program.
+    3. The library of the class while it makes it, with whatever stands in between. A thread, a finalizer or a callback
+       has no caller: in its name nothing else changes.
 
-    A descriptor of C that is called by name stores in the name of any frame: of a class of the program alone.
+    Python's own classes are immutable, except those that write to themselves. A descriptor of C that is called by name
+    stores in the name of any frame: in a class of the program alone.
     """
 
     methods: dict[tuple[int, int], tuple[bool, CodeType, type]] = {}
@@ -39,9 +41,9 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
 
     def means(frame: FrameType, cls: type, name: Any) -> bool:
         """Tell whether a function of a library changes this class of itself: it is a method of the class, or spells its
-        name, or is a method of an object of it. A class in one of its variables was given to it, as an argument
-        (``Scaler.__init__(DataFrame)``) or by what it called. What the class has under this name may take itself away:
-        it is asked once.
+        name, or is a method of an object of it. A class among its arguments was given to it
+        (``Scaler.__init__(DataFrame)``), and one in another variable by what it called. What the class has under this
+        name may take itself away: it is asked once.
         """
         code = frame.f_code
         found = frame.f_locals
@@ -50,9 +52,10 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
         first = given[0] if given else None
         if first is not None and type(name) is str and dict_of(cls).get(name) is first:
             return True
-        if all(item is not cls for item in variables):
+        if all(item is not cls for item in given):
             own_name = class_name(cls)
-            if any(own_name in spelt for spelt in (code.co_names, code.co_varnames, code.co_freevars)):
+            is_spelt = any(own_name in spelt for spelt in (code.co_names, code.co_varnames, code.co_freevars))
+            if is_spelt and all(item is not cls for item in variables):
                 return True
             # A method of an object of the program may have given the class: ``copy`` of a frame, the frame's class.
             if any(own.has_class(type(item)) for item in given):
@@ -80,12 +83,12 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             root = storing.partition(".")[0]
             if root != "safeexec":
                 if is_direct and (root not in SEALED_LIBRARIES or storing == home) and means(frame, cls, name):
-                    return
+                    return  # 1
                 is_loader = storing == "importlib._bootstrap"
                 if is_loader and is_own_code:
-                    return
+                    return  # 2
                 if (root == library or (is_loader and _is_loading(home))) and not _is_found(cls, home):
-                    return
+                    return  # 3
                 is_direct, is_own_code = False, is_own_code and root in (library, *_STORE_FOR_OTHERS)
             frame = frame.f_back
         raise TypeError(f"cannot set {name!r} attribute of immutable type {class_name(cls)!r}")

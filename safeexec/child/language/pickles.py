@@ -21,7 +21,7 @@ from safeexec.child.language.builtins import without_own
 from safeexec.child.language.modules import Modules
 from safeexec.child.language.native import builtin
 from safeexec.child.process import state_names
-from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
+from safeexec.facades.replacements.checked import checked_getattr, checked_setattr
 from safeexec.identity import dict_of
 from safeexec.protocol.plan import LanguagePlan
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.child.language.modules import Modules, ModuleSource, parents
 from safeexec.compiler.rules import rules_of
 from safeexec.facades.build import importer
-from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.replacements.checked import checked_getattr
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
 from safeexec.protocol.values import ByFields, decode, encode

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from safeexec.facades.replacements.guards import Lazy, set_guards
+from safeexec.facades.replacements.checked import Lazy, set_guards
 
 __all__ = ["properties", "replacement", "set_guards"]
 

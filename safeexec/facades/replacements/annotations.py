@@ -19,7 +19,7 @@ from types import DynamicClassAttribute, FunctionType, GenericAlias, GetSetDescr
 from typing import Any, TypeGuard
 
 from safeexec.facades import program
-from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.replacements.checked import checked_getattr
 from safeexec.facades.sealed import MODULES, Facade, OwnModule, names_of
 from safeexec.identity import dict_of, mro_of
 

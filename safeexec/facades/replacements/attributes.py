@@ -11,7 +11,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from safeexec.facades.program import own
-from safeexec.facades.replacements.guards import (
+from safeexec.facades.replacements.checked import (
     Lazy,
     check_name,
     checked_getattr,

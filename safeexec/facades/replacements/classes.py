@@ -20,7 +20,7 @@ from typing import Any
 
 from safeexec.facades import program
 from safeexec.facades.replacements.attributes import copy_module, update_wrapper
-from safeexec.facades.replacements.guards import check_name, checked_getattr, is_guarded
+from safeexec.facades.replacements.checked import check_name, checked_getattr, is_guarded
 from safeexec.facades.sealed import MODULES, Facade
 
 _checked: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from safeexec.facades.replacements.attributes import Formatter, load_again
-from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr, checked_vars
+from safeexec.facades.replacements.checked import Lazy, checked_getattr, checked_setattr, checked_vars
 from safeexec.facades.replacements.streams import current_stream
 from safeexec.facades.tables import table
 

@@ -13,7 +13,7 @@ from socket import socket
 from typing import Any, NoReturn
 
 from safeexec.facades.layout import write_to_class
-from safeexec.facades.replacements.guards import Lazy
+from safeexec.facades.replacements.checked import Lazy
 
 # With what the methods of the base classes end in: a transport is made of any objects, and its class leads to modules.
 _NETWORK = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from safeexec.facades.replacements.guards import Lazy
+from safeexec.facades.replacements.checked import Lazy
 
 _made: dict[str, Any] = {}
 

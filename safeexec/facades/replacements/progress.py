@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from safeexec.facades.replacements.guards import Lazy
+from safeexec.facades.replacements.checked import Lazy
 
 
 def _bar() -> Any:

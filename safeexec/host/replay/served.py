@@ -72,7 +72,7 @@ class ServedTools:
         """The calls that the step has not made."""
         return [exchange for exchange in self._script if not exchange.served]
 
-    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
         """The recorded answer to this very call; of several in turn."""
         yield from ()
         session.calls_of_step += 1

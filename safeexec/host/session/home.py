@@ -22,7 +22,7 @@ from safeexec.recordings.timeline import Timeline
 class ToolAnswers(Protocol):
     """Tools, as a session sees them: the sandbox's or a plugin's own, or what stands before them."""
 
-    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
         """Run one call and give the reply for the guest."""
 
 

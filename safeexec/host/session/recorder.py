@@ -479,7 +479,7 @@ class RecordedTools:
         self._tools = tools
         self.recording = recording
 
-    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
         """As `Toolbox.answer`."""
         recording = self.recording
         if session.calls_of_step > session.policy.tools.max_calls:

@@ -309,15 +309,16 @@ class Effects:
         return problems
 
     def _carry_out(self, entry: _Entry) -> Core[list[str]]:
+        problem = unknown = ""
         for _ in range(2 if entry.rule.idempotent else 1):
             self._tell(entry, "begun")
             yield from self.secured(intent=True)
-            unknown = f"{entry.title}: nobody knows what became of it"
+            unknown = ""
             try:
                 entry.value, problem = yield from self._call(entry, self._function(entry), entry.title, entry.args)
             except TimeoutError as error:
                 self._tell(entry, "unknown", str(error))
-                problem = f"{unknown} ({error})"
+                unknown = f"{entry.title}: nobody knows what became of it ({error})"
                 continue
             except BaseException as error:
                 # Ctrl-C, a cancelled task: once more only where that is harmless.
@@ -327,10 +328,10 @@ class Effects:
                 raise
             break
         entry.state = "done"
-        if problem or entry.rule.undo is None:
+        if problem or unknown or entry.rule.undo is None:
             self._entries.remove(entry)
-        if problem.startswith(unknown):
-            return [problem]
+        if unknown:
+            return [unknown]
         self._tell(entry, "failed" if problem else "done", problem)
         return [f"{entry.title} failed: {problem}"] if problem else []
 

@@ -103,7 +103,7 @@ class Toolbox:
         if (calls := sys.modules.get("safeexec.host.tools.calls")) is not None:
             calls.release(self)
 
-    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None) -> Core[m.ToolReply]:
         """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
 
         `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.

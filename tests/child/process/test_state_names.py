@@ -32,7 +32,7 @@ PLAN = language_plan(Policy.load("standard"))
         ("collections", "abc"),  # a module
         ("safeexec.child.process.state_names", "find"),
         ("safeexec.facades.replacements.attributes", "load_again"),  # loads any module
-        ("safeexec.facades.replacements.guards", "set_guards"),
+        ("safeexec.facades.replacements.checked", "set_guards"),
         ("safeexec.facades.replacements.logs", "_logging"),
     ],
 )

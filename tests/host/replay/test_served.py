@@ -28,7 +28,7 @@ def a_session(max_calls: int = 1 << 30) -> Any:
 
 
 def call(tools: ServedTools, *args: Any, session: Any = None, raw: bytes | None = None) -> ToolReply:
-    core = tools.answer(ToolRequest(1, "f", asked(*args) if raw is None else raw), session or a_session())
+    core = tools.answer(ToolRequest(1, "f", asked(*args) if raw is None else raw), session or a_session(), None)
     try:
         next(core)
     except StopIteration as stop:

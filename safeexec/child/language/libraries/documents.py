@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from safeexec.child.language.libraries.patching import change, put
-from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
+from safeexec.facades.replacements.checked import checked_getattr, checked_setattr
 from safeexec.identity import dict_of
 
 _getattr = getattr

@@ -26,7 +26,7 @@ from safeexec.child.language.program import is_of_program
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
 from safeexec.facades.layout import write_to_class
-from safeexec.facades.replacements.guards import checked_vars
+from safeexec.facades.replacements.checked import checked_vars
 from safeexec.facades.sealed import MODULES
 
 _IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")

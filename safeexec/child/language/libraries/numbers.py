@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from safeexec.child.language.libraries.patching import change, put
 from safeexec.facades.layout import write_to_class
-from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.replacements.checked import checked_getattr
 
 _setattr, _type = setattr, type
 

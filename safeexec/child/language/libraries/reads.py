@@ -23,7 +23,7 @@ from safeexec.child.language.program import is_of_program, leads_away
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.build import facade
-from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
+from safeexec.facades.replacements.checked import checked_getattr, checked_setattr, checked_vars
 from safeexec.identity import exact
 
 _getattr, _setattr, _delattr, _type = getattr, setattr, delattr, type

@@ -15,7 +15,7 @@ from safeexec.compiler.rules import Rules
 from safeexec.facades.access import name_access
 from safeexec.facades.build import facade, imported
 from safeexec.facades.replacements.annotations import getmembers
-from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.replacements.checked import checked_getattr
 from safeexec.facades.sealed import names_of
 from safeexec.facades.tables import table
 from safeexec.identity import class_name, dict_of, dict_of_module

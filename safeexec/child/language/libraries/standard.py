@@ -13,7 +13,7 @@ from safeexec.child.language.libraries.patching import change, put, replace_ever
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.facades.layout import make_no_more, very_dict, write_to_class
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
-from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.replacements.checked import checked_getattr
 from safeexec.identity import dict_of, exact, identity, mro_of
 
 _getattr, _type = getattr, type

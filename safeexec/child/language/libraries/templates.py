@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from safeexec.child.language.libraries.patching import change
 from safeexec.child.language.libraries.sites import FORMATTERS
 from safeexec.compiler import names
-from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.replacements.checked import checked_getattr
 from safeexec.identity import dict_of
 
 _getattr, _setattr, _type = getattr, setattr, type
