@@ -89,6 +89,8 @@ class TemplateCore:
         self._turnstile = Turnstile(1)
         self.session: SessionCore | None = None
         """The one that holds the state, or prepares it."""
+        self._given: object = None
+        """What the function that prepared it was given: a session is closed when what its caller held has gone."""
         self._copy: Checkpoint | None = None
         self._recorded: TemplateRecord | RecordingError | None = None
         """How it was prepared, for recordings of its sessions."""
@@ -207,7 +209,8 @@ class TemplateCore:
         prepare, timeout = self.definition.prepare, self.definition.timeout
         if callable(prepare):
             is_async = inspect.iscoroutinefunction(prepare)
-            yield CallTool(partial(prepare, self._face(session)), None, is_async=is_async, owner=self._sandbox.toolbox)
+            self._given = self._face(session)
+            yield CallTool(partial(prepare, self._given), None, is_async=is_async, owner=self._sandbox.toolbox)
         elif prepare is not None:
             result = yield from session.run(prepare, timeout=timeout, atomic=False)
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -280,3 +281,11 @@ def test_the_other_face(profile: str) -> None:
             assert box.templates() == []
 
     asyncio.run(main())
+
+
+def test_the_thread_for_idle_sessions_never_takes_a_template_for_one_that_nobody_has(box: Sandbox) -> None:
+    """It may have listed the sessions before this one was known to be a template's."""
+    box.template("t", prepare=lambda session: session.run(DATA))
+    gc.collect()
+    (template,) = box._core._all_templates()._by_name.values()
+    assert template.session is not None and not template.session.abandoned
