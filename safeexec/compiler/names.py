@@ -117,6 +117,11 @@ OWN_ONLY: Final = frozenset(
         "_selector",
         "get_stack",  # asyncio tasks: their frames
         "print_stack",
+        "_source_traceback",  # of what asyncio debugs: objects that were made of frames
+        "_globber",  # pathlib (3.13): functions of the real `os`
+        "_abc_impl",  # abstract classes: what all of them share
+        "_abc_caches_clear",
+        "_abc_registry_clear",
         "enable_load_extension",  # sqlite3: machine code of any file
         "load_extension",
         "setconfig",
@@ -125,7 +130,7 @@ OWN_ONLY: Final = frozenset(
 """Guarded names that programs use for themselves, and that are refused where a class of a library defines them."""
 
 BY_VALUE: Final = frozenset(
-    {"_flavour", "parser", "pathmod", "zlib", "np", "mpl", "matplotlib", "plt", "cm", "implementation", "_PIL"}
+    {"_code", "_flavour", "parser", "pathmod", "zlib", "np", "mpl", "matplotlib", "plt", "cm", "implementation", "_PIL"}
 )
 """Guarded names that are refused only where they give what leads away: `pathlib.PurePath` has the real `os.path`, a
 stream of `tarfile` the real `zlib`, a plot of sympy the real `matplotlib`."""
@@ -136,6 +141,8 @@ GUARDED: Final = (
     | frozenset(
         {
             "__dict__",  # a class's holds descriptors of refused names, a module's is a copy of nothing good
+            "_member_map_",  # enum: which members a class has, for all who use it
+            "_value2member_map_",
             "__mro_entries__",  # says what the classes of others are made of, where it is put into `typing.NamedTuple`
             "__getattribute__",  # getattr by another name; frozen dataclasses and proxies need them
             "__getattr__",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ def _strict_guards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a child the replacements read attributes with the strict pair, whatever another test has put in. The
     libraries that a guest of such a test has put guards into are read with its own pair: they may be imported here.
     """
+    for name in ("getattr", "exec"):
+        monkeypatch.delitem(vars(dataclasses), name, raising=False)
     monkeypatch.setattr(reads, "checked_getattr", checked._getattr)
     monkeypatch.setattr(reads, "checked_setattr", checked._setattr)
     monkeypatch.setattr(checked, "_getattr", checked._strict_getattr)

@@ -8,15 +8,17 @@ allows.
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 from safeexec.child.language import guards
 from safeexec.child.language.guards import refusal
 from safeexec.child.language.program import OF_PYBIND11, GuestProgram, is_of_program
+from safeexec.child.language.spelling import spells
 from safeexec.compiler.rules import PLAIN, Rules
 from safeexec.facades.judged import Ask, Judge
+from safeexec.facades.layout import write_to_class
 from safeexec.facades.sealing import SEALED_LIBRARIES, WRITE_TO_THEMSELVES
 from safeexec.identity import class_name, dict_of, dict_of_module, identity, mro_of, qualname_of
 
@@ -72,7 +74,9 @@ def judge_of_class_stores(own: GuestProgram) -> Judge:
             return
         library = home.partition(".")[0]
         if library in SEALED_LIBRARIES:
-            if (home, class_name(cls)) not in WRITE_TO_THEMSELVES:
+            # Immutable soon, if it is one that a library has loaded in the middle of a step: by us, too.
+            is_ours = sys._getframe(2).f_code is write_to_class.__code__
+            if (home, class_name(cls)) not in WRITE_TO_THEMSELVES and (is_ours or not _is_found(cls, home)):
                 return
         elif library not in sys.modules and library != OF_PYBIND11:
             return
@@ -206,8 +210,7 @@ def _spells(frame: FrameType, name: str, rules: Rules) -> bool:
         frame = frame.f_back
     if is_of_program(frame):
         return rules.attribute(name) == PLAIN
-    code = frame.f_code
-    return name in code.co_names or name in constants(code)
+    return name in frame.f_code.co_names or spells(frame, name)
 
 
 def _stands_for_caller(frame: FrameType) -> bool:
@@ -227,15 +230,3 @@ _LIBRARY_READS: Final = "safeexec.child.language.libraries.reads"
 _FOR_LIBRARIES: Final = frozenset(
     {"library_getattr.<locals>.getattr", "library_setters.<locals>.setattr", "library_setters.<locals>.delattr"}
 )
-
-
-def constants(value: Any) -> Iterator[str]:
-    """The texts among the constants of code, and of the code within it."""
-    if isinstance(value, CodeType):
-        for constant in value.co_consts:
-            yield from constants(constant)
-    elif isinstance(value, tuple | frozenset):
-        for item in value:
-            yield from constants(item)
-    elif isinstance(value, str):
-        yield value

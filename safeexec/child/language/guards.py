@@ -301,6 +301,9 @@ def _judges(
         except AttributeError:
             return False
 
+    def members(value: Any, name: str, found: Any) -> Any:
+        return found if type(found) is not dict or _defines(value, name, found, own) else MappingProxyType(found)
+
     def by_name(value: Any, name: str, found: Any) -> Guard:
         return _by_name(found, name, rules, refuse, assignable, judged, own.has_function)
 
@@ -314,6 +317,7 @@ def _judges(
         "__dict__": lambda value, name, found: _readable_dict(value, found, rules, own, refuse, may_read),
         "__getstate__": state_of,
         "__subclasses__": lambda value, name, found: _own_subclasses(value, found, own, refuse),
+        **dict.fromkeys(("_member_map_", "_value2member_map_"), members),
         **dict.fromkeys(("format", "format_map"), lambda value, name, found: formatter(found)),
         **dict.fromkeys(("__getattribute__", "__getattr__", "__setattr__", "__delattr__"), by_name),
     }

@@ -31,6 +31,8 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if type(name) is not str:  # what its methods say decides which file is run
+            raise ModuleNotFoundError("the name of a module is text of the type str itself")
         if name not in _actions:
             return None
         others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.guards import unseen
+from safeexec.child.language.program import is_of_program
 from safeexec.child.step import violations
 from safeexec.protocol.messages import ErrorReport, Refusal
 from safeexec.syscalls import NAMING_BASE
@@ -53,6 +54,7 @@ _CALLS = {
 _PATHS = {"open": 0, "os.listdir": 0, "os.scandir": 0}
 """Audit event that announces the opening of a path → which argument is the path."""
 _DATABASE = "sqlite3.connect"
+_MADE_OF_CODE = ("code.__new__", "function.__new__")
 _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 """Audit event that announces a change of a directory outside of which nothing may be changed."""
 
@@ -95,6 +97,8 @@ def listen(plan: ChildConfinement) -> None:
     busy: list[int] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _MADE_OF_CODE and is_of_program(sys._getframe(1)):
+            raise TypeError("a program makes functions by def and lambda, not of code")
         if event not in heard or busy:
             return
         frame = _guest_frame()

@@ -35,7 +35,7 @@ def _function(wanted: str) -> Any:
             for item, value in vars(dataclasses).items()
             if isinstance(value, types.FunctionType) or item == "_FuncBuilder"  # 3.13: what runs the text there
         )
-        _checked.update(getattr=_field_value, exec=_run_methods, copy=copy_module())
+        _checked.update(getattr=field_value, exec=_run_methods, copy=copy_module())
         _checked["_is_type"] = _is_type
         _checked["sys"] = types.SimpleNamespace(**{**vars(sys), "modules": program.Lookup()})
         for method in (
@@ -88,7 +88,8 @@ _ASKED_FOR = frozenset({
 """What the module asks for by names of its own."""
 
 
-def _field_value(value: Any, name: str, *default: Any) -> Any:
+def field_value(value: Any, name: str, *default: Any) -> Any:
+    """The `getattr` of `dataclasses`, whose fields a program may have given any name."""
     if name in _ASKED_FOR:
         return builtins.getattr(value, name, *default)
     return checked_getattr(value, name, *default)
@@ -104,7 +105,21 @@ _SETTERS = frozenset({"__delattr__", "__setattr__"})
 
 
 def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) -> None:
-    """Run the methods that a dataclass is given, if the text is made of what 3.11 to 3.13 make them of."""
+    """Run the methods that a dataclass of the program is given."""
+    tree = _methods(text)
+    _guard_reads(tree, namespace)
+    if not program.is_of_program(globals):  # of whatever module its class says that it is
+        globals = vars(program.own("__main__"))
+    exec(compile(tree, "<string>", "exec", dont_inherit=True), globals, namespace)
+
+
+def run_methods_of_libraries(text: str, globals: dict[str, Any], namespace: dict[str, Any]) -> None:
+    """The same for a dataclass of a library: a program may have changed the fields of those that it is derived from."""
+    exec(compile(_methods(text), "<string>", "exec", dont_inherit=True), globals, namespace)
+
+
+def _methods(text: str) -> ast.Module:
+    """The tree of methods, if the text is made of what 3.11 to 3.13 make them of."""
     tree = ast.parse(text)
     known = _NAMES.union(
         node.arg if isinstance(node, ast.arg) else node.name
@@ -121,10 +136,7 @@ def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) 
         )
         if foreign:
             raise TypeError(_NO_FIELD)
-    _guard_reads(tree, namespace)
-    if not program.is_of_program(globals):  # of whatever module its class says that it is
-        globals = vars(program.own("__main__"))
-    exec(compile(tree, "<string>", "exec", dont_inherit=True), globals, namespace)
+    return tree
 
 
 _NO_FIELD = "Field names must be valid identifiers, and not names of the interpreter's own"

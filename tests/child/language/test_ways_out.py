@@ -1202,7 +1202,7 @@ CLASSES_OF_LIBRARIES = [
     ),
     Way(
         "a class given to a method of another, which writes past its setters",
-        "apply this __setattr__",
+        "NDFrame.__setstate__() is for a 'NDFrame' object",
         "import pandas\nframe = pandas.DataFrame()\nstate = frame.__getstate__() | {'_metadata': ['x'], 'x': print}\n"
         "pandas.DataFrame.__setstate__(pandas.Series, state)",
         "data-analysis",
@@ -1989,7 +1989,7 @@ TEXT_BECOMES_A_NAME += [
     ),
     Way(
         "a table is set the state of, which is a function",
-        "attribute '__defaults__' is refused",
+        "NDFrame.__setstate__() is for a 'NDFrame' object",
         "import pandas\nf = pandas.concat\nf._internal_names = f._metadata = []\n"
         "state = {'_typ': 1, '_flags': {'allows_duplicate_labels': 1}, '__defaults__': (5,)}\n"
         "pandas.DataFrame.__setstate__(f, state)\nprint(f())",
@@ -2014,7 +2014,7 @@ TOLD_BY_A_LIBRARY = [
         for who, told, source, profile in (
             (
                 "a state",
-                _SET,
+                "NDFrame.__setstate__() is for a 'NDFrame' object",
                 "import pandas\nf._internal_names = f._metadata = []\n"
                 "pandas.DataFrame.__setstate__(f, {'_typ': 1, '__kwdefaults__': {}})",
                 "data-analysis",
@@ -2458,6 +2458,133 @@ GIVEN_BY_WHAT_LIBRARIES_DO = [
     ),
 ]
 
+TRUSTED_AS_IT_IS_GIVEN = [
+    Way(
+        "any object as self: a forward reference stores its code in it",
+        "argument 'code' must be code, not None",
+        "import types, typing\ngot = []\n"
+        "class S:\n    def __setattr__(self, n, v): got.append(v)\n"
+        "type(typing.List['1'].__args__[0]).__init__(S(), \"p.__self__.__import__('os')\")\n"
+        "print(types.FunctionType(got[1], {'__builtins__': {}, 'p': len})())",
+        "calculator",
+    ),
+    Way(
+        "a layout that is made anew while it packs",
+        "a Struct is made once",
+        "import struct\ns = struct.Struct('8s')\nit = s.iter_unpack(bytes(64))\ns.__init__('64x8s')\nnext(it)",
+        "calculator",
+    ),
+    Way(
+        "a buffered stream that is made anew while it reads",
+        "a BufferedReader is made once",
+        "import io\n"
+        "class Raw(io.RawIOBase):\n    def readable(self): return True\n"
+        "    def readinto(self, b):\n        reader.__init__(self, 1)\n        return 0\n"
+        "reader = io.BufferedReader(Raw(), 64)\nreader.read(8)",
+    ),
+    Way(
+        "any str as the name of a module: its methods say which file is run",
+        "import of module 'evil' failed",
+        "import os, pickle\nopen('evil.py', 'w').write('print(1 / 0)')\n"
+        "target = '../' * 12 + os.getcwd().strip('/') + '/evil.py'\n"
+        "class File(str):\n    def __hash__(self): return hash('abc.py')\n    def __eq__(self, o): return True\n"
+        "    def rstrip(self, *a): return target\n"
+        "class Tail(str):\n    def __add__(self, suffix): return File('abc.py') if suffix == '.py' else 'nothing'\n"
+        "class Name(str):\n    def rpartition(self, sep): return '', '', Tail('evil')\n"
+        "class X:\n    def __reduce_ex__(self, p): return 'zen'\n"
+        "x = X()\nx.__module__ = Name('evil')\npickle.dumps(x)",
+        "data-analysis",
+    ),
+    Way(
+        "a module that is imported because an object says that it is its own",
+        "import of module 'antigravity' failed",
+        "import pickle\nclass C: pass\nC.__module__ = 'antigravity'\npickle.dumps(C)",
+        "data-analysis",
+    ),
+    Way(
+        "a zone whose key says how it is split",
+        "No time zone found",
+        "import zoneinfo\nclass Tail:\n    def __radd__(self, other): return ['this']\n"
+        "class K(str):\n    def rsplit(self, *a): return ['x', 'this']\n    split = rsplit\n"
+        "zoneinfo.ZoneInfo(K('No/where'))",
+        "data-analysis",
+    ),
+    Way(
+        "compiled code calls the method that is named after any function",
+        "has no attribute '__array_ufunc__'",
+        "import pathlib, pandas as pd\n"
+        "class K(str):\n    def __format__(self, s): return 'getattribute'\nclass U: nin = 2\n"
+        "u = U()\nu.__name__ = K('add')\nf = type(pathlib.PurePath()).__mro__[-1]()\n"
+        "print(pd.Series.__array_ufunc__(f, u, '__call__', f, '__class__'))",
+        "data-analysis",
+    ),
+    Way(
+        "a name that a function spells for another call",
+        "attribute '__code__' is refused",
+        "import json, numpy as np\nfrom scipy.interpolate import Rbf\n"
+        "class K(str):\n    def __radd__(self, other): return '__code__'\n    def lower(self): return self\n"
+        "f = [json.dumps][0]\nf.function = K('x')\nRbf._init_function(f, np.zeros(2))",
+        "data-analysis",
+    ),
+    Way(
+        "the fields of a dataclass, asked for by pandas",
+        "attribute '_evaluate' is refused",
+        "import dataclasses, typing, pandas as pd\n@dataclasses.dataclass\nclass D: a: int = 0\n"
+        "f, = dataclasses.fields(D)\nf.name = '_evaluate'\nref, = typing.List['1'].__args__\n"
+        "class R(type(ref), _root=True):\n    __dataclass_fields__ = {'x': f}\n"
+        "    def __deepcopy__(self, memo): return self\n"
+        "print(pd.DataFrame([R('1')]).iloc[0, 0])",
+        "data-analysis",
+    ),
+    Way(
+        "the fields of a library's dataclass, of which it makes another",
+        "Field names must be valid identifiers",
+        "import dataclasses, seaborn.objects as so\n@dataclasses.dataclass\nclass D: a: int = 0\n"
+        "f, = dataclasses.fields(D)\nf.name = 'x=print(globals())):\\n if 1: pass\\n #'\n"
+        "class Made(type):\n    pass\n"
+        "so.Mark.__dataclass_fields__['evil'] = f\n"
+        "try:\n    import dataclasses as d\n    d.dataclass(type('Own', (so.Mark,), {}))\n"
+        "finally:\n    del so.Mark.__dataclass_fields__['evil']",
+        "data-analysis",
+    ),
+    Way(
+        "a setting that has functions of matplotlib called by any name",
+        "the setting figure.hooks is refused",
+        "import matplotlib, matplotlib.pyplot as plt\n"
+        "matplotlib.rcParams['figure.hooks'] = ['matplotlib.backend_bases:_Backend.export']\nplt.figure()",
+        "data-analysis",
+    ),
+    Way(
+        "the state of a table, of an object of typing",
+        "NDFrame.__setstate__() is for a 'NDFrame' object",
+        "import typing, pandas as pd\npd.DataFrame.__setstate__(typing.Mapping, {'_typ': 1, '_attrs': {'evil': 1}})",
+        "data-analysis",
+    ),
+    Way(
+        "a class of Python's own that is loaded in the middle of a step",
+        "cannot set 'submit' attribute of immutable type 'ThreadPoolExecutor'",
+        "import asyncio\nasync def main():\n    await asyncio.to_thread(int)\n"
+        "    for k in [type(asyncio.get_running_loop()._default_executor)]: k.submit = len\n"
+        "asyncio.run(main())",
+    ),
+    Way(
+        "abstract classes forget what is registered with them",
+        "attribute '_abc_registry_clear' is refused",
+        "import abc\nfrom collections.abc import Sequence\nabc.ABCMeta._abc_registry_clear(Sequence)",
+    ),
+    Way(
+        "where a callback was made, when asyncio is debugged",
+        "attribute '_source_traceback' is refused",
+        "import asyncio\nloop = asyncio.new_event_loop()\nloop.set_debug(True)\n"
+        "print(loop.call_soon(print)._source_traceback)",
+    ),
+    Way(
+        "the members of an enum of Python's own",
+        "does not support item assignment",
+        "import re\ntype(re.I)._value2member_map_[66] = 1",
+    ),
+]
+
 WAYS = [
     *OBJECTS_HANDED_ON,
     *DICTS_OF_ALL_CLASSES,
@@ -2493,6 +2620,7 @@ WAYS = [
     *CODE_OF_LIBRARIES,
     *CLASSES_OF_LIBRARIES,
     *GIVEN_BY_WHAT_LIBRARIES_DO,
+    *TRUSTED_AS_IT_IS_GIVEN,
 ]
 
 

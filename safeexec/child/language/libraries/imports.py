@@ -18,7 +18,7 @@ from safeexec.compiler.rules import Rules
 from safeexec.facades.build import facade
 from safeexec.facades.sealed import Facade, sealed
 from safeexec.facades.tables import refusals, table
-from safeexec.identity import identity
+from safeexec.identity import exact, identity
 
 _type = type
 
@@ -32,6 +32,8 @@ def guard(rules: Rules) -> None:
     for module in ("matplotlib.style", "matplotlib.style.core"):  # the newer releases and the older ones
         change(module, _open_packages)
     change("dateutil._tzdata_impl", _open_zones)
+    change("zoneinfo._common", _load_zones)
+    put("pickle", "__import__", lambda: _loaded)  # it looks for what a program names in an object
     _hold()
     if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
@@ -69,6 +71,8 @@ HELD: Final = (
 
 def _importer(name: str, module: str, prefixes: tuple[str, ...]) -> Any:
     def import_module(wanted: str, package: str | None = None) -> Any:
+        if module == "matplotlib.pyplot" and sys._getframe(1).f_code.co_name == "figure":
+            raise ImportError("the setting figure.hooks is refused: it has functions of matplotlib called by any name")
         if _type(wanted) is not str or not wanted.startswith(prefixes):
             raise ImportError(f"import of {wanted} is refused: no library imports what a program names", name=wanted)
         return importlib.import_module(wanted, package)
@@ -98,6 +102,19 @@ def _open_packages(style: ModuleType) -> None:
         return real.resources.files(package)
 
     vars(style)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
+
+
+def _loaded(name: str, *_: object, **__: object) -> ModuleType:
+    try:
+        return sys.modules[name]
+    except KeyError:
+        raise ModuleNotFoundError(f"no module named {name!r} is loaded", name=name) from None
+
+
+def _load_zones(common: Any) -> None:
+    """``ZoneInfo(key)`` looks below a package of zones, which it makes of the key."""
+    real = common.load_tzdata
+    common.load_tzdata = lambda key: real(exact(key))
 
 
 def _open_zones(impl: ModuleType) -> None:

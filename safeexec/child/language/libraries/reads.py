@@ -15,11 +15,11 @@ from functools import partial
 from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, Final
 
-from safeexec.child.language.callers import constants
 from safeexec.child.language.guards import makes_bases, refusal, wraps
 from safeexec.child.language.libraries.patching import put
 from safeexec.child.language.libraries.sites import READERS
 from safeexec.child.language.program import is_of_program, leads_away
+from safeexec.child.language.spelling import spells
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.build import facade
@@ -143,7 +143,7 @@ def _is_spelled(name: Any, asked: Callable[..., Any], depth: int = 2) -> bool:
         return False
     own = _library_of(frame)
     while frame is not None and not is_of_program(frame) and _library_of(frame) == own:
-        if name in set(constants(frame.f_code)):
+        if spells(frame, name):
             return True
         frame = frame.f_back
     return False

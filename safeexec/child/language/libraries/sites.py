@@ -146,7 +146,8 @@ _OF_ITS_KIND: Final = """
     networkx.classes.reportviews:DiDegreeView.__getstate__ networkx.classes.reportviews:DiDegreeView.__setstate__
     openpyxl.worksheet.dimensions:Dimension.__copy__ pandas.core.arrays.arrow.array:ArrowExtensionArray.__getstate__
     pandas.core.arrays.arrow.array:ArrowExtensionArray.__setstate__
-    pandas.core.arrays.sparse.array:SparseArray.__setstate__ pandas.io.pytables:IndexCol.set_info
+    pandas.core.arrays.sparse.array:SparseArray.__setstate__ pandas.core.generic:NDFrame.__setstate__
+    pandas.io.pytables:IndexCol.set_info
     pyparsing.core:ParserElement.__eq__
     scipy.integrate._quad_vec:_Bunch.__init__ scipy.interpolate._fitpack_repro:Bunch.__init__
     scipy.interpolate._interpolate:BPoly.__getstate__ scipy.interpolate._interpolate:BPoly.__setstate__

@@ -23,12 +23,13 @@ def guard(rules: Rules) -> None:
     change("_decimal", _keep_context)
     change("codecs", _check_streams)
     change("copy", check_states)
-    change("dataclasses", _keep_code)
+    change("dataclasses", _keep_fields)
     change("enum", _check_members, rules)
     put("enum", "pickle_by_enum_name", lambda: pickle_by_enum_name)
     put("functools", "set", lambda: _Identities)
     change("functools", _check_cached_property)
     change("functools", _check_partialmethod)
+    change("_struct", _keep_layout)
     change("io", _copy_buffers)
     change("linecache", _keep_lines)
     change("mimetypes", lambda mimetypes: mimetypes.knownfiles.clear())  # no files of the machine
@@ -66,12 +67,16 @@ def pickle_by_enum_name(self: Any, proto: object) -> Any:
     return checked_getattr, (self.__class__, self._name_)
 
 
-def _keep_code(dataclasses: ModuleType) -> None:
+def _keep_fields(dataclasses: ModuleType) -> None:
     """From 3.12 on a table of `asdict` has the type of code, which makes code of bytes: a metaclass compares its class
     with what is there.
     """
     if types := vars(dataclasses).get("_ATOMIC_TYPES"):
         vars(dataclasses)["_ATOMIC_TYPES"] = types - {CodeType}
+    from safeexec.facades.replacements.classes import field_value, run_methods_of_libraries  # with `ast`
+
+    # A library asks it about an object of the program, and makes a dataclass whose fields the program has changed.
+    vars(dataclasses).update(getattr=field_value, exec=run_methods_of_libraries)
 
 
 def _check_members(enum: ModuleType, rules: Rules) -> None:
@@ -172,6 +177,20 @@ class _Copied:
         return self.raw.write(memoryview(bytes(data)))
 
 
+def _keep_layout(struct: Any) -> None:
+    """A `Struct` that is made anew while it packs writes the fields of the new layout into the room of the old one."""
+    initialize = dict_of(struct.Struct)["__init__"]
+
+    def __init__(self: Any, format: Any) -> None:
+        if self.size >= 0:
+            raise TypeError("a Struct is made once")
+        initialize(self, format)
+
+    if _type(initialize) is not FunctionType:  # else it does already
+        __init__.__qualname__, __init__.__annotations__ = "Struct.__init__", {}
+        write_to_class(struct.Struct, "__init__", __init__)
+
+
 def _copy_buffers(io: Any) -> None:
     """The C code of a buffered stream lends its memory to the raw stream, which may keep it: beyond the buffered stream
     it would read and write memory that is in use for something else.
@@ -186,6 +205,8 @@ def _copy_buffers(io: Any) -> None:
 
     def change(cls: type, initialize: Any, release: Any, read: Any) -> None:
         def __init__(self: Any, raw: Any, buffer_size: int = io.DEFAULT_BUFFER_SIZE) -> None:
+            if read(self) is not None:  # it may be at work, in memory that would be freed
+                raise TypeError(f"a {cls.__name__} is made once")
             initialize(self, copied(raw), buffer_size)
 
         def detach(self: Any) -> Any:

@@ -19,6 +19,7 @@ def guard() -> None:
     change("narwhals._utils", _close_protocols)
     change("narwhals.translate", _check_tables)
     put("pandas.core.accessor", "setattr", _setattr_of_accessors)
+    change("pandas._libs.ops_dispatch", _check_functions)
 
 
 _NATIVE: Final = {"pandas": ("DataFrame", "Index", "Series"), "pyarrow": ("ChunkedArray", "Table")}
@@ -71,6 +72,19 @@ def _is_native(value: Any) -> bool:
     loaded = [library for library in _NATIVE if library in sys.modules]
     kinds = [vars(sys.modules[library]).get(name) for library in loaded for name in _NATIVE[library]]
     return any(cls is kind for cls in mro_of(_type(value)) for kind in kinds)
+
+
+def _check_functions(dispatch: Any) -> None:
+    """Compiled code calls the method that is named after a function of numpy: after nothing else."""
+    real = dispatch.maybe_dispatch_ufunc_to_dunder_op
+
+    def maybe_dispatch_ufunc_to_dunder_op(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if _type(ufunc) is not vars(sys.modules["numpy"])["ufunc"]:
+            return NotImplemented
+        return real(self, ufunc, method, *inputs, **options)
+
+    dispatch.maybe_dispatch_ufunc_to_dunder_op = maybe_dispatch_ufunc_to_dunder_op
+    replace_everywhere({identity(real): maybe_dispatch_ufunc_to_dunder_op}, "pandas")
 
 
 def _setattr_of_accessors() -> Callable[[type, str, Any], None]:

@@ -18,10 +18,18 @@ from safeexec.identity import dict_of
 
 def guard() -> None:
     put("typing", "get_type_hints", lambda: get_type_hints)  # what `functools.singledispatch` of a library asks
+    put("typing", "compile", lambda: _without_code)
     change("typing", _keep_typing)
     change("typing_extensions", _keep_extensions)
     for module in ("typing", "typing_extensions"):
         change(module, note_bases)
+
+
+def _without_code(source: str, *options: Any) -> None:
+    """What a forward reference makes of its text, and stores in any object that is given for it: here it is checked to
+    be an expression, and `get_type_hints` compiles it when it is needed.
+    """
+    compile(source, *options)
 
 
 def _keep_typing(typing: Any) -> None:
