@@ -2573,6 +2573,18 @@ TRUSTED_AS_IT_IS_GIVEN = [
         "import abc\nfrom collections.abc import Sequence\nabc.ABCMeta._abc_registry_clear(Sequence)",
     ),
     Way(
+        "an abstract class takes a class of Python's own for one of its own",
+        "Rational.register is for classes of the program",
+        "import numbers\n"
+        "class Own: pass\nassert numbers.Rational.register(Own) is Own and isinstance(Own(), numbers.Rational)\n"
+        "numbers.Rational.register(str)",
+    ),
+    Way(
+        "the functions of a coding",
+        "assignment to 'incrementaldecoder' is refused: codings are read-only",
+        "import codecs\nfor coding in [codecs.lookup('utf-8')]: coding.incrementaldecoder = len",
+    ),
+    Way(
         "where a callback was made, when asyncio is debugged",
         "attribute '_source_traceback' is refused",
         "import asyncio\nloop = asyncio.new_event_loop()\nloop.set_debug(True)\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
 import builtins
 import sys
 from collections.abc import Callable, Iterable
@@ -10,16 +11,19 @@ from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespac
 from typing import Any, Final
 
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
+from safeexec.child.language.program import is_of_program
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.facades.layout import make_no_more, very_dict, write_to_class
+from safeexec.facades.program import own
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.checked import checked_getattr
-from safeexec.identity import dict_of, exact, identity, mro_of
+from safeexec.identity import class_name, dict_of, exact, identity, module_of, mro_of
 
 _getattr, _type = getattr, type
 
 
 def guard(rules: Rules) -> None:
+    put("abc", "_abc_register", lambda: _register)
     change("_decimal", _keep_context)
     change("codecs", _check_streams)
     change("copy", check_states)
@@ -56,8 +60,27 @@ def _keep_context(decimal: Any) -> None:
         space["set"] = set
 
 
+def _register(cls: type, subclass: type) -> Any:
+    """What an abstract class takes for its own decides `isinstance` for all who use it: a program registers classes of
+    its own, or with its own.
+    """
+    if is_of_program(sys._getframe(2)) and all(own(module_of(kind)) is None for kind in (cls, subclass)):
+        raise TypeError(f"{class_name(cls)}.register is for classes of the program: neither of these two is one")
+    return _abc._abc_register(cls, subclass)
+
+
 def _check_streams(codecs: ModuleType) -> None:
-    """A stream of `codecs` answers for another with the `getattr` that is a default of its method."""
+    """A stream of `codecs` answers for another with the `getattr` that is a default of its method. And the functions of
+    a coding are those of all streams.
+    """
+    keep = vars(codecs)
+
+    def __setattr__(self: Any, name: str, value: object) -> None:
+        if sys._getframe(1).f_globals is not keep:
+            raise AttributeError(f"assignment to {name!r} is refused: codings are read-only", name=name)
+        object.__setattr__(self, name, value)
+
+    write_to_class(codecs.CodecInfo, "__setattr__", __setattr__)
     for name in ("StreamReader", "StreamReaderWriter", "StreamRecoder", "StreamWriter"):
         vars(vars(codecs)[name])["__getattr__"].__defaults__ = (vars(codecs)["getattr"],)
 
