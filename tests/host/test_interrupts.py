@@ -179,6 +179,12 @@ def storm():
         if armed:
             os.kill(os.getpid(), signal.SIGINT)
 
+def hear(number, frame):
+    if armed:  # it may have been sent just before
+        signal.default_int_handler(number, frame)
+
+signal.signal(signal.SIGINT, hear)
+
 def branch(session):
     for branch in session.branch():
         branch.close()
@@ -203,6 +209,7 @@ with Sandbox(sys.argv[1]) as sandbox, sandbox.session() as session:
             finally:
                 armed = False
         except KeyboardInterrupt:
+            armed = False
             interrupted += 1
         n, written = session.run("[n, int(open('f').read())]").check().value
         assert n == written, (n, written)
