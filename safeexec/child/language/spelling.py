@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
 
 _ASKING: Final = ("getattr", "setattr", "delattr", "hasattr")
+_CALL: Final = "CALL" if sys.version_info >= (3, 12) else "PRECALL"
+"""The instruction at which the arguments of a call lie on the stack. In 3.11 `CALL` follows, in which the call is made."""
 _KEEP: Final = frozenset({"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "PUSH_NULL", "RESUME"})
 """Instructions that change no value which lies on the stack."""
 _known: dict[int, tuple[CodeType, Spelt]] = {}
@@ -77,8 +80,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _calls(instructions: list[Instruction]) -> Iterator[tuple[Instruction, Instruction]]:
     """The calls of `getattr` and its kind with a name that stands there, and what loads the name.
 
-    Follows what lies on the stack, as far as it was just loaded; what is not known is None. In 3.11 a call is two
-    instructions, `PRECALL` and `CALL`.
+    Follows what lies on the stack, as far as it was just loaded; what is not known is None.
     """
     import dis
 
@@ -88,10 +90,11 @@ def _calls(instructions: list[Instruction]) -> Iterator[tuple[Instruction, Instr
         if instruction.is_jump_target:
             stack.clear()
         given = instruction.arg or 0
-        if name in ("PRECALL", "CALL") and 2 <= given <= 3 and len(stack) > given:
+        if name == _CALL and 2 <= given <= 3 and len(stack) > given:
             function = stack[-given - 1] or (stack[-given - 2] if len(stack) > given + 1 else None)
             load = stack[1 - given]
-            if function is not None and function.argval in _ASKING and load is not None and type(load.argval) is str:
+            is_asking = function is not None and function.opname == "LOAD_GLOBAL" and function.argval in _ASKING
+            if is_asking and load is not None and load.opname == "LOAD_CONST" and type(load.argval) is str:
                 yield (instruction if name == "CALL" else instructions[following]), load
         effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
         if effect < 0:
