@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 _ASKING: Final = ("getattr", "setattr", "delattr", "hasattr")
 _CALL: Final = "CALL" if sys.version_info >= (3, 12) else "PRECALL"
-"""The instruction at which the arguments of a call lie on the stack. In 3.11 `CALL` follows, in which the call is made."""
+"""The instruction at which the arguments of a call lie on the stack. In 3.11 `CALL` follows, which makes the call."""
 _KEEP: Final = frozenset({"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "PUSH_NULL", "RESUME"})
 """Instructions that change no value which lies on the stack."""
+_MOST: Final = 4096
+"""Functions that are remembered."""
 _known: dict[int, tuple[CodeType, Spelt]] = {}
 """Identity of code → itself, so that it lives, and what it spells."""
 
@@ -57,6 +59,8 @@ def spelt(code: CodeType) -> Spelt:
         for text in _texts(instruction.argval)
     }
     made = Spelt([instruction.offset for instruction in instructions], calls, frozenset(texts))
+    if len(_known) >= _MOST:
+        _known.clear()
     _known[identity(code)] = code, made
     return made
 
