@@ -13,7 +13,7 @@ import msgspec
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import new_streams
-from safeexec.host.session.parked import ParkedState, parked
+from safeexec.host.session.parked import ParkedState, park
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spare
@@ -55,7 +55,7 @@ class Loaded:
     def park(self) -> Core[None]:
         """Keep the plugin as it is now, and make the copies for the first calls."""
         try:
-            self._parked = yield from parked(self.core, LOADED)
+            self._parked = yield from park(self.core, LOADED)
         except CheckpointError as error:
             raise PluginError(f"a fresh plugin needs a checkpoint of its loaded state: {error}") from None
         yield from self._leave()

@@ -60,7 +60,7 @@ class Checkpoint(Struct, eq=False):
     """One parked copy of a session. `users` counts the sessions that could go back to it.
 
     Whether it has parked (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
-    thread: none of these waits, or takes what the copy has said from its socket. `parked` does both, and `thaw` and
+    thread: none of these waits, or takes what the copy has said from its socket. `has_parked` does both, and `thaw` and
     `held` build on that: they are for whoever has the session's turn.
     """
 
@@ -78,7 +78,7 @@ class Checkpoint(Struct, eq=False):
     peeked: int | None = None
     """The pid that `pid` has found, while the channel does not know it."""
     ended: bool = False
-    """Whether nobody can park on the control socket any more, as far as `parked` has found out."""
+    """Whether nobody can park on the control socket any more, as far as `has_parked` has found out."""
 
     @property
     def label(self) -> str:
@@ -122,7 +122,7 @@ class Checkpoint(Struct, eq=False):
             return False
         return not poller.poll(0)  # nobody has the other end any more
 
-    def parked(self, deadline: float) -> Core[bool]:
+    def has_parked(self, deadline: float) -> Core[bool]:
         """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
         channel = self._met()
         if channel.state == PARKED:
@@ -145,7 +145,7 @@ class Checkpoint(Struct, eq=False):
         """Ask the copy for a process that goes on from its state, and wait for nothing but the copy: the process waits
         for `Wake` on the channel. None if the copy is gone, or has not parked by the deadline (monotonic seconds).
         """
-        if not (yield from self.parked(deadline)):
+        if not (yield from self.has_parked(deadline)):
             return None
         assert self.channel is not None
         channel, theirs = Channel.pair(THAWED)

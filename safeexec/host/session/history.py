@@ -158,12 +158,12 @@ class History(Generic[C]):
 
     # Copies
 
-    def parked(self, copy: C) -> None:
+    def note_parked(self, copy: C) -> None:
         """`copy` is there."""
         if copy in self._copies:
             self._certain.add(copy)
 
-    def lost(self, copy: C) -> None:
+    def note_lost(self, copy: C) -> None:
         """`copy` never came to be, has ended, or has to go. A name that it had is still listed until it is dropped."""
         self._forget([copy])
 

@@ -96,7 +96,7 @@ class Keeper:
         try:
             answer = yield from question(runner)
         except (Gone, ProtocolError) as error:
-            yield from self.lost(error)
+            yield from self.restore_and_raise(error)
         self.go(IDLE)
         return answer
 
@@ -225,7 +225,7 @@ class Keeper:
         """The names of the variables after a restore."""
         return tuple(name for name in self.line.remaining if name.isidentifier())[:NAMES_REMAINING]
 
-    def lost(self, error: Exception) -> Core[NoReturn]:
+    def restore_and_raise(self, error: Exception) -> Core[NoReturn]:
         """The process died outside a step: restore, and say so."""
         message, notes = yield from self._died("", error)
         self.notes_next += notes
@@ -267,7 +267,7 @@ class Keeper:
         if self.state is IDLE and self.overused is None:
             history = self.line.history
             for copy in history.copies_of(history.current):
-                if (yield from copy.parked(monotonic())):
+                if (yield from copy.has_parked(monotonic())):
                     check_depth(copy.parent)
                     yield from self._see_files()
                     copy.users += 1

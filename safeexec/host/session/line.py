@@ -198,7 +198,7 @@ class Line:
             # Steps are done one by one: the copy of the state before has been made by now, or never will be.
             seen = copy.seen()
             if seen:
-                history.parked(copy)
+                history.note_parked(copy)
             elif seen is False:
                 self.lose(copy)
         self._give_up_coming()
@@ -217,7 +217,7 @@ class Line:
 
     def lose(self, copy: Checkpoint) -> None:
         """There is no such copy any more."""
-        self.history.lost(copy)
+        self.history.note_lost(copy)
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
 
@@ -228,8 +228,8 @@ class Line:
         """
         history = self.history
         for copy in history.copies_of(history.current):
-            if (yield from copy.parked(deadline)):
-                history.parked(copy)
+            if (yield from copy.has_parked(deadline)):
+                history.note_parked(copy)
             elif not copy.ended:
                 return False
         return True
@@ -250,7 +250,7 @@ class Line:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
             self.sandbox.gate.withdraw(runner.pid)
-            if answer.problem or not (yield from copy.parked(monotonic() + PARK_SECONDS)):
+            if answer.problem or not (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
             copy.release()
@@ -563,8 +563,8 @@ class Line:
         """
         deadline = monotonic() + PARK_SECONDS
         for copy in self.history.copies():
-            if (yield from copy.parked(deadline)):
-                self.history.parked(copy)
+            if (yield from copy.has_parked(deadline)):
+                self.history.note_parked(copy)
         self._unmet = False
 
     def orphaned(self) -> bool:

@@ -48,7 +48,7 @@ class ParkedState:
         self._core.keeper.arrived()
 
 
-def parked(core: SessionCore, name: str) -> Core[ParkedState]:
+def park(core: SessionCore, name: str) -> Core[ParkedState]:
     """The state as it is now, under a name. The process goes on until it is left."""
     yield from core.checkpoint(name)
     return ParkedState(core, name, *core.line.history.find(name))

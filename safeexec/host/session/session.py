@@ -611,8 +611,8 @@ class SessionCore:
         line = self.line
         state, copies = self._target(name)
         for copy in copies:
-            if (yield from copy.parked(monotonic() + PARK_SECONDS)):
-                line.history.parked(copy)
+            if (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
+                line.history.note_parked(copy)
                 break
         else:
             if name is not None:
@@ -768,7 +768,7 @@ class SessionCore:
         try:
             answer = yield from self.keeper.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds))
         except (Gone, ProtocolError) as error:
-            yield from self.keeper.lost(error)
+            yield from self.keeper.restore_and_raise(error)
         if answer.problem:
             raise KeyError(answer.problem)
 

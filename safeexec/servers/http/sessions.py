@@ -109,18 +109,18 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
                 place.leave()
     elif name in ("sandbox.session", "sandbox.restore"):
         places = [await _place(tenant, given)]
-        with tenant.rooms.filled(places) as held:
+        with tenant.held.filled(places) as held:
             yield lambda reply: held([reply["session"]])
     elif name == "session.branch":
         policy = tenant.service.held(given["session"]).session.policy
         count = given["n"]
         places = []
-        with tenant.rooms.filled(places) as held:
+        with tenant.held.filled(places) as held:
             for _ in range(count if 0 < count <= policy.limits.branches else 0):
                 places.append(tenant.place(policy))
             yield lambda reply: held(reply["sessions"])
     elif name == "session.close":
-        yield lambda _: tenant.rooms.leave(given["session"])
+        yield lambda _: tenant.held.leave(given["session"])
     elif name in ("session.run", "session.sql", "session.command"):
         tenant.check_cpu()
         yield _nothing
@@ -152,9 +152,9 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
         now = monotonic()
         for tenant in tenants:
             for identity, held in [*tenant.service.sessions.items()]:
-                old = now - tenant.rooms.since(identity, now) > most_seconds
+                old = now - tenant.held.since(identity, now) > most_seconds
                 if old or (not held.calls and now - held.used > idle_seconds):
                     tenant.service.sessions.pop(identity, None)
-                    tenant.rooms.leave(identity)
+                    tenant.held.leave(identity)
                     with suppress(SandboxError):
                         await held.session.close()

@@ -49,11 +49,11 @@ class SessionPlace:
             self._tenant.memory_mb -= self._memory_mb
 
 
-class Rooms:
+class HeldPlaces:
     """The places of the sessions that clients hold by an id."""
 
     def __init__(self) -> None:
-        self._rooms: dict[str, tuple[SessionPlace, float]] = {}
+        self._by_id: dict[str, tuple[SessionPlace, float]] = {}
 
     @contextmanager
     def filled(self, places: list[SessionPlace]) -> Iterator[Callable[[list[str]], None]]:
@@ -61,7 +61,7 @@ class Rooms:
 
         def hold(identities: list[str]) -> None:
             for identity in identities:
-                self._rooms[identity] = (places.pop(), monotonic())
+                self._by_id[identity] = (places.pop(), monotonic())
 
         try:
             yield hold
@@ -71,12 +71,12 @@ class Rooms:
 
     def since(self, identity: str, otherwise: float) -> float:
         """When a session was opened (monotonic seconds)."""
-        return self._rooms[identity][1] if identity in self._rooms else otherwise
+        return self._by_id[identity][1] if identity in self._by_id else otherwise
 
     def leave(self, identity: str) -> None:
         """Its session is closed. Harmless when that was told before."""
-        if identity in self._rooms:
-            self._rooms.pop(identity)[0].leave()
+        if identity in self._by_id:
+            self._by_id.pop(identity)[0].leave()
 
 
 class Tenant:
@@ -93,7 +93,7 @@ class Tenant:
         self.metrics = metrics
         self.answers = Answers()
         self.places: set[SessionPlace] = set()
-        self.rooms = Rooms()
+        self.held = HeldPlaces()
         self.memory_mb = 0
         """The memory limits of the sessions that are open, together."""
         now = monotonic()

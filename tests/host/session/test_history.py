@@ -48,9 +48,9 @@ class Engine:
         """The child has made, or failed to make, what it was asked for before this request."""
         for copy in self.history.promised():
             if copy.parks:
-                self.history.parked(copy)
+                self.history.note_parked(copy)
             else:
-                self.history.lost(copy)
+                self.history.note_lost(copy)
 
     def step(self, name: str, *, control: bool = True) -> None:
         self.steps += 1
@@ -82,7 +82,7 @@ class Engine:
             if copy.parks and not copy.ended:
                 self._go(state, copy)
                 return
-            self.history.lost(copy)
+            self.history.note_lost(copy)
         self._release(self.history.arrive(self.history.last_resort()))
         self.truth = self.empty
 
@@ -97,7 +97,7 @@ class Engine:
             if copy.parks:
                 self._go(state, copy)
                 return
-            self.history.lost(copy)
+            self.history.note_lost(copy)
         if state.memory is not FRESH:
             raise CheckpointError("gone")
         self._release(self.history.arrive(state))

@@ -63,7 +63,7 @@ def keeper(left: list[str]) -> Keeper:
 def test_a_process_that_is_lost_is_told_with_what_became_of_the_state(left: list[str], told: str) -> None:
     kept = keeper(left)
     with pytest.raises(SandboxError) as caught:
-        drive(kept.lost(Gone("it closed its socket")))
+        drive(kept.restore_and_raise(Gone("it closed its socket")))
     assert str(caught.value) == f"the session's process died (it closed its socket); {told}; try again"
     assert (kept.notes_next, kept.state, kept.restored) == (left, IDLE, 1)
 
@@ -72,7 +72,7 @@ def test_what_the_watch_has_ended_is_told_with_its_reason_once() -> None:
     kept = keeper([])
     kept.overused = Verdict("memory", "the session held too much")
     with pytest.raises(SandboxError, match=r"died \(the session held too much\)"):
-        drive(kept.lost(Gone("broken pipe")))
+        drive(kept.restore_and_raise(Gone("broken pipe")))
     assert kept.overused is None
 
 

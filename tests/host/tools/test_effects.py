@@ -497,7 +497,7 @@ class BareSession:
             self.lost = True
             for copy in history.copies_of(history.current):
                 if all(copy is not named for _, named in history.named.values()):
-                    history.lost(copy)
+                    history.note_lost(copy)
         elif act == "name":
             self.do(checkpoint)
         elif act == "branch":
@@ -549,7 +549,7 @@ def run(session: BareSession, act: str) -> Core[Any]:
         history.undo()
         return Result("timeout", step=session.step, state="restored")
     history.commit(None, len(session.tool_records))
-    history.parked(copy)
+    history.note_parked(copy)
     session.of_state[history.current] = belongs
     return Result("ok" if act == "ok" else "error", step=session.step)
 
@@ -560,7 +560,7 @@ def _change(session: BareSession) -> Core[None]:
     belongs = session.of_state.get(history.current, [])
     history.begin_change(copy)
     history.commit(None, len(session.tool_records))
-    history.parked(copy)
+    history.note_parked(copy)
     session.of_state[history.current] = belongs
 
 

@@ -21,7 +21,7 @@ from safeexec.servers.http.app import Ages, Guard
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.requests import RefusedRequest, parsed
-from safeexec.servers.http.tenancy import Rooms, Tenancy, Tenant
+from safeexec.servers.http.tenancy import HeldPlaces, Tenancy, Tenant
 from safeexec.servers.service import Service
 
 TOKEN = "a-token-of-many-letters"
@@ -153,12 +153,12 @@ def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monkeypatc
 
 
 def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> None:
-    rooms = Rooms()
-    with rooms.filled([tenant.place(tenant.service.policies["calculator"])]) as hold:
+    held = HeldPlaces()
+    with held.filled([tenant.place(tenant.service.policies["calculator"])]) as hold:
         hold(["a"])
-    assert (len(tenant.places), rooms.since("b", 7.0)) == (1, 7.0) and tenant.memory_mb > 0
+    assert (len(tenant.places), held.since("b", 7.0)) == (1, 7.0) and tenant.memory_mb > 0
     for _ in range(2):
-        rooms.leave("a")
+        held.leave("a")
         assert (len(tenant.places), tenant.memory_mb) == (0, 0)
 
 
