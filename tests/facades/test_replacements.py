@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import io
 import json
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from safeexec import Sandbox
+from safeexec.facades.replacements.classes import run_methods_of_libraries
 
 Guest = Callable[..., dict[str, Any]]
 
@@ -432,3 +434,50 @@ def test_a_buffer_of_arrow_is_not_changed_any_more() -> None:
     assert held.to_pybytes() == b"as it was"
     with pytest.raises(TypeError):
         py_buffer(memoryview(data))
+
+
+AROUND = "def __create_fn__(_type_x):\n def __init__(self,x:_type_x):\n  self.x=x\n{}\n return __init__"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        AROUND.format(" print(1)"),
+        AROUND.format(" def g(self): pass"),
+        AROUND.format(" def __eq__(self,y=print(1)): pass"),
+        AROUND.format(" def __eq__(print,other): pass\n def __lt__(self,y=print(1)): pass"),
+        AROUND.format(" def __eq__(__import__,other): return __import__('os')"),
+        AROUND.format(" def __eq__(self,other):\n  def __lt__(self): pass"),
+        AROUND.format(" def __eq__(self,other): return self.__init__.__globals__"),
+        AROUND.format(" def __eq__(self,other): return [print for print in other]"),
+        AROUND.replace("return __init__", "return __init__(1)").format(""),
+        AROUND.replace("(_type_x)", "(_type_x=print(1))").format(""),
+        "print(1)",
+    ],
+)
+def test_what_is_no_method_of_a_dataclass_is_not_run(text: str) -> None:
+    with pytest.raises(TypeError, match="Field names must be valid identifiers"):
+        run_methods_of_libraries(text, {"__builtins__": {}}, {})
+
+
+def test_dataclasses_of_libraries_are_made_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(dataclasses), "exec", run_methods_of_libraries)
+
+    @dataclasses.dataclass(frozen=True, order=True, kw_only=True)
+    class Frozen:
+        x: int = 1
+        self: int = 2
+        z: dataclasses.InitVar[int] = 3
+
+        def __post_init__(self, z: int) -> None:
+            object.__setattr__(self, "x", self.x + z)
+
+    @dataclasses.dataclass(unsafe_hash=True, slots=True)
+    class Listed:
+        x: int
+        y: list[int] = dataclasses.field(default_factory=list, repr=False, compare=False)
+
+    assert repr(Frozen(x=4)) == f"{Frozen.__qualname__}(x=7, self=2)" and Frozen(x=1) < Frozen(x=2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Frozen().x = 2  # type: ignore[misc]
+    assert Listed(1, [2]) == Listed(1) and hash(Listed(1)) == hash(Listed(1)) and Listed(1).y == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import sys
 import typing
+from codecs import CodecInfo
 from collections.abc import Callable, Container
 from functools import partial
 from types import (
@@ -223,6 +224,8 @@ def _write_checks(rules: Rules, own: GuestProgram, refuse: Refuse) -> tuple[Guar
         """`target` if it may be assigned to: anything but a module or a class of a library."""
         if issubclass(type(target), MODULES) and not issubclass(type(target), OwnModule):
             raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
+        if issubclass(type(target), CodecInfo):
+            raise AttributeError(f"assignment to {name!r} is refused: codings are read-only")
         if issubclass(type(target), _OF_TYPING):
             raise AttributeError(f"assignment to {name!r} is refused: objects of typing are read-only")
         if issubclass(type(target), type) and not own.has_class(target):

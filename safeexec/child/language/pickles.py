@@ -14,7 +14,7 @@ import io
 import pickle
 import sys
 from collections.abc import Callable
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, ClassVar, Final, NewType, ParamSpec, TypeVar, TypeVarTuple
 
 from safeexec.child.language.builtins import without_own
@@ -166,26 +166,11 @@ def make(plan: LanguagePlan, written: Callable[[], Modules]) -> ModuleType:
                 raise error from None
             return made.getvalue()
 
-    sys.meta_path.insert(0, _Loaded(dumps.__code__))
     made = ModuleType("pickle", pickle.__doc__)
     vars(made).update({name: getattr(pickle, name) for name in _NAMES.split()})
     for function in (load, loads, dump, dumps):
         vars(made)[function.__name__] = builtin(function, function.__name__)
     return made
-
-
-class _Loaded:
-    """Finds no module for `dumps`: what a program names in an object is not imported."""
-
-    def __init__(self, dumps: CodeType) -> None:
-        self._dumps = dumps
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
-            frame = frame.f_back
-        if frame is not None and frame.f_code is self._dumps:
-            raise ModuleNotFoundError(f"no module named {name!r} is loaded", name=name)
 
 
 _RENAMED: Final = {"__builtin__": "builtins", "copy_reg": "copyreg", "unicode": "str", "long": "int", "xrange": "range"}

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _ASKING: Final = ("getattr", "setattr", "delattr", "hasattr")
 _CALL: Final = "CALL" if sys.version_info >= (3, 12) else "PRECALL"
-"""The instruction at which the arguments of a call lie on the stack. In 3.11 `CALL` follows, which makes the call."""
+"""The instruction at which the arguments of a call lie on the stack. In 3.11 that makes the call, once it is warm, or
+`CALL` does, which follows.
+"""
 _KEEP: Final = frozenset({"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "PUSH_NULL", "RESUME"})
 """Instructions that change no value which lies on the stack."""
 _MOST: Final = 4096
@@ -48,8 +50,8 @@ def spelt(code: CodeType) -> Spelt:
 
     instructions = list(dis.get_instructions(code))
     calls, used = {}, set()
-    for call, load in _calls(instructions):
-        calls[call.offset] = load.argval
+    for offset, load in _calls(instructions):
+        calls[offset] = load.argval
         used.add(load.offset)
     constants = dis.hasconst
     texts = {
@@ -81,8 +83,8 @@ def _texts(value: Any) -> Iterator[str]:
         yield from spelt(value).elsewhere
 
 
-def _calls(instructions: list[Instruction]) -> Iterator[tuple[Instruction, Instruction]]:
-    """The calls of `getattr` and its kind with a name that stands there, and what loads the name.
+def _calls(instructions: list[Instruction]) -> Iterator[tuple[int, Instruction]]:
+    """The offsets of calls of `getattr` and its kind with a name that stands there, and what loads the name.
 
     Follows what lies on the stack, as far as it was just loaded; what is not known is None.
     """
@@ -99,7 +101,9 @@ def _calls(instructions: list[Instruction]) -> Iterator[tuple[Instruction, Instr
             load = stack[1 - given]
             is_asking = function is not None and function.opname == "LOAD_GLOBAL" and function.argval in _ASKING
             if is_asking and load is not None and load.opname == "LOAD_CONST" and type(load.argval) is str:
-                yield (instruction if name == "CALL" else instructions[following]), load
+                yield instruction.offset, load
+                if name != "CALL":
+                    yield instructions[following].offset, load
         effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
         if effect < 0:
             del stack[effect:]

@@ -96,10 +96,14 @@ def field_value(value: Any, name: str, *default: Any) -> Any:
 
 
 _NODES = """
-    Add And Assign Attribute BinOp BoolOp Call Compare Constant Eq Expr FormattedValue FunctionDef Gt GtE If IfExp In
-    Is JoinedStr Load Lt LtE Module Name Or Pass Raise Return Set Store Tuple arg arguments
+    Add And Assign Attribute BinOp BoolOp Call Compare Constant Eq Expr FormattedValue Gt GtE If IfExp In Is JoinedStr
+    Load Lt LtE Name Or Pass Raise Return Set Store Tuple arg arguments
 """
 _NAMES = frozenset({"NotImplemented", "hash", "super", "type", "object", "None", "True", "False"})
+_WRITTEN = frozenset({
+    "__delattr__", "__eq__", "__ge__", "__gt__", "__hash__", "__init__", "__le__", "__lt__", "__repr__", "__setattr__",
+})  # fmt: skip
+"""The methods that a dataclass is given as text."""
 _ATTRIBUTES = frozenset({"__class__", "__post_init__", "__qualname__"})
 _SETTERS = frozenset({"__delattr__", "__setattr__"})
 
@@ -119,24 +123,45 @@ def run_methods_of_libraries(text: str, globals: dict[str, Any], namespace: dict
 
 
 def _methods(text: str) -> ast.Module:
-    """The tree of methods, if the text is made of what 3.11 to 3.13 make them of."""
+    """The tree of methods, if the text is made of what 3.11 to 3.13 make them of: a function around them, whose
+    arguments they use, and that returns them.
+    """
     tree = ast.parse(text)
-    known = _NAMES.union(
-        node.arg if isinstance(node, ast.arg) else node.name
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.arg, ast.FunctionDef))
+    match tree.body:
+        case [ast.FunctionDef(args=around, body=[*methods, ast.Return(value=returned)])]:
+            given = _NAMES.union(arg.arg for arg in around.args)
+            are_methods = all(isinstance(method, ast.FunctionDef) and _is_method(method, given) for method in methods)
+            names = returned.elts if isinstance(returned, ast.Tuple) else [returned]
+            are_names = all(isinstance(name, ast.Name) and name.id in _WRITTEN for name in names)
+            if are_methods and are_names and not (around.defaults or around.kwonlyargs):
+                return tree
+    raise TypeError(_NO_FIELD)
+
+
+def _is_method(method: ast.FunctionDef, given: frozenset[str]) -> bool:
+    """May a dataclass be given this method? It uses its own arguments and what is `given`, and is one that it needs."""
+    arguments = {node.arg for node in ast.walk(method.args) if isinstance(node, ast.arg)}
+    if method.name not in _WRITTEN or any(_is_of_python(name) for name in arguments):
+        return False
+    around = [*method.decorator_list, method.args, *([method.returns] if method.returns is not None else [])]
+    return all(_is_made_of(part, given) for part in around) and all(
+        _is_made_of(part, given | arguments) for part in method.body
     )
+
+
+def _is_made_of(part: ast.AST, known: frozenset[str]) -> bool:
     nodes = _NODES.split()
-    for node in ast.walk(tree):
-        foreign = (
-            type(node).__name__ not in nodes
-            or (isinstance(node, ast.Name) and node.id not in known)
-            or (isinstance(node, ast.Attribute) and not _is_attribute(node))
-            or (isinstance(node, ast.Constant) and type(node.value) is str and not _is_field(node.value))
-        )
-        if foreign:
-            raise TypeError(_NO_FIELD)
-    return tree
+    return all(
+        type(node).__name__ in nodes
+        and (not isinstance(node, ast.Name) or node.id in known)
+        and (not isinstance(node, ast.Attribute) or _is_attribute(node))
+        and (not isinstance(node, ast.Constant) or type(node.value) is not str or _is_field(node.value))
+        for node in ast.walk(part)
+    )
+
+
+def _is_of_python(name: str) -> bool:
+    return name[:2] == "__" == name[-2:] and not name.startswith("__dataclass_")
 
 
 _NO_FIELD = "Field names must be valid identifiers, and not names of the interpreter's own"

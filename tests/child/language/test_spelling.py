@@ -51,10 +51,27 @@ def test_a_name_in_a_call_stands_for_that_call_alone(source: str, expected: dict
     assert dict(told) == expected
 
 
+def test_a_call_of_the_builtin_is_found_where_it_is_made() -> None:
+    """Once it is warm, 3.11 makes such a call one instruction earlier."""
+    frames = []
+
+    class Asked:
+        def __getattr__(self, name: str) -> object:
+            frames.append(spells(sys._getframe(1), name))
+            raise AttributeError(name)
+
+    def asks(x: object) -> object:
+        return hasattr(x, "__a__") or getattr(x, "__b__", None)
+
+    for _ in range(100):
+        asks(Asked())
+    assert frames == [True] * 200
+
+
 def test_code_is_read_once() -> None:
     code = function("return getattr(x, '__a__')").__code__  # type: ignore[attr-defined]
     assert spelt(code) is spelt(code)
-    assert list(spelt(code).calls.values()) == ["__a__"] and spelt(code).elsewhere == frozenset()
+    assert set(spelt(code).calls.values()) == {"__a__"} and spelt(code).elsewhere == frozenset()
 
 
 def test_text_of_another_type_spells_nothing() -> None:

@@ -2537,17 +2537,6 @@ TRUSTED_AS_IT_IS_GIVEN = [
         "data-analysis",
     ),
     Way(
-        "the fields of a library's dataclass, of which it makes another",
-        "Field names must be valid identifiers",
-        "import dataclasses, seaborn.objects as so\n@dataclasses.dataclass\nclass D: a: int = 0\n"
-        "f, = dataclasses.fields(D)\nf.name = 'x=print(globals())):\\n if 1: pass\\n #'\n"
-        "class Made(type):\n    pass\n"
-        "so.Mark.__dataclass_fields__['evil'] = f\n"
-        "try:\n    import dataclasses as d\n    d.dataclass(type('Own', (so.Mark,), {}))\n"
-        "finally:\n    del so.Mark.__dataclass_fields__['evil']",
-        "data-analysis",
-    ),
-    Way(
         "a setting that has functions of matplotlib called by any name",
         "the setting figure.hooks is refused",
         "import matplotlib, matplotlib.pyplot as plt\n"
@@ -2573,16 +2562,51 @@ TRUSTED_AS_IT_IS_GIVEN = [
         "import abc\nfrom collections.abc import Sequence\nabc.ABCMeta._abc_registry_clear(Sequence)",
     ),
     Way(
-        "an abstract class takes a class of Python's own for one of its own",
-        "Rational.register is for classes of the program",
-        "import numbers\n"
-        "class Own: pass\nassert numbers.Rational.register(Own) is Own and isinstance(Own(), numbers.Rational)\n"
-        "numbers.Rational.register(str)",
-    ),
-    Way(
         "the functions of a coding",
         "assignment to 'incrementaldecoder' is refused: codings are read-only",
         "import codecs\nfor coding in [codecs.lookup('utf-8')]: coding.incrementaldecoder = len",
+    ),
+    Way(
+        "the functions of a coding, past its class",
+        "assignment to 'incrementaldecoder' is refused: codings are read-only",
+        "import codecs\nobject.__setattr__(codecs.lookup('utf-8'), 'incrementaldecoder', len)",
+    ),
+    Way(
+        "the functions of a coding, in its dict",
+        "does not support item assignment",
+        "import codecs\nvars(codecs.lookup('utf-8'))['incrementaldecoder'] = len",
+    ),
+    Way(
+        "a layout whose class says that it was not made yet",
+        "a Struct is made once",
+        "import struct\nclass S(struct.Struct): size = -1\ns = S('8s')\ns.__init__('64x8s')",
+        "calculator",
+    ),
+    Way(
+        "a buffered stream that is let go while it reads, and made anew",
+        "a BufferedReader that is at work is not detached",
+        "import io\n"
+        "class Raw(io.RawIOBase):\n    def readable(self): return True\n"
+        "    def readinto(self, b):\n        reader.detach()\n        reader.__init__(Raw(), 1)\n        return 0\n"
+        "reader = io.BufferedReader(Raw(), 64)\nreader.read(8)",
+    ),
+    Way(
+        "numpy pickles a class that says it is of a module which nobody has loaded",
+        "import of module 'antigravity' failed",
+        "import numpy as np\nclass C: pass\nC.__module__ = 'antigravity'\nnp.array([C], dtype=object).dumps()",
+        "data-analysis",
+    ),
+    Way(
+        "a field that is renamed while its dataclass is made: names of one method in another",
+        "Field names must be valid identifiers",
+        "import dataclasses\ngot, L = [], []\ndef keep(x):\n    got.append(x)\n    return 0\n"
+        "@dataclasses.dataclass\nclass Base: a: int = 0\nf, = dataclasses.fields(Base)\n"
+        "EVIL = ('a)\"\\n def g(__import__, keep, L): pass\\n'\n"
+        "        ' def h(y=keep(__import__(\"os\", None, None, L))): pass\\n #')\n"
+        "class Late:\n    def __get__(self, o, c=None):\n        f.name = EVIL\n        return 1\n"
+        "class Own(Base): b: int = Late()\n"
+        "try: dataclasses.dataclass(Own, init=False, eq=False)\nfinally: print(got)",
+        "calculator",
     ),
     Way(
         "where a callback was made, when asyncio is debugged",

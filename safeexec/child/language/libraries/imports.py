@@ -7,10 +7,11 @@ one, in an attribute of an object, is a namespace or a facade.
 from __future__ import annotations
 
 import importlib
+import opcode
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from types import ModuleType, SimpleNamespace
+from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
@@ -21,6 +22,8 @@ from safeexec.facades.tables import refusals, table
 from safeexec.identity import exact, identity
 
 _type = type
+IMPORT: Final = opcode.opmap["IMPORT_NAME"]
+"""The instruction of an import statement."""
 
 
 def guard(rules: Rules) -> None:
@@ -34,6 +37,8 @@ def guard(rules: Rules) -> None:
     change("dateutil._tzdata_impl", _open_zones)
     change("zoneinfo._common", _load_zones)
     put("pickle", "__import__", lambda: _loaded)  # it looks for what a program names in an object
+    if not any(_type(finder) is _NoneForPickles for finder in sys.meta_path):
+        sys.meta_path.insert(0, _NoneForPickles())
     _hold()
     if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
@@ -102,6 +107,24 @@ def _open_packages(style: ModuleType) -> None:
         return real.resources.files(package)
 
     vars(style)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
+
+
+class _NoneForPickles:
+    """Finds no module for the pickler of C, which has no frame: what a program names in an object is not imported.
+
+    Parts of a package that is loaded are: pyarrow imports one when its objects are pickled.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name.partition(".")[0] in sys.modules:
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+            frame = frame.f_back
+        if frame is None or not {"dump", "dumps"}.intersection(frame.f_code.co_names):
+            return
+        if frame.f_code.co_code[frame.f_lasti] != IMPORT and "__import__" not in frame.f_code.co_names:
+            raise ModuleNotFoundError(f"no module named {name!r} is loaded", name=name)
 
 
 def _loaded(name: str, *_: object, **__: object) -> ModuleType:

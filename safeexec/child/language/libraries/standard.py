@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import _abc  # type: ignore[import-not-found]
 import builtins
 import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from functools import partial
+from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
-from safeexec.child.language.program import is_of_program
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.facades.layout import make_no_more, very_dict, write_to_class
-from safeexec.facades.program import own
 from safeexec.facades.replacements.attributes import attrgetter, check_states, methodcaller
 from safeexec.facades.replacements.checked import checked_getattr
-from safeexec.identity import class_name, dict_of, exact, identity, module_of, mro_of
+from safeexec.identity import dict_of, exact, identity, mro_of
 
 _getattr, _type = getattr, type
 
 
 def guard(rules: Rules) -> None:
-    put("abc", "_abc_register", lambda: _register)
     change("_decimal", _keep_context)
     change("codecs", _check_streams)
     change("copy", check_states)
@@ -60,15 +57,6 @@ def _keep_context(decimal: Any) -> None:
         space["set"] = set
 
 
-def _register(cls: type, subclass: type) -> Any:
-    """What an abstract class takes for its own decides `isinstance` for all who use it: a program registers classes of
-    its own, or with its own.
-    """
-    if is_of_program(sys._getframe(2)) and all(own(module_of(kind)) is None for kind in (cls, subclass)):
-        raise TypeError(f"{class_name(cls)}.register is for classes of the program: neither of these two is one")
-    return _abc._abc_register(cls, subclass)
-
-
 def _check_streams(codecs: ModuleType) -> None:
     """A stream of `codecs` answers for another with the `getattr` that is a default of its method. And the functions of
     a coding are those of all streams.
@@ -80,7 +68,9 @@ def _check_streams(codecs: ModuleType) -> None:
             raise AttributeError(f"assignment to {name!r} is refused: codings are read-only", name=name)
         object.__setattr__(self, name, value)
 
+    read = dict_of(codecs.CodecInfo)["__dict__"].__get__
     write_to_class(codecs.CodecInfo, "__setattr__", __setattr__)
+    write_to_class(codecs.CodecInfo, "__dict__", property(lambda self: MappingProxyType(read(self))))
     for name in ("StreamReader", "StreamReaderWriter", "StreamRecoder", "StreamWriter"):
         vars(vars(codecs)[name])["__getattr__"].__defaults__ = (vars(codecs)["getattr"],)
 
@@ -182,30 +172,40 @@ def _check_partialmethod(functools: ModuleType) -> None:
 class _Copied:
     """A raw stream as buffered streams have it: a copy of their memory is what it reads into and writes."""
 
-    __slots__ = ("raw",)
+    __slots__ = ("calls", "raw")
 
     def __init__(self, raw: Any) -> None:
         self.raw = raw
+        self.calls = 0
+        """Of the raw stream that have not returned: C code goes on with it then."""
 
     def __getattr__(self, name: str) -> Any:
-        return _getattr(self.raw, name)
+        found = self._call(_getattr, self.raw, name)
+        return partial(self._call, found) if callable(found) else found
+
+    def _call(self, function: Any, *given: Any) -> Any:
+        self.calls += 1
+        try:
+            return function(*given)
+        finally:
+            self.calls -= 1
 
     def readinto(self, buffer: memoryview) -> Any:
         data = bytearray(len(buffer))
-        count = self.raw.readinto(memoryview(data))
+        count = self._call(self.raw.readinto, memoryview(data))
         buffer[:] = data
         return count
 
     def write(self, data: memoryview) -> Any:
-        return self.raw.write(memoryview(bytes(data)))
+        return self._call(self.raw.write, memoryview(bytes(data)))
 
 
 def _keep_layout(struct: Any) -> None:
     """A `Struct` that is made anew while it packs writes the fields of the new layout into the room of the old one."""
-    initialize = dict_of(struct.Struct)["__init__"]
+    initialize, size = dict_of(struct.Struct)["__init__"], dict_of(struct.Struct)["size"].__get__
 
     def __init__(self: Any, format: Any) -> None:
-        if self.size >= 0:
+        if size(self) >= 0:
             raise TypeError("a Struct is made once")
         initialize(self, format)
 
@@ -233,6 +233,9 @@ def _copy_buffers(io: Any) -> None:
             initialize(self, copied(raw), buffer_size)
 
         def detach(self: Any) -> Any:
+            raw = read(self)
+            if _type(raw) is _Copied and raw.calls:
+                raise ValueError(f"a {cls.__name__} that is at work is not detached")
             return given(release(self))
 
         for method in (__init__, detach):
