@@ -14,6 +14,8 @@ try:
 except ModuleNotFoundError as error:
     raise SystemExit("the reference is built by pdoc: pip install 'safeexec[docs]'") from error
 
+from safeexec import SandboxError
+
 PAGES = (
     "safeexec",
     "safeexec.errors",
@@ -61,7 +63,7 @@ def _loaded(name: str) -> bool:
         module = importlib.import_module(name)
         for public in getattr(module, "__all__", ()):
             getattr(module, public)
-    except ImportError:
+    except (ImportError, SandboxError):  # of a library, or ours, which says what to install
         return False
     return True
 

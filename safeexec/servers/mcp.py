@@ -406,15 +406,18 @@ class Door:
         """Pass on what the step tells, until it ends or asks."""
         watch = asyncio.create_task(_cancel_when_gone(ctx, step))
         try:
-            while not step.task.done():
-                await step.news.wait()
+            while True:
                 step.news.clear()
+                has_ended = step.task.done()  # before the look at what it told last
                 if step.progress:
                     progress, step.progress = step.progress, ""
                     step.count += 1
                     await ctx.report_progress(step.count, message=progress)
-                if step.question:
+                if step.question and not has_ended:
                     return self._question(step)
+                if has_ended:
+                    break
+                await step.news.wait()
         finally:
             watch.cancel()
         if step.task.cancelled():

@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import psutil
 import pytest
@@ -30,6 +31,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
+from safeexec.servers.mcp import Door, RunningStep
 
 POLICY = """
 extends: standard
@@ -229,6 +231,34 @@ def test_programs_read_what_they_are_given(server: Server) -> None:
         assert (await step(client, "1", None, stdin=None, timeout=None))["value"] == 1
 
     run(test, connected(server))
+
+
+def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_ends_then() -> None:
+    async def test() -> list[str]:
+        told: list[str] = []
+        done = CallToolResult(content=[])
+
+        class Context:
+            request_context = SimpleNamespace(request=None)
+
+            async def report_progress(self, count: int, message: str) -> None:
+                told.append(message)
+                if message == "first":
+                    running.tell("last")
+                    at_end.set()
+                    await running.task
+
+        async def work(step: RunningStep) -> CallToolResult:
+            step.tell("first")
+            await at_end.wait()
+            return done
+
+        at_end = asyncio.Event()
+        running = RunningStep(work)
+        assert await Door._attend(cast(Door, None), running, cast(Any, Context())) is done
+        return told
+
+    assert asyncio.run(test()) == ["first", "last"]
 
 
 @pytest.mark.modules("matplotlib", "tqdm")
