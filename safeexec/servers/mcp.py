@@ -413,10 +413,10 @@ class Door:
                     progress, step.progress = step.progress, ""
                     step.count += 1
                     await ctx.report_progress(step.count, message=progress)
-                if step.question and not has_ended:
-                    return self._question(step)
                 if has_ended:
                     break
+                if step.question:
+                    return self._question(step)
                 await step.news.wait()
         finally:
             watch.cancel()

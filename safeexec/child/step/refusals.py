@@ -4,6 +4,8 @@ A caught exception leaves no trace. So this module listens to the interpreter's 
 operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
 the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
 what C code of a library calls by itself. A new thread that is refused raises no event of its own.
+
+One thing it refuses itself: that a program makes a function, or code, of code. That has no other place to be judged.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from safeexec.facades.tables import refusals, table
 from safeexec.identity import exact, identity
 
 _type = type
-IMPORT: Final = opcode.opmap["IMPORT_NAME"]
+_IMPORT: Final = opcode.opmap["IMPORT_NAME"]
 """The instruction of an import statement."""
 
 
@@ -123,7 +123,7 @@ class _NoneForPickles:
             frame = frame.f_back
         if frame is None or not {"dump", "dumps"}.intersection(frame.f_code.co_names):
             return
-        if frame.f_code.co_code[frame.f_lasti] != IMPORT and "__import__" not in frame.f_code.co_names:
+        if frame.f_code.co_code[frame.f_lasti] != _IMPORT and "__import__" not in frame.f_code.co_names:
             raise ModuleNotFoundError(f"no module named {name!r} is loaded", name=name)
 
 

@@ -81,14 +81,14 @@ def pickle_by_enum_name(self: Any, proto: object) -> Any:
 
 
 def _keep_fields(dataclasses: ModuleType) -> None:
-    """From 3.12 on a table of `asdict` has the type of code, which makes code of bytes: a metaclass compares its class
-    with what is there.
+    """A library asks `dataclasses` about an object of the program, and makes a dataclass whose fields the program has
+    changed. And from 3.12 on a table of `asdict` has the type of code, which makes code of bytes: a metaclass compares
+    its class with what is there.
     """
     if types := vars(dataclasses).get("_ATOMIC_TYPES"):
         vars(dataclasses)["_ATOMIC_TYPES"] = types - {CodeType}
     from safeexec.facades.replacements.classes import field_value, run_methods_of_libraries  # with `ast`
 
-    # A library asks it about an object of the program, and makes a dataclass whose fields the program has changed.
     vars(dataclasses).update(getattr=field_value, exec=run_methods_of_libraries)
 
 
