@@ -24,7 +24,7 @@ JUDGED: Final[dict[str, str]] = {
         plotly.validator_cache:*=1 _plotly_utils.importers:*=1 _plotly_utils.optional_imports:*=1 _plotly_utils.png:*=2
         networkx.lazy_imports:*=2 pyarrow:_filesystem_is_available sympy.utilities.lambdify:_import
         scipy.fft._debug_backends:*=1 patsy:_reexport patsy.eval:_all_future_flags patsy.util: patsy.eval:
-        tqdm.std:tqdm.pandas.inner_generator.inner
+        tqdm.std:tqdm.pandas.inner_generator.inner matplotlib.axes._base:_axis_method_wrapper.__set_name__
         narwhals._compliant.expr:EagerExpr.*=1 narwhals._expression_parsing:*=2 narwhals._pandas_like.expr:*=1
         narwhals._utils:_is_eager_namespace narwhals._utils:deep_attrgetter cssselect.xpath:GenericTranslator.*=2
         joblib.compressor:*=1 pytz.lazy:*=4 wcwidth.text_sizing:*=2 typing_extensions:
@@ -36,8 +36,21 @@ JUDGED: Final[dict[str, str]] = {
         matplotlib.dates:rrulewrapper.__getattr__
         typing_extensions:TypeAliasType.__setattr__ typing_extensions:_SpecialGenericAlias.__setattr__
         typing_extensions:_TypeAliasGenericAlias.__getattr__ typing_extensions:sentinel.__setattr__
+        enum:EnumType.__delattr__ enum:EnumType.__setattr__ matplotlib.patheffects:PathEffectRenderer.__getattribute__
+        networkx.utils.configs:Config.*=4 numpy._core.records:recarray.*=2 numpy._core.records:record.*=2
+        numpy.ma.core:MaskedConstant.__setattr__ numpy.ma.mrecords:MaskedRecords.__getattribute__
+        numpy.ma.mrecords:MaskedRecords.__setattr__ openpyxl.styles.named_styles:NamedStyle.__setattr__
+        openpyxl.styles.proxy:StyleProxy.__setattr__ pandas.core.base:NoNewAttributesMixin.__setattr__
+        pandas.core.generic:NDFrame.__getattr__ pandas.core.generic:NDFrame.__setattr__
+        pandas.core.groupby.groupby:GroupBy.__getattr__ pandas.core.resample:Resampler.__getattr__
+        pandas.core.window.rolling:BaseWindow.__getattr__
+        statsmodels.base.wrapper:ResultsWrapper.__getattribute__.get
+        sympy.core.parameters:_global_parameters.__setattr__ sympy.core.singleton:SingletonRegistry.__getattr__
+        sympy.polys.polyoptions:Options.__setattr__ typing:_BaseGenericAlias.__setattr__
+        typing:_DeprecatedType.__getattribute__
     """,
     "the dict is read for names or text, written to, or compared, and nobody is given it": """
+        inspect:_check_instance statsmodels.base.model:LikelihoodModelResults.remove_data
         enum:Enum.__dir__ enum:EnumType.__new__ enum:EnumType._add_member_ enum:EnumType._convert_ enum:_old_convert_
         enum:_proto_member.__set_name__ enum:_simple_enum.convert_class enum:_test_simple_enum enum:global_enum
         typing:Protocol.__init_subclass__._proto_hook networkx.classes.digraph:_CachedPropertyResetterAdjAndSucc.__set__
@@ -85,6 +98,7 @@ JUDGED: Final[dict[str, str]] = {
         statsmodels.tools._decorators:ResettableCache.__init__ statsmodels.tools.tools:Bunch.__init__
     """,
     "the object's own way to store: its class decides": """
+        pandas.core.generic:NDFrame.__finalize__ soupsieve.css_types:Immutable.__init__
         scipy.io._netcdf:netcdf_file._read_gatt_array
     """,
     "a copy of the same class, whose class is the only one that could be asked for another": """
@@ -142,6 +156,7 @@ JUDGED: Final[dict[str, str]] = {
         typing_extensions:_clean_optional typing_extensions:_eval_with_owner typing_extensions:get_annotations
     """,
     "replaced in the library (child/language/libraries)": """
+        sklearn.feature_selection._base:_get_feature_importances sympy.core.operations:AssocOpDispatcher.__init__
         plotly.graph_objs._layout:Layout functools:singledispatch.*=1 typing:get_type_hints argparse:*=3
         functools:cached_property.__get__ pprint:*=1 PIL.ImageFile:StubImageFile.load
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape

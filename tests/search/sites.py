@@ -272,7 +272,7 @@ def _place(site: Site) -> str:
 
 def _is_open(site: Site) -> bool:
     """Does the site need a verdict that covers more than one place?"""
-    if site.kind == "attribute" and site.module in READERS:
+    if site.call in ("getattr", "setattr", "delattr") and site.module in READERS:
         return False
     if site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES:
         return False

@@ -154,8 +154,6 @@ def judges_of_attributes(rules: Rules) -> tuple[Ask, Ask, Ask]:
     """
 
     def reads(frame: FrameType, name: str) -> None:
-        if name in frame.f_code.co_names and not is_of_program(frame):
-            return
         if name == "__code__" and _is_place(frame, _CALL_FORTRAN):
             return
         if not _spells(frame, name, rules):
@@ -210,7 +208,7 @@ def _spells(frame: FrameType, name: str, rules: Rules) -> bool:
         frame = frame.f_back
     if is_of_program(frame):
         return rules.attribute(name) == PLAIN
-    return name in frame.f_code.co_names or spells(frame, name)
+    return spells(frame, name)
 
 
 def _stands_for_caller(frame: FrameType) -> bool:

@@ -18,6 +18,7 @@ _CALL: Final = "CALL" if sys.version_info >= (3, 12) else "PRECALL"
 """The instruction at which the arguments of a call lie on the stack. In 3.11 that makes the call, once it is warm, or
 `CALL` does, which follows.
 """
+_ATTRIBUTES: Final = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"})
 _KEEP: Final = frozenset({"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "PUSH_NULL", "RESUME"})
 """Instructions that change no value which lies on the stack."""
 _MOST: Final = 4096
@@ -31,27 +32,30 @@ class Spelt(NamedTuple):
 
     offsets: list[int]
     """Where its instructions begin, in bytes."""
-    calls: dict[int, str]
-    """Where it calls `getattr` or its kind with a name that stands in the call → that name."""
+    asks: dict[int, str]
+    """Where it asks for an attribute by a name that stands there, or in a call of `getattr` or its kind → that name."""
     elsewhere: frozenset[str]
     """All other texts among its constants: what it loops over, what it gives to another function."""
 
     def at(self, offset: int) -> str | None:
-        """The name that stands in the call at an offset (`f_lasti`), where one does."""
+        """The name that stands in the instruction at an offset (`f_lasti`), where one does."""
         found = bisect_right(self.offsets, offset)
-        return self.calls.get(self.offsets[found - 1]) if found else None
+        return self.asks.get(self.offsets[found - 1]) if found else None
 
 
 def spelt(code: CodeType) -> Spelt:
-    """What this code spells, and the code within it. A name in a call of `hasattr` stands for that call alone."""
+    """What this code spells, and the code within it. The name of an attribute, and that in a call of `hasattr`, stands
+    for that place alone.
+    """
     if (found := _known.get(identity(code))) is not None:
         return found[1]
     import dis  # for programs that have libraries
 
     instructions = list(dis.get_instructions(code))
-    calls, used = {}, set()
+    asks = {item.offset: str(item.argval) for item in instructions if item.opname in _ATTRIBUTES}
+    used = set()
     for offset, load in _calls(instructions):
-        calls[offset] = load.argval
+        asks[offset] = load.argval
         used.add(load.offset)
     constants = dis.hasconst
     texts = {
@@ -60,7 +64,7 @@ def spelt(code: CodeType) -> Spelt:
         if instruction.opcode in constants and instruction.offset not in used
         for text in _texts(instruction.argval)
     }
-    made = Spelt([instruction.offset for instruction in instructions], calls, frozenset(texts))
+    made = Spelt([instruction.offset for instruction in instructions], asks, frozenset(texts))
     if len(_known) >= _MOST:
         _known.clear()
     _known[identity(code)] = code, made
@@ -68,7 +72,7 @@ def spelt(code: CodeType) -> Spelt:
 
 
 def spells(frame: FrameType, name: Any) -> bool:
-    """Tell whether the function of a frame spells the name that it asks for: in this call, or for it."""
+    """Tell whether the function of a frame spells the name that it asks for: in this instruction, or for it."""
     found = spelt(frame.f_code)
     return type(name) is str and (found.at(frame.f_lasti) == name or name in found.elsewhere)
 

@@ -68,10 +68,32 @@ def test_a_call_of_the_builtin_is_found_where_it_is_made() -> None:
     assert frames == [True] * 200
 
 
+def test_the_name_of_an_attribute_stands_for_that_place_alone() -> None:
+    """A builtin asks in the name of the function that calls it, which is told what to ask for."""
+    found = []
+
+    class Asked:
+        def __getattr__(self, name: str) -> object:
+            found.append(spells(sys._getframe(1), name))
+            return len
+
+        def __setattr__(self, name: str, value: object) -> None:
+            found.append(spells(sys._getframe(1), name))
+
+    def asks(x: Any, name: str, get: Callable[[object, str], object]) -> None:
+        x.__a__ = x.__a__
+        x.__a__(())
+        get(x, name)
+
+    for _ in range(100):
+        asks(Asked(), "__a__", getattr)
+    assert found == [True, True, True, False] * 100
+
+
 def test_code_is_read_once() -> None:
     code = function("return getattr(x, '__a__')").__code__  # type: ignore[attr-defined]
     assert spelt(code) is spelt(code)
-    assert set(spelt(code).calls.values()) == {"__a__"} and spelt(code).elsewhere == frozenset()
+    assert set(spelt(code).asks.values()) == {"__a__"} and spelt(code).elsewhere == frozenset()
 
 
 def test_text_of_another_type_spells_nothing() -> None:

@@ -2520,7 +2520,7 @@ TRUSTED_AS_IT_IS_GIVEN = [
     ),
     Way(
         "a name that a function spells for another call",
-        "attribute '__code__' is refused",
+        "function must be a callable or one of",
         "import json, numpy as np\nfrom scipy.interpolate import Rbf\n"
         "class K(str):\n    def __radd__(self, other): return '__code__'\n    def lower(self): return self\n"
         "f = [json.dumps][0]\nf.function = K('x')\nRbf._init_function(f, np.zeros(2))",
