@@ -303,8 +303,6 @@ def text_guards(
 ) -> dict[str, Any]:
     """`eval`, `exec` and `compile` of text: compiled under the same rules, run with the same builtins."""
     frame_of = sys._getframe
-    run = builtins.exec
-    evaluate = builtins.eval
     spaces = Spaces(table)
     program = program or GuestProgram("__main__", guest_globals)
     compiled = program.compiled
@@ -330,7 +328,7 @@ def text_guards(
             source = source.lstrip(" \t")
         return code_of(source, rules, mode, function, guest_globals, "<string>")
 
-    def run_in(function: Callable[..., Any], code: Any, frame: FrameType, globals: Any, locals: Any) -> Any:
+    def run_in(code: Any, frame: FrameType, globals: Any, locals: Any) -> Any:
         if globals is None:
             globals = guest_globals
             locals = locals_of(frame) if locals is None and is_of_program(frame) else locals
@@ -345,14 +343,14 @@ def text_guards(
         with contextlib.ExitStack() as stack:
             namespace = globals if of_module else stack.enter_context(spaces.globals(globals))
             if locals is None:
-                return function(code, namespace)
-            return function(code, namespace, stack.enter_context(spaces.locals(locals)))
+                return builtins.eval(code, namespace)  # of statements it gives None
+            return builtins.eval(code, namespace, stack.enter_context(spaces.locals(locals)))
 
     def eval(source: Any, globals: Any = None, locals: Any = None, /) -> Any:
-        return run_in(evaluate, code(source, "eval", "eval"), frame_of(1), globals, locals)
+        return run_in(code(source, "eval", "eval"), frame_of(1), globals, locals)
 
     def exec(source: Any, globals: Any = None, locals: Any = None, /) -> None:
-        run_in(run, code(source, "exec", "exec"), frame_of(1), globals, locals)
+        run_in(code(source, "exec", "exec"), frame_of(1), globals, locals)
 
     def compile(
         source: Any,

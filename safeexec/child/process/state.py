@@ -15,7 +15,7 @@ import pickle
 import sys
 from _random import Random
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -82,6 +82,15 @@ def set_foreign_state(function: FunctionType, state: tuple[dict[str, Any], dict[
     set_function_state(function, state)
 
 
+def _type_of_python(name: str) -> Any:
+    """As `_builtin_type` of cloudpickle, with a function for the type of code: code is made by who spells it."""
+    return _make_code if name == "CodeType" else engine._builtin_type(name)
+
+
+def _make_code(*arguments: Any) -> CodeType:
+    return CodeType(*arguments)
+
+
 class _ByIdentity:
     """A table whose keys are classes. A metaclass of the program says what its classes are equal to: a dict would hand
     it those of the table, of which code objects are made.
@@ -142,7 +151,10 @@ class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
             return restore_repr, (vars(obj)["__wrapped__"],)
         if self._plan.mode == "restricted" and type(obj) is ModuleType:
             facade(obj.__name__, self._plan)  # what cannot be had again is told now
-        return super().reducer_override(obj)
+        # An object that says that it is a function would be asked for its code, and that compared with code of others.
+        if type(obj) is FunctionType or issubclass(type(obj), type):
+            return super().reducer_override(obj)
+        return NotImplemented
 
 
 class _StateUnpickler(pickle.Unpickler):
@@ -176,6 +188,7 @@ class _StateUnpickler(pickle.Unpickler):
             }[name]
         if module == _OF_CLOUDPICKLE and self._plan.mode == "restricted":
             return {
+                "_builtin_type": _type_of_python,
                 "subimport": functools.partial(self._special, "facade"),
                 "_make_function": self._foreign_function,
                 "_function_setstate": set_foreign_state,

@@ -4,8 +4,6 @@ A caught exception leaves no trace. So this module listens to the interpreter's 
 operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
 the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
 what C code of a library calls by itself. A new thread that is refused raises no event of its own.
-
-One thing it refuses itself: that a program makes a function, or code, of code. That has no other place to be judged.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.guards import unseen
-from safeexec.child.language.program import is_of_program
 from safeexec.child.step import violations
 from safeexec.protocol.messages import ErrorReport, Refusal
 from safeexec.syscalls import NAMING_BASE
@@ -56,7 +53,6 @@ _CALLS = {
 _PATHS = {"open": 0, "os.listdir": 0, "os.scandir": 0}
 """Audit event that announces the opening of a path → which argument is the path."""
 _DATABASE = "sqlite3.connect"
-_MADE_OF_CODE = ("code.__new__", "function.__new__")
 _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 """Audit event that announces a change of a directory outside of which nothing may be changed."""
 
@@ -99,8 +95,6 @@ def listen(plan: ChildConfinement) -> None:
     busy: list[int] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _MADE_OF_CODE and is_of_program(sys._getframe(1)):
-            raise TypeError("a program makes functions by def and lambda, not of code")
         if event not in heard or busy:
             return
         frame = _guest_frame()

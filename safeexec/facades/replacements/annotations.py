@@ -19,11 +19,15 @@ from types import DynamicClassAttribute, FunctionType, GenericAlias, GetSetDescr
 from typing import Any, TypeGuard
 
 from safeexec.facades import program
-from safeexec.facades.replacements.checked import checked_getattr
+from safeexec.facades.replacements.checked import checked_getattr, leads_away
 from safeexec.facades.sealed import MODULES, Facade, OwnModule, names_of
 from safeexec.identity import dict_of, mro_of
 
-_BUILTIN_TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type)}
+_BUILTIN_TYPES = {
+    name: value for name, value in vars(builtins).items() if isinstance(value, type) and not name.startswith("_")
+}
+"""The types that every program has. As a module, `builtins` has its loader, too, which is a class."""
+_NONE = object()
 
 
 def resolve(text: str, names: Mapping[str, Any]) -> Any:
@@ -43,10 +47,10 @@ def _resolve(node: ast.expr, names: Mapping[str, Any]) -> Any:
         case ast.Constant(value=value):
             return value
         case ast.Name(id=name):
-            for known in (names, _BUILTIN_TYPES):
-                if name in known:
-                    return known[name]
-            raise NameError(f"name {name!r} is not defined")
+            found = names.get(name, _BUILTIN_TYPES.get(name, _NONE))
+            if found is _NONE or leads_away(found):
+                raise NameError(f"name {name!r} is not defined", name=name)
+            return found
         case ast.Attribute(value=value, attr=attribute):
             return checked_getattr(_resolve(value, names), attribute)
         case ast.Subscript(value=value, slice=index):
@@ -269,7 +273,6 @@ def signature(
     return found.replace(parameters=parameters, return_annotation=known(found.return_annotation))
 
 
-_NONE = object()
 _bases_of: Callable[[type], tuple[type, ...]] = type.__dict__["__bases__"].__get__
 _GUARDED_SLOTS = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
 _PREDICATES = [value for name, value in vars(inspect).items() if name.startswith("is")]
