@@ -169,6 +169,7 @@ _READ: Final = {
     AsyncGeneratorType: {"ag_code", "ag_frame"},
     TracebackType: {"tb_frame"},
     ForwardRef: {"__forward_code__"},
+    AttributeError: {"obj"},
 }
 """Types of Python's own → their attributes that lead away from a program."""
 _READ_OF_CYTHON: Final = frozenset().union(*_READ.values()) | {
@@ -259,6 +260,34 @@ def _judged(member: Any, name: str, reads: Ask | None, stores: Ask | None) -> An
             drop(instance)
 
     return Judged()
+
+
+def judge_methods(kind: type, methods: tuple[str, ...]) -> None:
+    """Ask who reads methods of a class, too; `judge_attributes` has said who is asked."""
+    held = dict_of(kind)
+    made = {name: _judged_method(held[name], name, _reads[0]) for name in methods if name in held}
+    with very_dict(kind) as space:
+        space |= made
+
+
+def _judged_method(method: Any, name: str, reads: Ask) -> Any:
+    """What stands for a method: `reads` is asked before anybody is given it."""
+    frame_of = sys._getframe
+    get = _get_of_class if type(method) is classmethod else dict_of(type(method))["__get__"]
+
+    class Judged:
+        __slots__ = ()
+
+        @Hidden
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            reads(frame_of(1), name)
+            return get(method, instance, owner)
+
+    return Judged()
+
+
+_get_of_class: Final = dict_of(classmethod)["__get__"]
+"""As it is before a call of it is judged."""
 
 
 def _judge_calls(calls: Ask) -> None:

@@ -1,7 +1,7 @@
 """Who makes code of text, and functions of code. The interpreter asks, whatever calls it: by audit events.
 
-A program has its own `compile`, `exec`, `eval`, ``def`` and ``lambda``, which its policy judges. The real ones may reach
-it by an unknown way, and a library may hand its text to a module of Python that runs it (``timeit.Timer``).
+A program has its own `compile`, `exec`, `eval`, ``def`` and ``lambda``, which its policy judges. The real ones may
+reach it by an unknown way, and a library may hand its text to a module of Python that runs it (``timeit.Timer``).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import msgspec
 from safeexec.child.language.builtins import leave, make_builtins
 from safeexec.child.language.callers import judge_of_class_stores, judges_of_attributes
 from safeexec.child.language.code_makers import judge_code
+from safeexec.child.language.libraries import methods
 from safeexec.child.language.libraries.install import guard_libraries
 from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
 from safeexec.child.language.program import GuestProgram
@@ -99,6 +100,7 @@ class Language:
         """
         self.seals = True
         judge_attributes(*judges_of_attributes(rules_of(self.plan)))
+        methods.judge()
         judge_class_stores(judge_of_class_stores(self.program))
         judge_code()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import opcode
+import os
 import sys
 from collections.abc import Callable
 from functools import cache, partial
@@ -15,6 +16,8 @@ from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
+from safeexec.child.language.program import is_of_program
+from safeexec.child.language.spelling import spelt
 from safeexec.compiler.rules import Rules
 from safeexec.facades.build import facade
 from safeexec.facades.sealed import Facade, sealed
@@ -37,8 +40,8 @@ def guard(rules: Rules) -> None:
     change("dateutil._tzdata_impl", _open_zones)
     change("zoneinfo._common", _load_zones)
     put("pickle", "__import__", lambda: _loaded)  # it looks for what a program names in an object
-    if not any(_type(finder) is _NoneForPickles for finder in sys.meta_path):
-        sys.meta_path.insert(0, _NoneForPickles())
+    if not any(_type(finder) is _Asked for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Asked())
     _hold()
     if "formulaic" not in rules.plan.imports:  # the other reader of formulas that statsmodels would ask
         sys.modules.setdefault("formulaic", None)  # type: ignore[arg-type]
@@ -109,22 +112,80 @@ def _open_packages(style: ModuleType) -> None:
     vars(style)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
 
 
-class _NoneForPickles:
-    """Finds no module for the pickler of C, which has no frame: what a program names in an object is not imported.
+class _Asked:
+    """Finds no module that a program has named: a library imports its own parts, and what it spells. (``__module__`` of
+    an object is such a name, for `pickle` and for what a library has put into `copyreg`.)
 
-    Parts of a package that is loaded are: pyarrow imports one when its objects are pickled.
+    An import statement spells what it asks for, and so does code in C, but for the pickler, which has no frame.
     """
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name.partition(".")[0] in sys.modules:
-            return
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        asked = False
+        while frame is not None and _library_of(frame) == "importlib":
+            asked = asked or frame.f_globals.get("__name__") == "importlib"  # `import_module`
             frame = frame.f_back
-        if frame is None or not {"dump", "dumps"}.intersection(frame.f_code.co_names):
+        if frame is None or frame.f_code.co_code[frame.f_lasti] == _IMPORT:
             return
-        if frame.f_code.co_code[frame.f_lasti] != _IMPORT and "__import__" not in frame.f_code.co_names:
+        called = frozenset(frame.f_code.co_names)
+        if asked or "__import__" in called:
+            if not _imports(frame, name.partition(".")[0]):
+                message = f"import of {name} is refused: no library imports what a program names"
+                raise ModuleNotFoundError(message, name=name)
+        elif not called.isdisjoint(("dump", "dumps")) and name.partition(".")[0] not in sys.modules:
             raise ModuleNotFoundError(f"no module named {name!r} is loaded", name=name)
+
+
+def _imports(frame: FrameType, package: str) -> bool:
+    """Tell whether the function of a frame may import from a package: one of safeexec, of the package itself, or of a
+    library that spells it, in this function or in those of its own that have called it.
+    """
+    own = _library_of(frame)
+    if is_of_program(frame):
+        return False
+    if own in ("safeexec", package) or package in _OTHER_NAMES.get(own, ()):
+        return True
+    asking: FrameType | None = frame
+    while asking is not None and not is_of_program(asking) and _library_of(asking) == own:
+        found = spelt(asking.f_code)
+        if any(text.partition(".")[0] == package for text in (*found.elsewhere, *found.asks.values())):
+            return True
+        asking = asking.f_back
+    return False
+
+
+def _library_of(frame: FrameType) -> str:
+    name: Any = frame.f_globals.get("__name__")
+    if type(name) is not str or frame.f_code.co_filename.startswith("<frozen importlib"):
+        return "importlib"
+    return name.partition(".")[0]
+
+
+_OTHER_NAMES: Final = {"_plotly_utils": ("plotly",), "six": sys.stdlib_module_names}
+"""Libraries that import for others, from tables of their own → which packages."""
+
+
+class _Closed:
+    """Finds no module in a directory."""
+
+    def find_spec(self, name: str, target: object = None) -> None: ...
+
+    def invalidate_caches(self) -> None: ...
+
+
+def close_directory(directory: str) -> None:
+    """Let no import find modules below a directory: the program's own are compiled under its policy, and found there by
+    its own importer. `unittest` and others put a directory where Python looks, and would run them as they are.
+    """
+    top = os.path.join(os.path.realpath(directory), "")
+
+    def find_nothing(path: Any) -> _Closed:
+        if os.path.join(os.path.realpath(os.fsdecode(path)), "").startswith(top):
+            return _Closed()
+        raise ImportError("another one looks there")
+
+    sys.path_hooks.insert(0, find_nothing)
+    sys.path_importer_cache.clear()
 
 
 def _loaded(name: str, *_: object, **__: object) -> ModuleType:

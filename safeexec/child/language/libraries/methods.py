@@ -1,7 +1,7 @@
-"""Methods of libraries that read or write the whole ``__dict__`` of their object.
+"""Methods that lead away from a program, and those that read or write the whole ``__dict__`` of their object.
 
-Each is a function that takes any object: ``Namespace._get_kwargs(type)`` would give the descriptors that are in the
-dict of `type`. Those in `sites.OF_ITS_KIND` and here are for the objects of one class alone.
+Each of the latter is a function that takes any object: ``Namespace._get_kwargs(type)`` would give the descriptors that
+are in the dict of `type`. Those in `sites.OF_ITS_KIND` and here are for the objects of one class alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from safeexec.child.language.libraries.patching import change
 from safeexec.child.language.libraries.sites import OF_ITS_KIND
+from safeexec.facades.judged import judge_methods
 from safeexec.facades.layout import write_to_class
 from safeexec.identity import dict_of, mro_of
 
@@ -32,6 +33,21 @@ def guard() -> None:
     change("scipy._lib._bunch", _check_bunches)
 
 
+def judge() -> None:
+    """Let methods that lead away from a program ask who wants them: a library that is told a name would read them."""
+    for place, methods in _JUDGED.items():
+        module, _, name = place.partition(":")
+        change(module, lambda loaded, name=name, methods=methods: judge_methods(vars(loaded)[name], methods))
+
+
+_JUDGED: Final = {
+    "_asyncio:Task": ("get_stack", "print_stack"),
+    "_sqlite3:Connection": ("enable_load_extension", "load_extension", "setconfig"),
+    "enum:EnumType": ("_convert_",),
+    "inspect:Signature": ("from_callable",),
+    "typing:ForwardRef": ("_evaluate",),
+}
+"""Modules and their classes → methods that give frames, run text or machine code, or write into any module."""
 _OF_OTHERS: Final = {
     "pprint:PrettyPrinter._pprint_simplenamespace": (1, "types", "SimpleNamespace"),
     "statsmodels.base.model:GenericLikelihoodModelResults.__init__": (2, "statsmodels.base.model", "Results"),

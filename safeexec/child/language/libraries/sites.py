@@ -19,7 +19,7 @@ _READERS: Final = """
     matplotlib.spines matplotlib.transforms matplotlib.widgets mpl_toolkits.axes_grid1.axes_size
     mpl_toolkits.axes_grid1.mpl_axes mpl_toolkits.axisartist.grid_finder
     mpmath.calculus.calculus mpmath.ctx_base mpmath.ctx_fp mpmath.ctx_iv
-    mpmath.ctx_mp_python mpmath.functions.elliptic mpmath.functions.functions
+    mpmath.ctx_mp_python mpmath.identification mpmath.functions.elliptic mpmath.functions.functions
     mpmath.matrices.eigen numpy numpy._core._add_newdocs_scalars numpy._core._type_aliases numpy._core.fromnumeric
     numpy._core.function_base numpy._core.getlimits numpy._core.records numpy.core numpy.dtypes
     numpy.lib._arrayterator_impl numpy.lib._utils_impl numpy.ma.core numpy.ma.mrecords pandas.core.accessor
@@ -38,7 +38,8 @@ _READERS: Final = """
     pandas.core.strings.object_array pandas.core.util.numba_ pandas.core.window.rolling pandas.io.common
     pandas.io.excel._base pandas.io.excel._openpyxl pandas.io.formats.style pandas.io.formats.style_render
     pandas.io.html pandas.io.json._json pandas.io.parsers.readers pandas.io.pytables
-    pandas.plotting._matplotlib.converter pandas.plotting._matplotlib.timeseries scipy.fft._backend
+    pandas.plotting._matplotlib.converter pandas.plotting._matplotlib.timeseries scipy._lib._uarray._backend
+    scipy.fft._backend
     scipy.fft._basic_backend scipy.interpolate._rbf scipy.io._fast_matrix_market scipy.io._mmio scipy.linalg.blas
     scipy.ndimage._support_alternative_backends scipy.odr._odrpack scipy.optimize._differentialevolution
     scipy.optimize._highspy._highs_wrapper scipy.optimize._nonlin scipy.optimize._optimize
@@ -70,7 +71,7 @@ _READERS: Final = """
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
     sympy.printing.rust sympy.utilities.codegen sympy.utilities.decorator sympy.vector.coordsysrect argparse ast
     configparser
-    codecs enum functools inspect pprint reprlib string tarfile tempfile typing tqdm.utils
+    codecs enum functools inspect pprint reprlib string tarfile tempfile typing xml.dom.xmlbuilder tqdm.utils
     networkx.readwrite.text networkx.utils.backends networkx.utils.configs openpyxl.cell.read_only
     openpyxl.chart.plotarea
     openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment

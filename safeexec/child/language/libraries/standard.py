@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from functools import partial
 from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
 from safeexec.compiler.rules import REFUSED, Rules
@@ -20,7 +20,11 @@ from safeexec.identity import dict_of, exact, identity, mro_of
 _getattr, _type = getattr, type
 
 
-def guard(rules: Rules) -> None:
+def guard(rules: Rules, given: dict[str, Any]) -> None:
+    """`given` are the builtins of the program."""
+    sys.displayhook = _display
+    for module in ("configparser", "xml.etree.ElementTree"):  # they hand on what they have opened, to a method
+        put(module, "open", lambda: given.get("open", _no_files))
     change("_decimal", _keep_context)
     change("codecs", _check_streams)
     change("copy", check_states)
@@ -40,6 +44,16 @@ def guard(rules: Rules) -> None:
     change("tarfile", _close_streams)
     put("traceback", "__import__", lambda: sys.modules.__getitem__)  # which looks for the name of an ImportError
     change("warnings", _drop_sources)
+
+
+def _display(value: object) -> None:
+    """Show the value of an expression that is compiled as a REPL does. That of Python keeps it in the real builtins."""
+    if value is not None:
+        print(repr(value))
+
+
+def _no_files(*_: object, **__: object) -> NoReturn:
+    raise PermissionError("open is refused: the policy gives no files")
 
 
 def _keep_context(decimal: Any) -> None:
