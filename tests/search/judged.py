@@ -49,7 +49,12 @@ JUDGED: Final[dict[str, str]] = {
         sympy.polys.polyoptions:Options.__setattr__ typing:_BaseGenericAlias.__setattr__
         typing:_DeprecatedType.__getattribute__
     """,
+    "the importer decides: a library imports its own parts and what it spells (libraries.imports)": """
+        encodings:search_function xml.dom.domreg:getDOMImplementation xml.sax:_create_parser
+    """,
     "the dict is read for names or text, written to, or compared, and nobody is given it": """
+        copyreg:_reduce_ex email._policybase:_PolicyBase.__add__ email._policybase:_PolicyBase.__repr__
+        email._policybase:_PolicyBase.clone email._policybase:_extend_docstrings
         inspect:_check_instance statsmodels.base.model:LikelihoodModelResults.remove_data
         enum:Enum.__dir__ enum:EnumType.__new__ enum:EnumType._add_member_ enum:EnumType._convert_ enum:_old_convert_
         enum:_proto_member.__set_name__ enum:_simple_enum.convert_class enum:_test_simple_enum enum:global_enum
@@ -98,6 +103,7 @@ JUDGED: Final[dict[str, str]] = {
         statsmodels.tools._decorators:ResettableCache.__init__ statsmodels.tools.tools:Bunch.__init__
     """,
     "the object's own way to store: its class decides": """
+        email._policybase:_PolicyBase.__init__
         pandas.core.generic:NDFrame.__finalize__ soupsieve.css_types:Immutable.__init__
         scipy.io._netcdf:netcdf_file._read_gatt_array
     """,
@@ -130,6 +136,7 @@ JUDGED: Final[dict[str, str]] = {
         sklearn.utils._array_api:get_namespace
     """,
     "no module is held there": """
+        xml.sax.xmlreader:XMLReader.*=3
         lxml.html:_MethodFunc.__init__ collections:ChainMap matplotlib.text:OffsetFrom.__init__ typing:_make_nmtuple
         sympy.parsing.autolev.*:*=3 statsmodels.genmod.generalized_linear_model:GLM.predict
         cssselect.parser:Attrib.__init__ dateutil.tz.tz:_tzicalvtzcomp.__init__

@@ -47,6 +47,7 @@ STANDARD = (
     "hashlib", "heapq", "hmac", "html", "io", "ipaddress", "keyword", "logging", "lzma", "numbers", "operator",
     "pathlib", "pickle", "queue", "re", "sched", "secrets", "shlex", "shutil", "sqlite3", "tempfile", "textwrap",
     "threading", "tomllib", "traceback", "types", "urllib", "uuid", "zipfile", "zoneinfo",
+    "copyreg", "email", "encodings", "xml",  # no facade, but objects of theirs that libraries hand on
 )  # fmt: skip
 OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_events", "windows_utils",
                      "testing", "f2py", "_examples", "_build_utils", "conftest", "setup", "benchmarks",

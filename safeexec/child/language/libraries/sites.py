@@ -71,7 +71,8 @@ _READERS: Final = """
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
     sympy.printing.rust sympy.utilities.codegen sympy.utilities.decorator sympy.vector.coordsysrect argparse ast
     configparser
-    codecs enum functools inspect pprint reprlib string tarfile tempfile typing xml.dom.xmlbuilder tqdm.utils
+    codecs email._policybase email.generator email.message enum functools inspect pprint reprlib string tarfile tempfile
+    typing xml.dom.expatbuilder xml.dom.minicompat xml.dom.xmlbuilder xml.sax.saxutils tqdm.utils
     networkx.readwrite.text networkx.utils.backends networkx.utils.configs openpyxl.cell.read_only
     openpyxl.chart.plotarea
     openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment
