@@ -2621,6 +2621,82 @@ TRUSTED_AS_IT_IS_GIVEN = [
     ),
 ]
 
+_DOM = (
+    "import enum, sympy\ngot = []\nclass S(sympy.Symbol):\n    def _mathml_content(self, printer, *a):\n"
+    "        got.append(printer.dom)\n        return printer.dom.createElement('ci')\nsympy.mathml(S('x'))\n"
+    "B = type(got[0].implementation.createDOMBuilder(1, None))\nclass O: pass\no = O()\n"
+)
+_IDENTIFY = "import mpmath\nidentify = type(mpmath.mp).identify\ngot = []\n"
+READ_AND_RUN_FOR_OTHERS = [
+    Way(
+        "a loader among the builtin types of annotations",
+        "name '__loader__' is not defined",
+        "import typing\ndef f(x: '__loader__'): pass\nprint(typing.get_type_hints(f, {})['x'])",
+    ),
+    Way(
+        "the same of a signature",
+        "name '__loader__' is not defined",
+        "import inspect\ndef f(x: '__loader__'): pass\nprint(inspect.signature(f, globals={}, eval_str=True))",
+    ),
+    Way(
+        "a library has a module of Python run text",
+        "timeit.Timer.__init__ makes code, which is refused",
+        "from sympy.utilities import timed\ntimed('pass', setup='import os; print(os)', limit=1)",
+        "data-analysis",
+    ),
+    Way(
+        "a library pickles a function by the module that it is told",
+        "same object as None",
+        "import sys, os, pickle, scipy.fft\nopen('test_evil.py', 'w').write('import os; print(os)')\n"
+        "sys.argv = ['x', 'discover', '-s', os.getcwd(), '-p', 'test_evil.py']\nf = scipy.fft.fft\n"
+        "f.__module__, f.__qualname__ = 'unittest.__main__', 'main'\npickle.dumps(f)",
+        "data-analysis",
+    ),
+    Way(
+        "a library has an enum read names into itself",
+        "attribute '_convert_' is refused",
+        _IDENTIFY + "import enum\nclass M(type(enum.Enum)):\n"
+        "    def __dir__(cls): return ['_convert_', 'filt', 'mpf', 'grab']\nclass E(enum.Enum, metaclass=M):\n"
+        "    def mpf(v): return mpmath.mpf(v)\n    def filt(name): return name in ('sys', 'path')\n"
+        "    def grab(x): print(list(x))\n"
+        "identify(E, 2, [\"grab(_convert_('X', 'os', filt))\"], tol=0.1)",
+        "data-analysis",
+    ),
+    Way(
+        "a library has a task give its frames",
+        "attribute 'get_stack' is refused",
+        _IDENTIFY + "import asyncio\nclass T(asyncio.Task):\n    def mpf(self, v): return mpmath.mpf(v)\n"
+        "    def grab(self, x): print(x)\n    def __dir__(self): return ['get_stack', 'grab']\n"
+        "async def main():\n    async def g(): await asyncio.sleep(9)\n    t = T(g())\n    await asyncio.sleep(0)\n"
+        "    identify(t, 2, ['grab(get_stack())'], tol=0.1)\nasyncio.run(main())",
+        "data-analysis",
+    ),
+    Way(
+        "a builder of documents reads any attribute of an enum",
+        "feature '_convert_' not known",
+        _DOM + "class E(enum.Enum): pass\no._options = E\n"
+        "print(list(B.getFeature(o, '_convert_')('X', 'os', lambda n: n == 'path')))",
+        "data-analysis",
+    ),
+    Way(
+        "and of an event loop",
+        "feature '_ssock' not known",
+        _DOM + "import asyncio\no._options = asyncio.new_event_loop()\nprint(B.getFeature(o, '_ssock'))",
+        "data-analysis",
+    ),
+    Way(
+        "a parser of settings hands on the file that it opens",
+        "builtin 'open' is refused",
+        "import configparser\nclass C(configparser.ConfigParser):\n    def _read(self, fp, name): print(fp.buffer)\n"
+        "C().read([1])",
+    ),
+    Way(
+        "a value that is shown as a REPL does",
+        "Ellipsis\nFalse",
+        "exec(compile('...', '', 'single'))\nimport builtins\nprint(hasattr(builtins, '_'))",
+    ),
+]
+
 WAYS = [
     *OBJECTS_HANDED_ON,
     *DICTS_OF_ALL_CLASSES,
@@ -2657,6 +2733,7 @@ WAYS = [
     *CLASSES_OF_LIBRARIES,
     *GIVEN_BY_WHAT_LIBRARIES_DO,
     *TRUSTED_AS_IT_IS_GIVEN,
+    *READ_AND_RUN_FOR_OTHERS,
 ]
 
 

@@ -725,6 +725,18 @@ def test_saving_compares_no_class_of_the_program_with_those_that_make_code(
         assert session.run("type(x) is C and 'code' not in got").text == "True"
 
 
+def test_an_object_that_says_that_it_is_a_function_is_not_asked_for_its_code(
+    session: Session, tmp_path: pathlib.Path
+) -> None:
+    session.run(
+        "import types\nasked = []\nclass Fake:\n    __class__ = property(lambda self: types.FunctionType)\n"
+        "    def __getattr__(self, name):\n        asked.append(name)\n        raise AttributeError(name)\n"
+        "def real(): pass\nfake = Fake()"
+    ).check()
+    assert list(session.save(tmp_path / "state")) == ["fake"]
+    assert session.run("'__code__' in asked or '__globals__' in asked").value is False
+
+
 def test_a_function_of_another_namespace_comes_back_with_the_builtins_of_the_policy(
     sandbox: Sandbox, tmp_path: pathlib.Path
 ) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
+from safeexec.child.language.guards import refusal
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.facades.layout import make_no_more, very_dict, write_to_class
@@ -24,7 +25,7 @@ def guard(rules: Rules, given: dict[str, Any]) -> None:
     """`given` are the builtins of the program."""
     sys.displayhook = _display
     for module in ("configparser", "xml.etree.ElementTree"):  # they hand on what they have opened, to a method
-        put(module, "open", lambda: given.get("open", _no_files))
+        put(module, "open", lambda: given.get("open", partial(_refuse_open, rules)))
     change("_decimal", _keep_context)
     change("codecs", _check_streams)
     change("copy", check_states)
@@ -52,8 +53,8 @@ def _display(value: object) -> None:
         print(repr(value))
 
 
-def _no_files(*_: object, **__: object) -> NoReturn:
-    raise PermissionError("open is refused: the policy gives no files")
+def _refuse_open(rules: Rules, *_: object, **__: object) -> NoReturn:
+    raise refusal(rules, "builtin", "open", NameError)
 
 
 def _keep_context(decimal: Any) -> None:
