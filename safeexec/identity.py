@@ -23,6 +23,9 @@ dict_of: Callable[[type], dict[str, Any]] = type.__dict__["__dict__"].__get__
 dict_of_module: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
 flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 
+object_of: Callable[[Any], Any] = vars(AttributeError)["obj"].__get__
+"""``error.obj``, whatever a class derived from AttributeError says it is."""
+
 # The `__get__` of descriptors, as it is before a program's call of it is judged.
 read_member: Callable[[Any, Any], Any] = MemberDescriptorType.__dict__["__get__"]
 read_getset: Callable[[Any, Any], Any] = GetSetDescriptorType.__dict__["__get__"]

@@ -35,7 +35,7 @@ from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
 from safeexec.hints.tables.origins import ORIGINS
-from safeexec.identity import class_name
+from safeexec.identity import class_name, object_of
 from safeexec.matching import did_you_mean, nearest, quoted, same_name
 
 RULES = HintRules()
@@ -68,7 +68,8 @@ def _when(*, wrong: str, right: str, pattern: str = "has no attribute") -> Calla
 
 def _missing(failure: Failure) -> tuple[str, Any]:
     """The name that is missing and the object; the object is `MISSING` if it is not known."""
-    name, owner = failure.said_by_exception("name"), failure.said_by_exception("obj")
+    name = failure.said_by_exception("name")
+    owner = object_of(failure.exc) if issubclass(failure.kind, AttributeError) else None
     match = _MESSAGE.search(failure.message)
     if type(name) is str:
         return name, MISSING if owner is None and match and match["kind"] != "NoneType" else owner

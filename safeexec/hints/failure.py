@@ -63,7 +63,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return args[0] if args else None
 
     def said_by_exception(self, field: str) -> Any:
-        """An attribute that the interpreter itself gives its exceptions: ``name``, ``obj``, ``errno``, ``filename``."""
+        """An attribute that the interpreter itself gives its exceptions: ``name``, ``errno``, ``filename``."""
         for kind in (NameError, AttributeError, ImportError, OSError):
             if issubclass(self.kind, kind) and field in kind.__dict__:
                 return read_member(kind.__dict__[field], self.exc)

@@ -610,9 +610,9 @@ WHAT_A_STATE_HOLDS += [
     ),
     Way(
         "the stack of a task, among its slots",
-        "slots []",
+        "state None",
         "import asyncio\nclass T(asyncio.Task):\n    __slotnames__ = ['get_stack']\nasync def nothing(): pass\n"
-        "async def main(): print('slots', sorted(object.__getstate__(T(nothing()))[1]))\nasyncio.run(main())",
+        "async def main(): print('state', object.__getstate__(T(nothing())))\nasyncio.run(main())",
     ),
 ]
 
@@ -2654,7 +2654,7 @@ READ_AND_RUN_FOR_OTHERS = [
     ),
     Way(
         "a library has an enum read names into itself",
-        "attribute '_convert_' is refused",
+        "name '_convert_' is not defined",
         _IDENTIFY + "import enum\nclass M(type(enum.Enum)):\n"
         "    def __dir__(cls): return ['_convert_', 'filt', 'mpf', 'grab']\nclass E(enum.Enum, metaclass=M):\n"
         "    def mpf(v): return mpmath.mpf(v)\n    def filt(name): return name in ('sys', 'path')\n"
@@ -2664,7 +2664,7 @@ READ_AND_RUN_FOR_OTHERS = [
     ),
     Way(
         "a library has a task give its frames",
-        "attribute 'get_stack' is refused",
+        "name 'get_stack' is not defined",
         _IDENTIFY + "import asyncio\nclass T(asyncio.Task):\n    def mpf(self, v): return mpmath.mpf(v)\n"
         "    def grab(self, x): print(x)\n    def __dir__(self): return ['get_stack', 'grab']\n"
         "async def main():\n    async def g(): await asyncio.sleep(9)\n    t = T(g())\n    await asyncio.sleep(0)\n"

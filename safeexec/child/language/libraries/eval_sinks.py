@@ -24,7 +24,7 @@ from safeexec.child.language.libraries.patching import change, put
 from safeexec.child.language.native import builtin
 from safeexec.child.language.program import is_of_program
 from safeexec.compiler.names import RESERVED
-from safeexec.compiler.rules import Rules
+from safeexec.compiler.rules import PLAIN, Rules
 from safeexec.facades.layout import write_to_class
 from safeexec.facades.replacements.checked import checked_vars
 from safeexec.facades.sealed import MODULES
@@ -45,6 +45,7 @@ def guard(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) ->
         put(module, "pollute", lambda: _pollute)
     text = _Text(rules, guest_globals, table)
     put("mpmath.identification", "eval", lambda: text.evaluate)
+    put("mpmath.identification", "dir", lambda: partial(_plain_names, rules))
     for module in ("mpmath.ctx_mp_python", "mpmath.libmp.libhyper"):
         put(module, "exec_", lambda: text.run)
     for module in ("sympy.parsing.sympy_parser", "sympy.parsing.ast_parser"):
@@ -58,6 +59,11 @@ def guard(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) ->
     change("sympy.utilities.lambdify", _change_lambdify, text)
     change("patsy.eval", _change_formulas, text)
     change("networkx.utils.decorators", _change_decorators)
+
+
+def _plain_names(rules: Rules, value: object) -> list[str]:
+    """`dir` for what makes a namespace of all attributes."""
+    return [name for name in dir(value) if type(name) is str and rules.attribute(name) == PLAIN]
 
 
 class _Frames:

@@ -143,7 +143,7 @@ def _imports(frame: FrameType, package: str) -> bool:
     own = _library_of(frame)
     if is_of_program(frame):
         return False
-    if own in ("safeexec", package) or package in _OTHER_NAMES.get(own, ()):
+    if own in ("safeexec", package) or package.startswith(_OF_OTHERS.get(own, ())):
         return True
     asking: FrameType | None = frame
     while asking is not None and not is_of_program(asking) and _library_of(asking) == own:
@@ -161,8 +161,12 @@ def _library_of(frame: FrameType) -> str:
     return name.partition(".")[0]
 
 
-_OTHER_NAMES: Final = {"_plotly_utils": ("plotly",), "six": sys.stdlib_module_names}
-"""Libraries that import for others, from tables of their own → which packages."""
+_OF_OTHERS: Final[dict[str, tuple[str, ...]]] = {
+    "_plotly_utils": ("plotly",),
+    "six": tuple(sys.stdlib_module_names),
+    "sysconfig": ("_sysconfigdata",),
+}
+"""Libraries that import by names of their own, which they spell elsewhere → how these begin."""
 
 
 class _Closed:
