@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from safeexec.protocol.printed import PYTHON_AT
 from safeexec.syscalls import Check, Rule, allow, allow_if, refuse
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
     of_file = Check(3, _MAP_ANONYMOUS, 0)
     private = Check(3, _MAP_TYPE, _MAP_PRIVATE)
     code = Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC)
-    printed = (plain, of_file, Check(3, _MAP_TYPE, _MAP_SHARED), Check(5, _LONG, PYTHON_AT))
+    printed = (plain, of_file, Check(3, _MAP_TYPE, _MAP_SHARED), Check(5, _LONG, plan.printed_at))
     allowed: list[tuple[Check, ...]] = [(plain, private), (plain, of_file) if plan.programs else printed]
     if plan.executable_mappings:
         allowed.append((code, of_file) if plan.programs else (code, of_file, private))
