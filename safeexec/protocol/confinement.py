@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from safeexec.protocol.printed import PYTHON_AT
+
 __all__ = ["ChildConfinement", "Files", "Mechanism", "ZygoteConfinement"]
 
 Files = Literal["none", "read", "write"]
@@ -62,6 +64,8 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """CPU of one process over its whole life: a backstop; the host measures steps."""
     file_bytes: int
     """Size of one file, stdout and stderr included."""
+    printed_at: int = PYTHON_AT
+    """The one offset at which a file may be mapped shared: what is printed lies there, behind the end of any file."""
     open_files: int
     processes: int | None
     """Processes and threads of one session together; None where they cannot be counted per session."""

@@ -5,6 +5,9 @@ into the first through a shared mapping: no system call per line, and the host h
 also when the process is killed right after. What anything else writes to descriptor 1 (C code, a forked process, Python
 past the end of the first area) goes through the descriptor, whose position, shared with the host, is in the second.
 
+The second lies at the start of the file, the first behind whatever a guest's own files can hold: at that offset, and no
+other, the filter of system calls lets a file be mapped shared (`syscalls.table`).
+
 Marks in the first area give the order of the two: a mark comes before a line when there is something new in the second
 area, and says how much of that area comes before the line. The host puts both together. A guest that forges marks
 changes only the order of its own output. There are marks in the first `MARKED_BYTES` only, so that a guest that prints
@@ -17,15 +20,17 @@ from __future__ import annotations
 import re
 from itertools import chain
 
+PYTHON_AT = 1 << 40
+"""Where the first area begins: no file of a guest gets so far (`limits.workspace_mb` ends there, and RLIMIT_FSIZE)."""
 PYTHON_BYTES = 8 << 20
 """As much as the profiles let a step print at all: a page of it is memory only once it is written to."""
 MARKED_BYTES = 256 << 10
 """Where a child makes its last mark in the first area. The host looks a little further: NULs are fenced in by marks."""
 RAW_BYTES = 256 << 10
 """How much of the second area the child watches for new text. It has no end of its own."""
-FILE_BYTES = PYTHON_BYTES + RAW_BYTES
+FILE_BYTES = PYTHON_AT + PYTHON_BYTES
 EMPTY_BYTES = 64
-"""So many NULs at its start tell that nothing was printed into the first area."""
+"""So many NULs at the start of the first area tell that nothing was printed into it."""
 EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)
 """Behind every end: of the two areas of standard output, and of the file of standard error."""
 _MARK = re.compile(b"\0\x01([0-9a-f]{8})\x02")
@@ -42,10 +47,10 @@ def extents(python: bytes, raw_size: int, start: int = 0) -> list[tuple[int, int
     """Where the text lies in the file, in its order: (offset, size) of each piece that is not empty.
 
     `python`: the first area from `start` up to its last byte that is not NUL; `raw_size`: how much was written to the
-    second. Offsets in the first area are those in `python`.
+    second. The first area counts from `start`, too.
     """
     if not raw_size and b"\0" not in python:
-        return [(0, len(python))] if python else []
+        return [(PYTHON_AT, len(python))] if python else []
     found: list[tuple[int, int]] = []
     begin = raw = 0
     looked_at = max(_LOOKED_AT - start, 0)
@@ -53,7 +58,7 @@ def extents(python: bytes, raw_size: int, start: int = 0) -> list[tuple[int, int
     fence = len(python) - (len(mark(0)) if len(python) > looked_at else 0)
     for match in chain(_MARK.finditer(python, 0, looked_at), _LAST_MARK.finditer(python, max(fence, 0))):
         claimed = min(max(int(match[1], 16), raw), raw_size)
-        found += ((begin, match.start() - begin), (PYTHON_BYTES + raw, claimed - raw))
+        found += ((PYTHON_AT + begin, match.start() - begin), (raw, claimed - raw))
         begin, raw = match.end(), claimed
-    found += ((begin, len(python) - begin), (PYTHON_BYTES + raw, raw_size - raw))
+    found += ((PYTHON_AT + begin, len(python) - begin), (raw, raw_size - raw))
     return [(offset, size) for offset, size in found if size > 0]

@@ -67,7 +67,7 @@ _RENAME_WHITEOUT = 4
 _CREATES = 0o20000100  # O_CREAT, __O_TMPFILE: without them nobody passes a mode (jemalloc leaves the register as it is)
 _O_ASYNC, _O_TRUNC, _O_ACCMODE = 0o20000, 0o1000, 3
 _PROT_WRITE, _PROT_EXEC = 2, 4
-_MAP_TYPE, _MAP_PRIVATE, _MAP_ANONYMOUS = 0xF, 2, 0x20
+_MAP_TYPE, _MAP_SHARED, _MAP_PRIVATE, _MAP_ANONYMOUS = 0xF, 1, 2, 0x20
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
 _SOL_SOCKET, _MSG_OOB = 1, 1
 # SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program, and not SO_SNDBUF and SO_RCVBUF:
@@ -154,17 +154,22 @@ def _programs(plan: ChildConfinement) -> dict[str, Rule]:
 def _memory(plan: ChildConfinement) -> dict[str, Rule]:
     """No new executable memory; or only what a file holds, and never writable. No shared memory without a file: what a
     process has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
+
+    No file is shared either, be it for reading, which mprotect would change: no size and no time of a file tells of a
+    store into it, which so could not be undone, and a branch would write into its parent's file. What shows the printed
+    text is, at an offset where no other file has anything. Programs of commands may: none outlives its command.
     """
     plain = Check(2, _PROT_EXEC, 0)
     of_file = Check(3, _MAP_ANONYMOUS, 0)
     private = Check(3, _MAP_TYPE, _MAP_PRIVATE)
-    code = (Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC), of_file)
-    usual = ((plain, private), (plain, of_file))
-    shared = (plain, Check(3, _MAP_ANONYMOUS, _MAP_ANONYMOUS))
-    return {
-        "mmap": Rule((*usual, code) if plan.executable_mappings else usual, fallbacks=((shared, errno.ENOMEM),)),
-        "mprotect": allow_if((plain,)),
-    }
+    code = Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC)
+    printed = (plain, of_file, Check(3, _MAP_TYPE, _MAP_SHARED), Check(5, _LONG, plan.printed_at))
+    allowed: list[tuple[Check, ...]] = [(plain, private), (plain, of_file) if plan.programs else printed]
+    if plan.executable_mappings:
+        allowed.append((code, of_file) if plan.programs else (code, of_file, private))
+    # ENODEV is the answer of file systems that know no shared mappings: libraries map privately then, or read.
+    fallbacks = (((plain, Check(3, _MAP_ANONYMOUS, _MAP_ANONYMOUS)), errno.ENOMEM), ((plain,), errno.ENODEV))
+    return {"mmap": Rule(tuple(allowed), fallbacks=fallbacks), "mprotect": allow_if((plain,))}
 
 
 def _files(plan: ChildConfinement) -> dict[str, Rule]:

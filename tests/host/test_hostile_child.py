@@ -474,7 +474,7 @@ WITHOUT_NAMES = {
     "files that never had a name": (REMOVED.format(how="'.', os.O_TMPFILE | os.O_WRONLY", then="pass"), "violation"),
     "removed files that are mapped": (
         REMOVED.format(how="'f', os.O_CREAT | os.O_RDWR", then="os.unlink('f')").replace(
-            "while", "import mmap\nmaps = [(mmap.mmap(fd, 0), os.close(fd)) for fd in held]\nwhile"
+            "while", "import mmap\nmaps = [(mmap.mmap(fd, 0, prot=1), os.close(fd)) for fd in held]\nwhile"
         ),
         "violation",
     ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from safeexec import Session
+from safeexec.protocol.printed import PYTHON_AT
 
 pytestmark = pytest.mark.profile("confined-python")
 
@@ -36,15 +39,40 @@ def test_shared_memory_without_a_file_is_refused_as_if_there_were_none_left(sess
     assert opened in ("error", "violation"), "absent from a root of its own, refused in the host's"
 
 
-def test_a_file_is_mapped_shared_as_everywhere(session: Session) -> None:
+def test_a_file_is_mapped_for_reading_alone(session: Session) -> None:
+    """A store into shared memory changes no time of the file, by which the host would know what to undo."""
     result = session.run(
         "import mmap\n"
-        "with open('f', 'w+b') as file:\n"
-        "    file.truncate(4096)\n"
-        "    with mmap.mmap(file.fileno(), 4096) as m: m[:2] = b'ok'\n"
-        "open('f', 'rb').read(2)"
+        "file = open('f', 'w+b', buffering=0)\n"
+        "file.write(bytes(4096))\n"
+        "f = file.fileno()\n"
+        "seen = [mmap.mmap(f, 0, access=mmap.ACCESS_READ), mmap.mmap(f, 0, prot=mmap.PROT_READ)]\n"
+        "seen.append(mmap.mmap(f, 4096, mmap.MAP_SHARED, mmap.PROT_READ))\n"
+        "own = [mmap.mmap(f, 0, access=mmap.ACCESS_COPY), mmap.mmap(f, 0, mmap.MAP_PRIVATE)]\n"
+        "for memory in own: memory[2:4] = b'my'\n"
+        "file.seek(0); file.write(b'ok')\n"
+        "[memory[:4] for memory in seen + own[:1]], open('f', 'rb').read(4)"
     )
-    assert result.value == b"ok"
+    assert result.value == ([b"ok\0\0"] * 3 + [b"\0\0my"], b"ok\0\0"), result.error
+    for how in ("", ", access=mmap.ACCESS_WRITE", ", access=mmap.ACCESS_DEFAULT", ", mmap.MAP_SHARED, mmap.PROT_WRITE"):
+        refused = session.run(f"mmap.mmap(f, 0{how})").error
+        assert refused is not None and refused.type == "OSError"
+        assert "no file is written to through memory here" in refused.message
+
+
+def test_the_kernel_shares_no_file(session: Session) -> None:
+    """Whoever calls it itself: not even for reading, since mprotect would let it be written to."""
+    session.run(
+        "import ctypes, errno, os; libc = ctypes.CDLL(None, use_errno=True); libc.mmap.restype = ctypes.c_long\n"
+        "libc.mmap.argtypes = [ctypes.c_long] * 6\n"
+        "file = os.open('f', os.O_RDWR | os.O_CREAT); os.write(file, bytes(4096))"
+    ).check()
+    ask = "libc.mmap(0, 4096, {}, {}, file, 0), ctypes.get_errno()"
+    for protection in (1, 3):
+        for kind in (1, 3):
+            assert session.run(ask.format(protection, kind)).value == (-1, errno.ENODEV)
+    far = f"os.ftruncate(file, {PYTHON_AT} + 1)"
+    assert "File too large" in str(session.run(far).error), "where a file may be shared, no file of a guest begins"
 
 
 @pytest.mark.parametrize(

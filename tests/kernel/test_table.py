@@ -10,6 +10,7 @@ import pytest
 
 from safeexec.linux import seccomp
 from safeexec.protocol.confinement import ChildConfinement
+from safeexec.protocol.printed import PYTHON_AT
 from safeexec.syscalls import NAMING_BASE
 from safeexec.syscalls.numbers import MACHINES, numbers
 from safeexec.syscalls.table import FORK_FLAGS, GROUPS, OWN_PID, THREAD_FLAGS, group_of, rules_for
@@ -149,12 +150,26 @@ def test_memory_that_no_size_tells_of_is_refused(machine: str) -> None:
         judge = Filter(plan, machine)
         for kind in (shared, validated):
             assert judge("mmap", 0, 1 << 20, 3, kind | anonymous) == seccomp.ERRNO | errno.ENOMEM
-            assert judge.allows("mmap", 0, 1 << 20, 3, kind), "of a file"
         assert judge.allows("mmap", 0, 1 << 20, 3, private | anonymous)
         assert not judge.allows("fallocate", 1, 1, 300 << 20, 200 << 20)
         for option in (7, 8, 32, 33):
             assert judge.names("setsockopt", 3, 1, option, 0, 4), "SO_SNDBUF, SO_RCVBUF and their forced kin"
         assert judge.allows("getsockopt", 3, 1, 7)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_file_is_mapped_shared_but_where_none_of_a_guests_has_anything(machine: str) -> None:
+    """Be it for reading, which mprotect changes, or as code; programs of commands may."""
+    shared, private, validated, fixed = 1, 2, 3, 0x10
+    for plan in EVERY:
+        judge = Filter(plan, machine)
+        assert judge.allows("mmap", 0, 4096, 3, private, 5, 4096)
+        for kind, protection in itertools.product((shared, validated, shared | fixed), range(4)):
+            for offset in (0, 4096, PYTHON_AT - 4096, PYTHON_AT + 4096, PYTHON_AT << 1, PYTHON_AT | 1 << 63):
+                answer = judge("mmap", 0, 4096, protection, kind, 5, offset)
+                assert answer == (seccomp.ALLOW if plan.programs else seccomp.ERRNO | errno.ENODEV)
+            assert judge.allows("mmap", 0, 4096, 5, kind, 5, 0) == bool(plan.programs)
+        assert judge.allows("mmap", 1 << 20, 4096, 3, shared | fixed, 1, PYTHON_AT)
 
 
 def test_locks_are_for_those_who_have_files() -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.protocol.printed import EMPTY_BYTES, MARKED_BYTES, PYTHON_BYTES, extents, mark
+from safeexec.protocol.printed import EMPTY_BYTES, MARKED_BYTES, PYTHON_AT, PYTHON_BYTES, extents, mark
 
-RAW = PYTHON_BYTES
+AT = PYTHON_AT
 
 
 @pytest.mark.parametrize(
     ("python", "raw", "expected"),
     [
         (b"", 0, []),
-        (b"abc", 0, [(0, 3)]),
-        (b"", 5, [(RAW, 5)]),
-        (b"abc", 5, [(0, 3), (RAW, 5)]),
-        (b"ab" + mark(3) + b"c", 5, [(0, 2), (RAW, 3), (13, 1), (RAW + 3, 2)]),
-        (mark(5) + b"c", 5, [(RAW, 5), (11, 1)]),
-        (b"a\0b", 0, [(0, 3)]),
+        (b"abc", 0, [(AT, 3)]),
+        (b"", 5, [(0, 5)]),
+        (b"abc", 5, [(AT, 3), (0, 5)]),
+        (b"ab" + mark(3) + b"c", 5, [(AT, 2), (0, 3), (AT + 13, 1), (3, 2)]),
+        (mark(5) + b"c", 5, [(0, 5), (AT + 11, 1)]),
+        (b"a\0b", 0, [(AT, 3)]),
     ],
 )
 def test_pieces_in_their_order(python: bytes, raw: int, expected: list[tuple[int, int]]) -> None:
@@ -28,9 +28,9 @@ def test_pieces_in_their_order(python: bytes, raw: int, expected: list[tuple[int
 @pytest.mark.parametrize("forged", [mark(99), mark(4) + mark(1), b"\0\1zzzzzzzz\2", mark(0xFFFFFFFF) * 3, b"\0\1"])
 def test_forged_marks_give_every_byte_of_the_second_area_once(forged: bytes) -> None:
     pieces = extents(b"a" + forged + b"b", 5)
-    raw = [byte for offset, size in pieces if offset >= RAW for byte in range(offset, offset + size)]
-    assert raw == list(range(RAW, RAW + 5))
-    assert all(size > 0 and offset + size <= len(forged) + 2 for offset, size in pieces if offset < RAW)
+    raw = [byte for offset, size in pieces if offset < AT for byte in range(offset, offset + size)]
+    assert raw == list(range(5))
+    assert all(size > 0 and offset + size <= AT + len(forged) + 2 for offset, size in pieces if offset >= AT)
 
 
 def test_marks_cost_no_more_than_those_of_the_first_part() -> None:
@@ -43,5 +43,5 @@ def test_marks_cost_no_more_than_those_of_the_first_part() -> None:
 @pytest.mark.parametrize("shift", range(-12, 13))
 def test_a_mark_at_the_end_is_none_of_the_text_wherever_that_is(shift: int) -> None:
     text = b"x" * (MARKED_BYTES + EMPTY_BYTES + shift)
-    assert extents(text + mark(2), 5) == [(0, len(text)), (RAW, 2), (RAW + 2, 3)]
-    assert extents(text[:-7] + mark(2), 5, 7) == [(0, len(text) - 7), (RAW, 2), (RAW + 2, 3)]
+    assert extents(text + mark(2), 5) == [(AT, len(text)), (0, 2), (2, 3)]
+    assert extents(text[:-7] + mark(2), 5, 7) == [(AT, len(text) - 7), (0, 2), (2, 3)]

@@ -279,7 +279,8 @@ def _seccomp_detail(plan: ChildConfinement) -> str:
         "executable mappings of files only" if plan.executable_mappings else "no executable mappings",
         {"none": "no files", "read": "files read-only", "write": "files"}[plan.files],
     ]
-    unseen = "no shared memory without a file, no descriptors through sockets, no larger socket buffers"
+    unseen = "no shared memory" if not plan.programs else "no shared memory without a file"
+    unseen += ", no descriptors through sockets, no larger socket buffers"
     unseen += ", no locks" if plan.files != "write" else " (locks of files are not counted)"
     programs = "the policy's programs alone" if plan.programs else "no programs"
     return "an allow list: " + ", ".join(parts) + f"; {programs}, no signals to others; {unseen}"

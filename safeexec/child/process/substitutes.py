@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
 import sys
 from typing import Any
 
@@ -9,32 +12,57 @@ from safeexec.child.language.on_import import after_import
 
 _OPTIONS = ("flags", "prot", "access", "offset")
 """The arguments of `mmap.mmap` after file and length."""
+_NO_WRITING = (
+    "no file is written to through memory here, which could not be undone: read it (mode 'r', or 'c' to change it in "
+    "memory alone) and write it as a file (`array.tofile`, `numpy.save`, `file.write`)"
+)
 
 
 def install() -> None:
     """Replace them now or when each module is imported. In the zygote: its children inherit it."""
     after_import("mmap", _map_privately)
+    after_import("sqlite3", _index_in_memory)
     after_import("asyncio.selector_events", _send_without_descriptors)
 
 
 def _map_privately() -> None:
-    """Memory without a file is shared by default, for forks that there are none of here: private memory does the same.
-
-    The filter refuses the former, which can be held without being in any resident size.
+    """Mappings are shared by default, which the filter refuses. Memory without a file would be shared with forks, that
+    there are none of here: private memory does the same. So does a private mapping of a file for who reads it; who
+    would write to the file is told what to do.
     """
     module: Any = sys.modules["mmap"]
     shared = module.mmap
 
     def __new__(cls: type, fileno: int, length: int, *arguments: Any, **options: Any) -> Any:
         options |= zip(_OPTIONS, arguments, strict=False)
-        if fileno == -1:
-            access = options.pop("access", module.ACCESS_DEFAULT)
-            if access == module.ACCESS_READ:
-                options["prot"] = module.PROT_READ
-            options["flags"] = options.get("flags", 0) & ~module.MAP_SHARED | module.MAP_PRIVATE
+        access, flags = options.pop("access", module.ACCESS_DEFAULT), options.get("flags", module.MAP_SHARED)
+        if access == module.ACCESS_COPY:
+            return shared.__new__(cls, fileno, length, access=access, **options)
+        if access == module.ACCESS_READ:
+            options["prot"] = module.PROT_READ
+        if fileno != -1 and flags & module.MAP_SHARED and options.get("prot", module.PROT_WRITE) & module.PROT_WRITE:
+            try:
+                return shared.__new__(cls, fileno, length, **options)
+            except OSError as error:
+                if error.errno != errno.ENODEV:
+                    raise
+            raise OSError(errno.ENODEV, _NO_WRITING)
+        options["flags"] = flags & ~module.MAP_SHARED | module.MAP_PRIVATE
         return shared.__new__(cls, fileno, length, **options)
 
     module.mmap = type("mmap", (shared,), {"__new__": __new__, "__module__": "mmap", "__doc__": shared.__doc__})
+
+
+def _index_in_memory() -> None:
+    """SQLite maps a file that holds the index of a write-ahead log, for other processes, unless it is told that there
+    are none: then the index lies in memory of its own, for all connections of this process.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # a build that does not show the functions of SQLite
+        library = ctypes.CDLL(getattr(sys.modules["_sqlite3"], "__file__", None))
+        find = library.sqlite3_vfs_find
+        find.restype = ctypes.c_void_p
+        if (alone := find(b"unix-excl")) is not None:
+            library.sqlite3_vfs_register(ctypes.c_void_p(alone), 1)
 
 
 def _send_without_descriptors() -> None:

@@ -18,7 +18,16 @@ from collections.abc import Callable
 from typing import Any
 
 from safeexec.linux.libc import Call, libc, make, prepared
-from safeexec.protocol.printed import EMPTY_BYTES, EVERYWHERE, FILE_BYTES, MARKED_BYTES, PYTHON_BYTES, RAW_BYTES, mark
+from safeexec.protocol.printed import (
+    EMPTY_BYTES,
+    EVERYWHERE,
+    FILE_BYTES,
+    MARKED_BYTES,
+    PYTHON_AT,
+    PYTHON_BYTES,
+    RAW_BYTES,
+    mark,
+)
 
 _MAP_FIXED = 0x10
 _UNBUFFERED = 2  # _IONBF of <stdio.h>
@@ -34,10 +43,9 @@ def _memory(size: int) -> tuple[mmap.mmap, int]:
     return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
-def _putting_behind(address: int, size: int, offset: int) -> Call:
+def _putting_behind(address: int, size: int, protection: int, kind: int, offset: int) -> Call:
     """The call that lets the mapping at `address` show the file behind descriptor 1."""
-    flags = mmap.MAP_SHARED | _MAP_FIXED
-    return prepared("mmap", address, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, 1, offset)
+    return prepared("mmap", address, size, protection, kind | _MAP_FIXED, 1, offset)
 
 
 class Log:
@@ -52,8 +60,9 @@ class Log:
         self._map, mapped_at = _memory(PYTHON_BYTES)
         self._second, second_at = _memory(RAW_BYTES)
         self._attaching = (
-            _putting_behind(second_at, RAW_BYTES, PYTHON_BYTES),
-            _putting_behind(mapped_at, PYTHON_BYTES, 0),
+            # Private, and never written to: so it shows what is in the file.
+            _putting_behind(second_at, RAW_BYTES, mmap.PROT_READ, mmap.MAP_PRIVATE, 0),
+            _putting_behind(mapped_at, PYTHON_BYTES, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, PYTHON_AT),
         )
         self.direct()
 
@@ -97,7 +106,7 @@ class Log:
             return 0, end
         if self.memory[self.watched]:
             self.notice()
-        return self._map.tell(), max(end - PYTHON_BYTES, 0)
+        return self._map.tell(), end
 
     def direct(self) -> None:
         """From now on every text is a system call on descriptor 1."""
@@ -131,7 +140,7 @@ class Log:
             self.direct()
             return
         try:
-            self._raw = max(os.lseek(1, 0, os.SEEK_CUR) - PYTHON_BYTES, 0)
+            self._raw = os.lseek(1, 0, os.SEEK_CUR)
             self.put(mark(self._raw))
         except (OSError, ValueError):
             return

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from safeexec.protocol.printed import EMPTY_BYTES, FILE_BYTES, PYTHON_BYTES, extents
+from safeexec.protocol.printed import EMPTY_BYTES, FILE_BYTES, PYTHON_AT, PYTHON_BYTES, extents
 
 RESET_BYTES = 1 << 20
 """A file that has grown past this is emptied before the next step."""
@@ -156,21 +156,20 @@ class PrintedFile(OutputFile):
         self._python = 0
         self._hole = -1
         os.ftruncate(self.fd, FILE_BYTES)
-        os.lseek(self.fd, PYTHON_BYTES, os.SEEK_SET)
 
     def begin(self) -> None:
         """A step begins, and finds the file empty."""
-        if os.lseek(self.fd, 0, os.SEEK_CUR) > PYTHON_BYTES or os.pread(self.fd, EMPTY_BYTES, 0) != _EMPTY:
+        if self._raw() or os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
             os.ftruncate(self.fd, 0)
             os.ftruncate(self.fd, FILE_BYTES)
-            os.lseek(self.fd, PYTHON_BYTES, os.SEEK_SET)
+            os.lseek(self.fd, 0, os.SEEK_SET)
         self._start = self._streamed = self._python = 0
         self._partial = b""
         self._hole = -1
 
     def _raw(self) -> int:
         """Bytes in the second area."""
-        return max(os.lseek(self.fd, 0, os.SEEK_CUR) - PYTHON_BYTES, 0)
+        return os.lseek(self.fd, 0, os.SEEK_CUR)
 
     def _python_text(self, start: int, end: int = PYTHON_BYTES) -> bytes:
         """What is in the first area from `start` on."""
@@ -178,7 +177,7 @@ class PrintedFile(OutputFile):
         end = min(end, PYTHON_BYTES)
         while start < end:
             size = min(_CHUNK, end - start)
-            piece = os.pread(self.fd, size, start)
+            piece = os.pread(self.fd, size, PYTHON_AT + start)
             text = piece.rstrip(b"\0")
             if not text:
                 break
@@ -191,7 +190,7 @@ class PrintedFile(OutputFile):
         return self._python + self._raw()
 
     def _extents(self) -> list[Extent]:
-        if os.lseek(self.fd, 0, os.SEEK_CUR) <= PYTHON_BYTES and os.pread(self.fd, EMPTY_BYTES, 0) == _EMPTY:
+        if not self._raw() and os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
             return []
         return extents(self._python_text(0), self._raw())
 
@@ -227,13 +226,13 @@ class PrintedFile(OutputFile):
             return b""
         pieces, at, left = [], 0, cap
         for offset, size in extents(python, raw, self._start):
-            if offset < PYTHON_BYTES:
-                pieces.append(python[offset : offset + size])
+            if offset >= PYTHON_AT:
+                pieces.append(python[offset - PYTHON_AT : offset - PYTHON_AT + size])
             else:
-                first = max(offset - PYTHON_BYTES, self._streamed)
-                at = max(at, offset - PYTHON_BYTES + size)
+                first = max(offset, self._streamed)
+                at = max(at, offset + size)
                 # `cap` is for all pieces together: a guest can make a mark for each MiB of a hole.
-                pieces.append(os.pread(self.fd, min(max(at - first, 0), left), PYTHON_BYTES + first))
+                pieces.append(os.pread(self.fd, min(max(at - first, 0), left), first))
                 left -= len(pieces[-1])
         self._start += len(python)
         self._streamed = max(self._streamed, at)

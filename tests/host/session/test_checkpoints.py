@@ -179,7 +179,91 @@ def test_what_cannot_be_carried_is_named(session: Session) -> None:
     assert session.run("1").notes == ()
     (branch,) = session.branch()
     with branch:
-        assert any("'f.txt' could not be carried over" in note for note in branch.run("1").notes)
+        for one in (session, branch):
+            result = one.run("f.write('z')\nf.flush()")
+            assert result.error is not None and "Bad file descriptor" in result.error.message
+            assert result.notes == ()
+
+
+@pytest.mark.profile("confined-python")
+def test_a_branch_has_no_way_to_its_parent_by_a_descriptor(session: Session) -> None:
+    """Each that cannot be opened again is unusable, and its number is not given to another file."""
+    session.run(
+        "import os\n"
+        "file, here, gone = os.open('f', os.O_RDWR | os.O_CREAT), os.open('.', os.O_RDONLY), open('gone', 'w+b', 0)\n"
+        "os.write(file, b'old')\n"
+        "os.remove('gone')\n"
+        "out, into = os.pipe()\n"
+        "printed, event = os.dup(1), os.eventfd(0)"
+    ).check()
+    (branch,) = session.branch()
+    with branch:
+        result = branch.run("os.pwrite(file, b'new', 0)\nopen('g', 'w').close()\nsorted(os.listdir(here))")
+        assert result.value == ["f", "g"], result.error
+        cut, named = sorted(result.notes)
+        assert cut.startswith("4 open pipes or files without a name could not be") and named.startswith("the open file")
+        for use in (
+            "os.write(into, b'x')", "os.read(out, 1)", "os.write(printed, b'x')", "os.eventfd_write(event, 1)",
+            "gone.write(b'x')", "gone.seek(0)",
+        ):  # fmt: skip
+            refused = branch.run(use).error
+            assert refused is not None and "Bad file descriptor" in refused.message, use
+        kept = branch.run("gone.close()\nos.close(out)\nopen('g').fileno()").check()
+        assert kept.notes == ()
+    seen = session.run(
+        "os.write(into, b'y'), os.read(out, 1), gone.write(b'z'), os.listdir(here), os.pread(file, 9, 0)"
+    )
+    assert seen.value == (1, b"y", 1, ["f"], b"old"), seen.error
+
+
+@pytest.mark.profile("confined-python")
+def test_an_event_loop_works_in_a_branch(session: Session) -> None:
+    session.run("import asyncio\nloop = asyncio.new_event_loop()\nloop.run_until_complete(asyncio.sleep(0))").check()
+    (branch,) = session.branch()
+    for one in (branch, session):
+        result = one.run("loop.call_soon_threadsafe(print, 'woken')\nloop.run_until_complete(asyncio.sleep(0, 7))")
+        assert (result.value, result.stdout, result.notes) == (7, "woken\n", ())
+    branch.close()
+
+
+@pytest.mark.profile("data-analysis")
+def test_a_write_ahead_log_follows_undo_and_branch(session: Session) -> None:
+    """Its index would lie in a shared mapping, which a branch had in common with its parent."""
+    session.run(
+        "import sqlite3\n"
+        "a = sqlite3.connect('d')\n"
+        "mode = a.execute('pragma journal_mode=wal').fetchall()\n"
+        "a.execute('create table t (x)')\n"
+        "a.commit()"
+    ).check()
+    rows = "mode, a.execute('select x from t').fetchall(), sqlite3.connect('d').execute('select x from t').fetchall()"
+    add = "a.execute('insert into t values ({})')\na.commit()\n" + rows
+    assert session.run(add.format(1)).value == ([("wal",)], [(1,)], [(1,)])
+    session.rollback()
+    assert session.run(rows).value == ([("wal",)], [], [])
+    (branch,) = session.branch()
+    with branch:
+        assert branch.run(add.format(2)).value == ([("wal",)], [(2,)], [(2,)])
+        assert session.run(rows).value == ([("wal",)], [], [])
+        assert session.run(add.format(3)).value == ([("wal",)], [(3,)], [(3,)])
+        assert branch.run(rows).value == ([("wal",)], [(2,)], [(2,)])
+
+
+@pytest.mark.modules("numpy")
+@pytest.mark.profile("data-analysis")
+def test_an_array_in_a_file_is_read_where_it_lies_and_written_as_a_file(session: Session) -> None:
+    read = "int(numpy.load('a.npy', mmap_mode='r')[3]), int(numpy.memmap('b', dtype='i8')[3])"
+    session.run("import numpy\nnumpy.save('a.npy', numpy.arange(9))\nnumpy.arange(9).tofile('b')").check()
+    assert session.run("numpy.memmap('b', dtype='i8', mode='c')[3]").ok
+    refused = session.run("numpy.memmap('b', dtype='i8', mode='r+')[3] = 5", atomic=True).error
+    assert refused is not None and "array.tofile" in refused.message
+    written = session.run(
+        "b = numpy.memmap('b', dtype='i8', mode='c')\nb[3] = 5\nb.tofile('c')\nb = None\nint(b is None)"
+    )
+    assert written.ok and [file.name for file in written.files] == ["c"]
+    assert session.run(
+        read.replace("'r'", "'c'").replace("memmap('b', dtype='i8')", "memmap('c', 'i8', 'r')")
+    ).value == (3, 5)
 
 
 @pytest.mark.profile("confined-python")

@@ -12,6 +12,7 @@ import pytest
 
 from safeexec import Result, Session
 from safeexec.host.session.output import PrintedFile
+from safeexec.protocol.printed import PYTHON_AT
 from tests.profiles import FORKING
 
 Run = Callable[..., Result]
@@ -291,10 +292,10 @@ def test_a_page_that_is_read_too_early_is_streamed_when_it_is_whole() -> None:
     """The child writes a line across two pages while the host reads: the second page is seen, the first is not yet."""
     file = PrintedFile("test")
     try:
-        os.pwrite(file.fd, b"one\n", 0)
-        os.pwrite(file.fd, b"tail\n", 4096)
+        os.pwrite(file.fd, b"one\n", PYTHON_AT)
+        os.pwrite(file.fd, b"tail\n", PYTHON_AT + 4096)
         assert file.fresh(1 << 20, file.position()) == "one\n"
-        os.pwrite(file.fd, b"x" * 4092, 4)
+        os.pwrite(file.fd, b"x" * 4092, PYTHON_AT + 4)
         assert file.fresh(1 << 20, file.position()) == "x" * 4092 + "tail\n"
         assert file.rest(1 << 20, file.position()) == ""
     finally:

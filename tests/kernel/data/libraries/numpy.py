@@ -14,5 +14,6 @@ np.savetxt("t.txt", a[:5])
 np.loadtxt("t.txt")
 a.tofile("z.bin")
 np.fromfile("z.bin")
-np.memmap("m.dat", dtype="f8", mode="w+", shape=(10,))[:] = 1
+np.memmap("z.bin", dtype="f8", mode="r")[:2]
+np.memmap("z.bin", dtype="f8", mode="c")[:] = 1
 print("done")

@@ -53,8 +53,8 @@ m = mmap.mmap(-1, 4096)
 m[:3] = b"abc"
 with open("mm", "wb+") as f:
     f.truncate(4096)
-    mm = mmap.mmap(f.fileno(), 4096)
-    mm[0] = 1
+    mm = mmap.mmap(f.fileno(), 4096, access=mmap.ACCESS_READ)
+    mm[0]
     mm.flush()
 os.truncate("mm", 10)
 print("x".encode("cp1252"), uuid.uuid4() != 0)
