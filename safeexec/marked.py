@@ -6,19 +6,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from safeexec.protocol.values import MAX_DEPTH, decode, encode
+from safeexec.protocol.values import MAX_DEPTH, Clock, decode, encode
 
 _KEYS = {"type", "base64"}
 _DEPTH = 100
-_KINDS: dict[str, Callable[[bytes], Any]] = {
-    "bytes": bytes,
-    "bytearray": bytearray,
-    "encoded": partial(decode, arrays=True),
-}
+_KINDS = ("bytes", "bytearray", "encoded")
 
 
 def marked(data: bytes, kind: str = "bytes") -> dict[str, str]:
@@ -31,17 +25,21 @@ def exact(value: Any, max_bytes: int) -> dict[str, str]:
     return marked(encode(value, max_bytes=max_bytes, max_depth=MAX_DEPTH, arrays=True).data, "encoded")
 
 
-def unmarked(value: Any, depth: int = _DEPTH) -> Any:
-    """A value of JSON, with what is marked in it as itself.
+def unmarked(value: Any, depth: int = _DEPTH, clock: Clock | None = None) -> Any:
+    """A value of JSON, with what is marked in it as itself. All of that has one `clock`.
 
     Raises ValueError for invalid base64, and `ProtocolError` for a value that cannot be read.
     """
     if not depth:
         return value
+    clock = clock or Clock()
     if type(value) is list:
-        return [unmarked(item, depth - 1) for item in value]
+        return [unmarked(item, depth - 1, clock) for item in value]
     if type(value) is not dict:
         return value
     if value.keys() == _KEYS and type(value["base64"]) is type(value["type"]) is str and value["type"] in _KINDS:
-        return _KINDS[value["type"]](base64.b64decode(value["base64"], validate=True))
-    return {key: unmarked(item, depth - 1) for key, item in value.items()}
+        data = base64.b64decode(value["base64"], validate=True)
+        if value["type"] == "encoded":
+            return decode(data, arrays=True, clock=clock)
+        return bytearray(data) if value["type"] == "bytearray" else data
+    return {key: unmarked(item, depth - 1, clock) for key, item in value.items()}

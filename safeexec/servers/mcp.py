@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence, Sized
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -189,12 +189,16 @@ def _parts(shape: Any, of: object) -> dict[str, Any]:
     return {name: getattr(of, name) for name in shape.__annotations__}
 
 
+_SPELLED = (str, bytes, bytearray, list, tuple, set, frozenset, dict)
+"""What is written out in full, as far as its items go; of any other value a short repr is."""
+
+
 def _is_small(value: Any) -> bool:
     """Whether it is worth writing out. The look ends where it is not: other clients wait meanwhile."""
     left, rest = MAX_VALUE, [value]
     while rest and left > 0:
         item = rest.pop()
-        left -= item.bit_length() // 3 if type(item) is int else len(item) if isinstance(item, Sized) else 0
+        left -= item.bit_length() // 3 if type(item) is int else len(item) if isinstance(item, _SPELLED) else 0
         left -= 1
         if left > 0 and isinstance(item, dict | list | tuple | set | frozenset):
             rest += [*item, *item.values()] if isinstance(item, dict) else item

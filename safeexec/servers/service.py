@@ -319,7 +319,8 @@ def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
         left -= parts
     if left < 0:
         raise ValueError(f"the values have more than {MAX_PARTS} parts together")
-    return {name: unmarked(loads(text.decode())) for name, text in texts.items()}
+    values = unmarked([loads(text.decode()) for text in texts.values()])
+    return dict(zip(texts, values, strict=True))
 
 
 # Of sandboxes

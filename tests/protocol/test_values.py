@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import io
+import itertools
 import math
 import struct
 import subprocess
@@ -21,8 +22,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.values import MAX_NODES, Encoded, Opaque, decode, encode
+from safeexec.protocol.values import MAX_NODES, Clock, Encoded, Opaque, decode, encode, frames
 from safeexec.protocol.values.format import CONTAINER
+from safeexec.protocol.values.reader import Reader
+
+MODULUS = (1 << 61) - 1
+"""Numbers that differ by a multiple of it have one hash."""
 
 
 def written(value: Any, *, max_bytes: int = 1 << 20, max_depth: int = 64, arrays: bool = False) -> Encoded:
@@ -311,6 +316,22 @@ def test_columns_of_one_name_stay_apart() -> None:
         )
 
 
+def test_each_name_that_was_there_is_numbered_once() -> None:
+    class Name(str):
+        spelled = 0
+
+        def __str__(self) -> str:
+            Name.spelled += 1
+            return str.__str__(self)
+
+    names = [Name("a") for _ in range(1000)] + ["a.2", 1, True, "1"]
+    reader = Reader(memoryview(b""), 1, 1, False, {}, Clock())
+    apart = frames._columns_apart(reader, names, list(range(len(names))))
+    assert list(apart)[:3] == ["a", "a.1", "a.3"] and list(apart)[-5:] == ["a.1000", "a.2", 1, "True.1", "1"]
+    assert list(apart.values()) == list(range(len(names)))
+    assert Name.spelled < 2000
+
+
 def test_repeated_parts_do_not_multiply_the_work() -> None:
     part = [["x" * 1000] * 1000]
     encoded = written([part] * 1_000_000, max_bytes=1 << 20)
@@ -375,14 +396,43 @@ def test_a_zone_that_this_machine_lacks_is_opaque() -> None:
     assert decode(data) == Opaque("datetime.datetime", "2024-01-01T00:00:00 Europe/Nome")
 
 
-def test_colliding_keys_end_in_an_error_and_not_in_hours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All these ints hash to 1, so a dict of them compares every pair."""
-    monkeypatch.setattr("safeexec.protocol.values.reader._SECONDS", 0.2)
-    modulus = (1 << 61) - 1
-    keys = [1 + number * modulus for number in range(1, 200_000)]
-    body = b"".join(b"I" + numbers(16) + key.to_bytes(16, "little") for key in keys)
-    with pytest.raises(ProtocolError, match="CPU time"):
-        decode(b"eG" + numbers(len(keys)) + body)
+def colliding(first: int, width: int) -> frozenset[int]:
+    return frozenset(7 + MODULUS * number for number in range(first, first + width))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [1 + number * MODULUS for number in range(2000)],
+        [Decimal(1 + number * MODULUS) for number in range(100)],
+        [Fraction(1 + number * MODULUS) for number in range(100)],
+        [(1, (2 + number * MODULUS,)) for number in range(1000)],
+        [uuid.UUID(int=1 + number * MODULUS) for number in range(100)],
+        [colliding(0, 700), colliding(700, 700)],
+        [frozenset({colliding(0, 700), 1}), frozenset({colliding(700, 700), 1})],
+    ],
+    ids=lambda keys: type(keys[-1]).__name__,
+)
+def test_keys_that_would_be_compared_for_long_are_refused(keys: list[Any]) -> None:
+    for value in (dict.fromkeys(keys), set(keys), frozenset(keys), {"deep": [set(keys)]}):
+        with pytest.raises(ProtocolError, match="one hash"):
+            decode(written(value).data)
+
+
+def test_honest_keys_of_one_hash_cross() -> None:
+    grid = set(itertools.product((-2, -1, 0, 1), repeat=5))
+    powers: list[Any] = [{2**power: power for power in range(2000)}, {2.0**power for power in range(-1074, 1024)}]
+    for value in (*powers, {Decimal(2) ** power for power in range(500)}, grid, {frozenset(key) for key in grid}):
+        assert crossed(value) == value
+
+
+def test_values_of_one_message_share_a_clock() -> None:
+    clock = Clock()
+    decode(written({1, 2}).data, clock=clock)
+    clock.end = -1.0
+    for value in ({1, 2}, {1: 2}, frozenset({1.5}), Fraction(10**200, 7)):
+        with pytest.raises(ProtocolError, match="CPU time"):
+            decode(written(value).data, clock=clock)
 
 
 def test_node_budget_of_the_reader() -> None:
@@ -667,6 +717,34 @@ class TestPandas:
                 pd.Series(range(len(index)), index=index),
             )
 
+    def test_a_frequency_that_its_name_does_not_tell_or_that_takes_long_to_check_is_left_out(self) -> None:
+        pd, offsets = self.pandas, self.pandas.offsets
+        kept = ("D", "-36h", "5us", "B", "W-WED", "ME", "BMS", "SME-15", "QS-FEB", "BYE-JUN")
+        left_out = (
+            "CBMS", "C", "bh", "WOM-1MON", pd.DateOffset(months=1), offsets.CustomBusinessDay(holidays=["2024-01-04"]),
+            offsets.BusinessHour(start="10:00"), offsets.Week(), offsets.FY5253Quarter(startingMonth=1, weekday=1),
+        )  # fmt: skip
+        for freq in (*kept, *left_out):
+            index = pd.date_range("2024-01-03", periods=5, freq=freq)
+            for dates in (index, index.tz_localize("Europe/Rome")):
+                back = crossed(dates, arrays=True)
+                assert back.equals(dates) and back.freq == (dates.freq if freq in kept else None)
+        assert crossed(pd.date_range("1000", periods=70_000, freq="B", unit="s"), arrays=True).freq is None
+        custom = written(pd.date_range("2024-01-01", periods=3, freq="MS"), arrays=True).data.replace(b"MS", b"CB")
+        with pytest.raises(ProtocolError, match="bad frequency"):
+            decode(custom, arrays=True)
+
+    def test_tables_of_pandas_are_not_asked_whether_labels_differ(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pd = self.pandas
+        both = pd.MultiIndex.from_product([[3, 1, 2], ["b", "a"], pd.interval_range(0, 2)])
+        frame = pd.DataFrame(self.columns() | {"big": pd.Categorical([1, None, 2**62], categories=[2**62, 1])})
+        data = [written(part, arrays=True).data for part in (both, frame, pd.Series(range(12), index=both))]
+        with monkeypatch.context() as patched:
+            patched.setattr(pd.Index, "is_unique", property(lambda index: pytest.fail("a table was built")))
+            back = [decode(part, arrays=True) for part in data]
+        assert back[0].equals(both) and back[2].index.equals(both)
+        pd.testing.assert_frame_equal(back[1], frame)
+
     def test_frames_inside_other_values(self) -> None:
         pd = self.pandas
         value = {"frames": [pd.DataFrame({"a": [1]}), (pd.Series([2.5]), {"deep": pd.Index(["x"])})]}
@@ -733,6 +811,15 @@ class TestPandas:
             ("array", None, [1]),
             ("range", None, [1]),
             ("range", None, range(1 << 50)),
+            ("interval", "left", [("range", None, range(1 << 30)), ("range", None, range(1 << 30))]),
+            ("category", False, [[0], ("range", None, range(1 << 30))]),
+            ("category", False, [[0], ("objects", None, ["a", "a"])]),
+            ("category", False, [[0], ("objects", None, ["a", None])]),
+            ("category", False, [[2], ("objects", None, ["a", "b"])]),
+            ("category", False, [[0], ("objects", None, [(number * MODULUS,) for number in range(1000)])]),
+            ("levels", None, [[("objects", None, ["a", "a"])], [[0]]]),
+            ("levels", None, [[("objects", None, ["a", "b"])], [[2]]]),
+            ("levels", None, [[("objects", None, ["a"]), ("objects", None, ["a"])], [[0], [0, 0]]]),
             ("levels", None, [[], []]),
             ("text", ("str", "python"), 1),
             ("text", ("other", "python"), ["a"]),
@@ -762,6 +849,7 @@ class TestPandas:
             "fewer columns than names": b"P" + (index + column) * 2 + numbers(1) + column,
             "a block of another shape": followed(b"P" + (index + column) * 2 + numbers(3), np.zeros((3, 2))),
             "a series of another length": b"S" + index + column + b"N" + written(("objects", None, [1])).data,
+            "a range as a column": b"S" + index + column + b"N" + written(("range", None, range(3))).data,
             "a frequency that is none": followed(b"X" + index + b"tG" + numbers(3), np.zeros(1, "M8[ns]")),
         }
         scalars = (1, ("interval", 1), ("period", (1, "M", 1)), ("period", (1, "../M", "x")), ("timestamp", 1))

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from safeexec import AsyncSession, RecordingError, Result, SandboxError, replay
-from safeexec.marked import unmarked
+from safeexec.marked import exact, unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.servers.service import CallProblem, Service, Tell, encoded, problem_of
 
@@ -243,6 +243,18 @@ def test_a_namespace_that_looks_like_a_marked_value_is_one_of_two_names() -> Non
             assert told["value"] == "bytesAAE="
 
     served(uses)
+
+
+def test_all_values_of_a_call_share_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    async def uses(service: Service) -> None:
+        monkeypatch.setattr("safeexec.marked.decode", lambda data, clock, **how: seen.append(clock))
+        namespace = {"a": exact({1}, 100), "b": exact({2}, 100)}
+        await call(service, "sandbox.run", {"namespace": namespace, "source": "a"})
+
+    served(uses)
+    assert len(seen) == 2 and seen[0] is seen[1]
 
 
 def test_a_wrong_call_is_told_as_what_it_is() -> None:

@@ -19,5 +19,6 @@ from safeexec.protocol.values.decoder import decode
 from safeexec.protocol.values.encoder import encode
 from safeexec.protocol.values.format import MAX_DEPTH, MAX_NODES, Encoded, Opaque
 from safeexec.protocol.values.objects import ByFields
+from safeexec.protocol.values.reader import Clock
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "ByFields", "Encoded", "Opaque", "decode", "encode"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "ByFields", "Clock", "Encoded", "Opaque", "decode", "encode"]

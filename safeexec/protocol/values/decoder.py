@@ -11,7 +11,7 @@ import msgspec
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque, Scalar
-from safeexec.protocol.values.reader import Reader, UnknownZone, array_length, named_zone, unpack_list
+from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, unpack_list
 
 _unpack_map = msgspec.msgpack.Decoder(dict[str, Scalar]).decode
 _INLINE = {f.NONE[0]: None, f.TRUE[0]: True, f.FALSE[0]: False}
@@ -24,11 +24,13 @@ def decode(
     max_nodes: int = f.MAX_NODES,
     arrays: bool = False,
     opaque: list[Opaque] | None = None,
+    clock: Clock | None = None,
 ) -> Any:
     """The value in `data`. The first `Opaque` in it is put into the list `opaque`, where one is given.
 
     Raises `ProtocolError` for anything that `encode` does not write: bad tags, lengths, numbers or text, bytes left
     over, more than `max_nodes` values, nesting beyond `max_depth`. `arrays`: import numpy and pandas where needed.
+    `clock`: of the values that come with this one.
     """
     try:
         size = len(data)
@@ -41,7 +43,8 @@ def decode(
             return f.FLOAT64.unpack_from(data, 1)[0]
         if size == 1:
             return _INLINE[tag]
-        reader = Reader(memoryview(data), min(max_depth, f.MAX_DEPTH), min(max_nodes, f.MAX_NODES), arrays, _READERS)
+        depth, nodes = min(max_depth, f.MAX_DEPTH), min(max_nodes, f.MAX_NODES)
+        reader = Reader(memoryview(data), depth, nodes, arrays, _READERS, clock or Clock())
         value = reader.value(0)
         if opaque is not None and reader.opaque is not None:
             opaque.append(reader.opaque)
@@ -89,14 +92,12 @@ def _list(r: Reader, depth: int) -> list[Any]:
 
 def _set(r: Reader, depth: int) -> set[Any]:
     r.spend(f.CONTAINER)
-    items = r.keys(depth + 1)
-    return set(r.hashed(items, items))
+    return r.set_of(r.keys(depth + 1))
 
 
 def _frozenset(r: Reader, depth: int) -> frozenset[Any]:
     r.spend(f.CONTAINER)
-    items = r.keys(depth + 1)
-    return frozenset(r.hashed(items, items))
+    return frozenset(r.set_of(r.keys(depth + 1)))
 
 
 def _dict(r: Reader, depth: int) -> dict[Any, Any]:
@@ -107,7 +108,7 @@ def _dict(r: Reader, depth: int) -> dict[Any, Any]:
         r.spend(2 * array_length(data))
         return _unpack_map(data)
     keys = r.keys(depth + 1)
-    return r.hashed(keys, r.body(depth + 1))
+    return r.dict_of(keys, r.body(depth + 1))
 
 
 def _decimal(r: Reader, depth: int) -> Any:

@@ -29,6 +29,9 @@ _NULLABLE = {
 _INDEXES = ("Index", "RangeIndex", "MultiIndex", "DatetimeIndex", "TimedeltaIndex", "PeriodIndex", "IntervalIndex",
             "CategoricalIndex")  # fmt: skip
 _FREQUENCY = re.compile(r"-?[0-9]{0,6}[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,2}\Z")
+_REGULAR = re.compile(r"-?[0-9]{0,6}(?:D|h|min|s|ms|us|ns)\Z")
+_WALKED = re.compile(r"-?[0-9]{0,6}(?:B|W-[A-Z]{3}|BM[SE]|M[SE]|SM[SE]-[0-9]{1,2}|B?[QY][SE]-[A-Z]{3})\Z")
+_MAX_WALKED = 1 << 16
 _CLOSED = ("left", "right", "both", "neither")
 _UNITS = ("s", "ms", "us", "ns")
 _MAX_ROWS = 1 << 40
@@ -166,7 +169,7 @@ def _column(column: Any) -> tuple[str, Any, Any]:
     pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
     dtype = column.dtype
     if isinstance(dtype, numpy.dtype):
-        return "array", getattr(column, "freqstr", None), column.to_numpy()
+        return "array", _frequency_of(column), column.to_numpy()
     if isinstance(dtype, pandas.StringDtype):
         kind = "string" if dtype.na_value is pandas.NA else "str"
         return "text", (kind, dtype.storage), column.to_numpy(dtype=object, na_value=None).tolist()
@@ -175,11 +178,25 @@ def _column(column: Any) -> tuple[str, Any, Any]:
         return "category", bool(dtype.ordered), [numpy.asarray(codes), _column(dtype.categories)]
     if isinstance(dtype, pandas.DatetimeTZDtype):
         moments = pandas.DatetimeIndex(column).tz_convert("UTC").tz_localize(None).to_numpy()
-        return "zoned", (dtype.unit, str(dtype.tz), getattr(column, "freqstr", None)), moments
+        return "zoned", (dtype.unit, str(dtype.tz), _frequency_of(column)), moments
     if dtype.name in _NULLABLE:
         missing = numpy.asarray(column.isna())
         return "nullable", dtype.name, [column.to_numpy(dtype=_NULLABLE[dtype.name], na_value=0), missing]
     return _rare_column(column, dtype, pandas, numpy)
+
+
+def _frequency_of(column: Any) -> str | None:
+    """The frequency of an index, where it is kept."""
+    name = getattr(column, "freqstr", None)
+    return name if name is not None and _keeps(name, len(column)) else None
+
+
+def _keeps(frequency: str, dates: int) -> bool:
+    """Whether an index of so many dates crosses with its frequency. It arrives without one that its name does not tell
+    in full (holidays, hours, `DateOffset(months=1)`), or for which pandas would take too long: it holds a frequency
+    against every date, and walks from one to the next unless all are equally far apart (5 us; a custom month: 40).
+    """
+    return bool(_REGULAR.match(frequency) or (dates <= _MAX_WALKED and _WALKED.match(frequency)))
 
 
 def _rare_column(column: Any, dtype: Any, pandas: Any, numpy: Any) -> tuple[str, Any, Any]:
@@ -207,7 +224,7 @@ def _read_frame(r: Reader, depth: int) -> Any:
         raise ProtocolError("a DataFrame of too many columns in a value")
     r.spend(count)
     if count and r.view[r.at] == f.ARRAY[0]:
-        return _of_block(rows, names, r.value(depth + 1), pandas)
+        return _of_block(r, rows, names, r.value(depth + 1), pandas)
     data = []
     for _ in range(count):
         r.check_time()
@@ -215,31 +232,37 @@ def _read_frame(r: Reader, depth: int) -> Any:
     if len(names) != count or any(len(column) != len(rows) for column in data):
         raise ProtocolError("a DataFrame of which index and columns differ in length")
     if pandas is None:
-        return _columns_apart(names, data)
+        return _columns_apart(r, names, data)
     frame = pandas.DataFrame(dict(enumerate(data)), index=rows, copy=count > _SHARED_COLUMNS)
     frame.columns = names
     return frame
 
 
-def _of_block(rows: Any, names: Any, block: Any, pandas: Any) -> Any:
+def _of_block(r: Reader, rows: Any, names: Any, block: Any, pandas: Any) -> Any:
     """A frame whose columns are the rows of one array."""
     shape = (len(block), len(block[0]) if len(block) else 0) if type(block) is list else getattr(block, "shape", ())
     if shape != (len(names), len(rows)):
         raise ProtocolError("a DataFrame of which index and columns differ in length")
     if pandas is None:
-        return _columns_apart(names, block)
+        return _columns_apart(r, names, block)
     return pandas.DataFrame(block.T, index=rows, columns=names, copy=False)
 
 
-def _columns_apart(names: Any, columns: Any) -> dict[Any, Any]:
+def _columns_apart(r: Reader, names: Any, columns: Any) -> dict[Any, Any]:
     """The columns by name; a name that was there before gets a number, as `pandas.read_csv` names it: a, a.1, a.2."""
+    taken = r.dict_of(names, columns)
+    if len(taken) == len(names):
+        return taken
     apart: dict[Any, Any] = {}
-    taken = set(names)
+    numbers: dict[str, int] = {}
     for name, column in zip(names, columns, strict=True):
-        key, number = name, 0
-        while key in apart or (number and key in taken):
-            number += 1
-            key = f"{name}.{number}"
+        r.check_time()
+        key = name
+        if key in apart:
+            text = str(name)
+            while key in apart or key in taken:
+                numbers[text] = numbers.get(text, 0) + 1
+                key = f"{text}.{numbers[text]}"
         apart[key] = column
     return apart
 
@@ -263,7 +286,8 @@ def _read_index(r: Reader, depth: int, pandas: Any) -> Any:
     names, labels = r.value(depth), r.value(depth)
     if type(names) is not list or len(names) > _MAX_LEVELS:
         raise ProtocolError("an index without names in a value")
-    data = _built(r, labels, pandas)
+    is_range = bool(names) and type(labels) is tuple and labels[:1] == ("range",)
+    data = _of_range(labels, pandas) if is_range else _built(r, labels, pandas)
     if pandas is None:
         return list(data) if len(data) <= len(r.view) else data
     if not names:
@@ -275,8 +299,10 @@ def _read_index(r: Reader, depth: int, pandas: Any) -> Any:
     kind, detail, _ = labels
     freq = detail if kind == "array" else detail[2] if kind == "zoned" else None
     if freq is not None:
+        if type(freq) is not str or not _keeps(freq, len(data)):
+            raise ProtocolError("a bad frequency in a value")
         data = data.copy()
-        data.freq = _frequency(freq)
+        data.freq = freq
     return data.set_names(names)
 
 
@@ -286,7 +312,7 @@ def _built(r: Reader, parts: Any, pandas: Any) -> Any:
         raise ProtocolError("a bad column in a value")
     kind, detail, data = parts
     built = _BUILDERS[kind](r, detail, data, pandas)
-    if pandas is None and type(built) not in (list, range):
+    if pandas is None and type(built) is not list:
         raise ProtocolError("a bad column in a value")
     return built
 
@@ -294,25 +320,33 @@ def _built(r: Reader, parts: Any, pandas: Any) -> Any:
 def _of_array(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
     if pandas is None:
         return data
-    if getattr(data, "ndim", 0) != 1:
+    if type(data) is not sys.modules["numpy"].ndarray or data.ndim != 1:
         raise ProtocolError("a bad column in a value")
     return data
 
 
-def _of_range(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
-    if type(data) is not range or len(data) > _MAX_ROWS:
+def _of_range(labels: Any, pandas: Any) -> Any:
+    """A whole index: it has any length for few bytes, so it is no column, whose items take memory."""
+    data = labels[-1]
+    if len(labels) != 3 or type(data) is not range or len(data) > _MAX_ROWS:
         raise ProtocolError("an index of an impossible length in a value")
     return data if pandas is None else pandas.RangeIndex(data)
 
 
 def _of_levels(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
-    """A MultiIndex, which checks its codes; tuples where pandas is missing."""
+    """A MultiIndex; tuples where pandas is missing."""
     levels, codes = _two(data)
     if type(levels) is not list or type(codes) is not list or not 0 < len(levels) == len(codes) <= _MAX_LEVELS:
         raise ProtocolError("a bad index in a value")
     built = [_built(r, level, pandas) for level in levels]
     if pandas is not None:
-        return pandas.MultiIndex(levels=built, codes=codes, names=[None] * len(built))
+        columns = [
+            _coded(r, chosen, pandas.Index(level), False, pandas) for level, chosen in zip(built, codes, strict=True)
+        ]
+        levels = [column.categories for column in columns]
+        if len({len(column) for column in columns}) > 1:
+            raise ProtocolError("an index of which the levels differ in length")
+        return pandas.MultiIndex(levels, [column.codes for column in columns], verify_integrity=False)
     columns = [
         [level[code] if 0 <= code < len(level) else None for code in chosen]
         for level, chosen in zip(built, codes, strict=True)
@@ -375,7 +409,19 @@ def _of_category(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
     built = _built(r, categories, pandas)
     if pandas is None:
         return [built[code] if 0 <= code < len(built) else None for code in codes]
-    return pandas.Categorical.from_codes(codes, categories=pandas.Index(built), ordered=detail)
+    categories = pandas.Index(built)
+    if categories.hasnans:
+        raise ProtocolError("a missing category in a value")
+    return _coded(r, codes, categories, detail, pandas)
+
+
+def _coded(r: Reader, codes: Any, labels: Any, ordered: bool, pandas: Any) -> Any:
+    """A Categorical, which checks its codes. That its labels differ is seen here: in pandas' own tables labels can be
+    chosen to be compared each with all others, in one call.
+    """
+    if len(r.set_of(labels.tolist())) < len(labels):
+        raise ProtocolError("labels that are not different in a value")
+    return pandas.Categorical.from_codes(codes, dtype=pandas.CategoricalDtype._from_fastpath(labels, ordered))
 
 
 def _of_nullable(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
@@ -424,7 +470,6 @@ def _frequency(name: Any) -> str:
 
 _BUILDERS: dict[str, Callable[[Reader, Any, Any, Any], Any]] = {
     "array": _of_array,
-    "range": _of_range,
     "levels": _of_levels,
     "text": _of_text,
     "objects": _of_objects,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime, time, tzinfo
 from importlib import import_module
+from sys import getsizeof
 from time import thread_time
 from typing import Any
 
@@ -15,19 +16,47 @@ from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque, Scalar
 
 unpack_list = msgspec.msgpack.Decoder(list[Scalar]).decode
-_CHUNK = 512
+_PIECE = 64
 _SECONDS = 3.0
-"""CPU time after which building dicts and sets is given up: ints hash to themselves, so chosen keys can all collide."""
+"""CPU time after which building is given up: ints of different hashes can be chosen to look for a place in a table one
+after the other (30,000: 0.5 s instead of 3 ms), and frames cost more than their bytes.
+"""
 _SALTED = frozenset({str, bytes, bool, type(None)})
 """Types whose hashes an attacker cannot choose."""
+_SMALL = 32
+"""Bytes of floats and of ints below 2**60: of these hardly any have one hash, and they are compared quickly."""
+_MAX_CROWD = 1024
+"""Words of different keys that have one hash. Each of them is compared with all others, and two of them take at most
+the product of their words (15 ns each: an int becomes a Decimal, frozensets of frozensets), so a crowd takes some 10
+ms. Of honest keys few meet: -1 and -2, hence tuples of them (128 of seven items), and powers of two, whose hashes come
+again after 61 of them.
+"""
+
+
+class Clock:
+    """The CPU time that the values of one message may take where the sender can choose what they cost."""
+
+    __slots__ = ("end",)
+
+    def __init__(self) -> None:
+        self.end = 0.0
+
+    def check(self) -> None:
+        now = thread_time()
+        if not self.end:
+            self.end = now + _SECONDS
+        elif now > self.end:
+            raise ProtocolError(f"a value takes more than {_SECONDS:.0f} s of CPU time to build")
 
 
 class Reader:
     """A place in the bytes of one value, and the budgets that are left."""
 
-    __slots__ = ("arrays", "at", "deadline", "in_key", "max_depth", "nodes", "opaque", "readers", "view", "zones")
+    __slots__ = ("arrays", "at", "check_time", "in_key", "max_depth", "nodes", "opaque", "readers", "view", "zones")
 
-    def __init__(self, view: memoryview, max_depth: int, max_nodes: int, arrays: bool, readers: Readers) -> None:
+    def __init__(
+        self, view: memoryview, max_depth: int, max_nodes: int, arrays: bool, readers: Readers, clock: Clock
+    ) -> None:
         self.view = view
         self.at = 0
         self.nodes = max_nodes
@@ -35,7 +64,7 @@ class Reader:
         self.arrays = arrays
         self.readers = readers
         self.in_key = 0
-        self.deadline = 0.0
+        self.check_time = clock.check
         self.opaque: Opaque | None = None  # the first one
         self.zones: dict[str, tzinfo | UnknownZone] = {}
 
@@ -75,14 +104,6 @@ class Reader:
         if self.nodes < 0:
             raise ProtocolError("a value has too many parts")
 
-    def check_time(self) -> None:
-        """Give up when this value has taken too much CPU time. For work whose cost the sender can choose."""
-        now = thread_time()
-        if not self.deadline:
-            self.deadline = now + _SECONDS
-        elif now > self.deadline:
-            raise ProtocolError(f"a value takes more than {_SECONDS:.0f} s of CPU time to build")
-
     def integer(self) -> int:
         """A value that must be an int."""
         tag = self.view[self.at]
@@ -116,17 +137,64 @@ class Reader:
         self.in_key -= 1
         return items
 
-    def hashed(self, keys: list[Any], values: list[Any]) -> dict[Any, Any]:
-        """A dict, built in pieces while the clock is watched where the sender may have chosen colliding keys."""
-        if len(keys) <= 16 or _SALTED.issuperset(map(type, keys)):
-            return dict(zip(keys, values, strict=True))
+    def dict_of(self, keys: list[Any], values: list[Any]) -> dict[Any, Any]:
+        """A dict, in pieces between which the clock is watched where the sender may have chosen the hashes."""
         if len(keys) != len(values):
             raise ProtocolError("a dict of which keys and values differ in number")
-        built: dict[Any, Any] = {}
-        for start in range(0, len(keys), _CHUNK):
+        if _SALTED.issuperset(map(type, keys)):
+            return dict(zip(keys, values, strict=True))
+        self._check_crowds(keys)
+        return self._pieces(keys, values)
+
+    def set_of(self, items: list[Any]) -> set[Any]:
+        """A set, like `dict_of`."""
+        if _SALTED.issuperset(map(type, items)):
+            return set(items)
+        self._check_crowds(items)
+        built: set[Any] = set()
+        for start in range(0, len(items), _PIECE):
             self.check_time()
-            built.update(zip(keys[start : start + _CHUNK], values[start : start + _CHUNK], strict=True))
+            built.update(items[start : start + _PIECE])
         return built
+
+    def _pieces(self, keys: list[Any], values: list[Any]) -> dict[Any, Any]:
+        built: dict[Any, Any] = {}
+        for start in range(0, len(keys), _PIECE):
+            self.check_time()
+            built.update(zip(keys[start : start + _PIECE], values[start : start + _PIECE], strict=True))
+        return built
+
+    def _check_crowds(self, keys: list[Any]) -> None:
+        """Refuse keys that a table would compare for long. It compares only those of one hash."""
+        if max(map(getsizeof, keys), default=0) <= _SMALL:
+            return
+        hashes = list(map(hash, keys))
+        last = self._pieces(hashes, keys)
+        if len(last) == len(keys):
+            return
+        sizes: dict[int, int] = {}
+        for position, (number, key) in enumerate(zip(hashes, keys, strict=True)):
+            if not position % _PIECE:
+                self.check_time()
+            other = last[number]
+            if other is not key:
+                size = sizes.get(number) or _words(other)
+                more = _words(key)
+                if size + more > _MAX_CROWD:
+                    raise ProtocolError("too many keys of one hash in a value")
+                sizes[number] = size + more if key != other else size
+
+
+def _words(part: Any) -> int:
+    """How large a key is, for what comparing it takes; what Python itself compares slowly counts more."""
+    from fractions import Fraction
+
+    kind = type(part)
+    if kind is tuple or kind is frozenset:
+        return 1 + sum(map(_words, part))
+    if kind is Fraction:
+        return 16 + _words(part.numerator) + _words(part.denominator)
+    return (1 if kind is int or kind in _SALTED else 16) + getsizeof(part) // 64
 
 
 def array_length(data: memoryview) -> int:
