@@ -6,6 +6,7 @@ write there what it likes, also through C code: it is text of unknown origin, an
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -155,13 +156,23 @@ class PrintedFile(OutputFile):
         self._partial = b""
         self._python = 0
         self._hole = -1
-        os.ftruncate(self.fd, FILE_BYTES)
+        self._extend()
+
+    def _extend(self) -> None:
+        """Make room for the first area. A host whose files are held shorter (RLIMIT_FSIZE) has none: then the child
+        writes to the descriptor, a system call for each line.
+        """
+        try:
+            os.ftruncate(self.fd, FILE_BYTES)
+        except OSError as error:
+            if error.errno != errno.EFBIG:
+                raise
 
     def begin(self) -> None:
         """A step begins, and finds the file empty."""
         if self._raw() or os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
             os.ftruncate(self.fd, 0)
-            os.ftruncate(self.fd, FILE_BYTES)
+            self._extend()
             os.lseek(self.fd, 0, os.SEEK_SET)
         self._start = self._streamed = self._python = 0
         self._partial = b""

@@ -6,6 +6,8 @@ import contextlib
 import io
 import os
 import select
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -321,3 +323,15 @@ def test_a_deadline_holds_while_a_listener_takes_its_time(session: Session) -> N
     assert ended == [True]
     assert (result.outcome, result.state) == ("timeout", "restored")
     assert session.run("kept").value == 1
+
+
+def test_a_host_with_short_files_hears_all_of_it() -> None:
+    """Its limit on the size of a file leaves no room for the memory that child and host share."""
+    program = (
+        "import resource\nfrom safeexec import Sandbox\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
+        "with Sandbox('calculator') as sandbox, sandbox.session() as session:\n"
+        "    for source in ('print(1)\\nprint(2)', 'print(3)'):\n        print(session.run(source).check().stdout, end='')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.stdout, ended.stderr) == ("1\n2\n3\n", "")
