@@ -331,7 +331,8 @@ def test_a_host_with_short_files_hears_all_of_it() -> None:
         "import resource\nfrom safeexec import Sandbox\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
         "with Sandbox('calculator') as sandbox, sandbox.session() as session:\n"
-        "    for source in ('print(1)\\nprint(2)', 'print(3)'):\n        print(session.run(source).check().stdout, end='')\n"
+        "    for source in ('print(1)\\nprint(2)', 'print(3)'):\n"
+        "        print(session.run(source).check().stdout, end='')\n"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.stdout, ended.stderr) == ("1\n2\n3\n", "")
