@@ -7,6 +7,7 @@ import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,20 @@ def test_ten_megabytes_of_source(either: Session) -> None:
     assert "limits.step_source_kb" in result.error.message and result.error.hint
     assert either.run(f"{'é' * 200_000!r}").outcome == "rejected", "bytes count, and 256 KiB are allowed"
     assert either.run("kept").value == 1
+
+
+def test_a_source_that_is_too_long_is_a_step_like_any_other() -> None:
+    told: list[dict[str, Any]] = []
+    with Sandbox("standard", audit=told.append) as sandbox, sandbox.session() as session:
+        results = [session.run(source) for source in ("x = 1", "y" * 300_000, "x = 2", "y" * 300_000)]
+        assert [result.step for result in results] == [1, 2, 3, 4]
+        assert [(row["step"], row["outcome"]) for row in told] == [(r.step, r.outcome) for r in results]
+        assert told[1]["source_bytes"] == 300_000
+        session.rollback()
+        assert session.get("x") == 2, "the step that was refused, and no more, is undone"
+        session.rollback()
+        assert session.get("x") == 1
+        assert sandbox.check("y" * 300_000).outcome == "rejected"
 
 
 def test_a_large_source_within_the_limit_runs(session: Session) -> None:

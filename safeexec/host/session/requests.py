@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import CheckpointError, PolicyError
 from safeexec.protocol.arguments import encode_arguments, foreign
-from safeexec.results import ErrorInfo, Result
+from safeexec.results import ErrorInfo
 
 if TYPE_CHECKING:
     from safeexec.host.watch.lineage import Lineage
@@ -31,18 +31,18 @@ def timeout_of(policy: Policy, timeout: float | None) -> float:
     return float(timeout)
 
 
-def too_long(policy: Policy, size: int, step: int) -> Result:
-    """The result of a source of more bytes, as UTF-8, than the policy allows."""
-    allowed = policy.limits.step_source_kb
-    return Result(
-        outcome="rejected",
-        error=ErrorInfo(
-            type="PolicyViolation",
-            message=f"the source has {size} bytes; limits.step_source_kb allows {allowed} KiB",
-            rule=policy.origin("limits.step_source_kb"),
-            hint="Send the program in several smaller steps; variables are kept between them.",
-        ),
-        step=step,
+def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None]:
+    """A source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
+    if not isinstance(source, str):
+        raise TypeError(f"source must be str, not {type(source).__name__}")
+    text, allowed = source.encode("utf-8", "surrogatepass"), policy.limits.step_source_kb
+    if len(text) <= allowed << 10:
+        return text, None
+    return text, ErrorInfo(
+        type="PolicyViolation",
+        message=f"the source has {len(text)} bytes; limits.step_source_kb allows {allowed} KiB",
+        rule=policy.origin("limits.step_source_kb"),
+        hint="Send the program in several smaller steps; variables are kept between them.",
     )
 
 
