@@ -347,8 +347,8 @@ class Sandbox(SandboxFace):
 
         A program is a source, or a dict of `source` and of its `stdin` and `argv`, as `Session.run` takes them. Each
         source has a result; `stdin` or `argv` that no program can be given ends the map with a ValueError.
-        `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
-        leave the loop, or `close` the iterator, stops those that run.
+        `workers` run at once (default: one per core; never more than `max_sessions`); a few programs ahead are read, so
+        that memory stays bounded. To leave the loop, or `close` the iterator, stops those that run.
         """
         return self._workers(workers, timeout).in_order(programs)
 
@@ -359,9 +359,10 @@ class Sandbox(SandboxFace):
         return self._workers(workers, timeout).as_completed(programs)
 
     def _workers(self, workers: int | None, timeout: float | None) -> Workers:
-        from safeexec.host.faces.many import Workers  # with a pool of threads
+        from safeexec.host.faces.many import Workers, workers_for  # with a pool of threads
 
-        return Workers(partial(self.session, checkpoints="off"), workers, timeout)
+        number = workers_for(workers, self.max_sessions)
+        return Workers(partial(self.session, checkpoints="off"), number, timeout)
 
     @blocking
     def check(self, source: str, *, stdin: bool = False) -> Core[Result]:
