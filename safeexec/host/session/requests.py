@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import CheckpointError, PolicyError
-from safeexec.protocol.arguments import encode_arguments, foreign
+from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
 from safeexec.results import ErrorInfo
 
 if TYPE_CHECKING:
@@ -50,9 +50,8 @@ def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limi
     """The arguments of a call as they cross. Raises TypeError for those that cannot."""
     payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
     if payload.opaque:
-        problem = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
-        if not payload.truncated:
-            problem = foreign(args, kwargs, max_depth=limits.value_depth)
+        problem = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
+        problem = problem or foreign(args, kwargs, max_depth=limits.value_depth)
         raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {problem}")
     return payload.data
 
