@@ -24,7 +24,12 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 def as_bytes(data: bytes | bytearray | memoryview | str) -> bytes:
     """The content of a file as it was given: bytes, or text, which is UTF-8 then. Raises TypeError."""
-    return data.encode() if isinstance(data, str) else bytes(memoryview(data))
+    if isinstance(data, str):
+        return data.encode()
+    try:
+        return bytes(memoryview(data))
+    except TypeError:
+        raise TypeError(f"the content of a file is str or bytes, not {type(data).__name__}") from None
 
 
 @cache

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from safeexec.host.faces.blocking import OneStep, Sandbox, SandboxFace, Session, SessionFace, environment
 from safeexec.host.faces.loops import abandon, answered, awaited, drive, running_loop
@@ -59,6 +59,13 @@ class Opening(Coroutine[Any, Any, Made]):
 
     def close(self) -> None:
         self._begun.close()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{name!r} is not there yet: this is still to be opened. Write `async with ... as opened:`, or `await` it",
+            name=name,
+            obj=self,
+        )
 
     async def __aenter__(self) -> Made:
         self._made = await self._begun

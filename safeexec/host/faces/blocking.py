@@ -15,7 +15,7 @@ from safeexec.host.waiting import blocking, drive, stepwise
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, NoReturn, Self, Unpack
+    from typing import Any, Literal, Never, NoReturn, Self, Unpack
 
     from safeexec.approvals import Approval
     from safeexec.host.audit import AuditTarget
@@ -64,7 +64,12 @@ class SandboxFace:
         idle_seconds: float | None = None,
         audit: AuditTarget | None = None,
         requirements: Sequence[str] | os.PathLike[str] | None = None,
+        **unknown: Never,
     ) -> None:
+        if unknown:
+            from safeexec.host.arguments import unexpected  # for a mistake only
+
+            raise unexpected(type(self).__name__, unknown, SandboxFace.__init__.__kwdefaults__ or ())
         self._policy = policy
         self._requirements = requirements
         self._arguments: dict[str, Any] = {

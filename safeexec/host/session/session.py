@@ -81,6 +81,7 @@ COMPACT_SECONDS = 0.5
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 CLOSED_HERE = "the session is closed"
+CLOSED_WITH_SANDBOX = "the sandbox was closed, and this session with it"
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
 _numbers = count(1)
@@ -225,9 +226,11 @@ class SessionCore:
         yield from self._close(f"the session was closed {why}")
 
     def begin_close(self) -> None:
-        """The first half of `close`, which waits for nothing: if nobody uses it, its processes are killed."""
+        """The sandbox is being closed: the first half of `close`, which waits for nothing. If nobody uses the session,
+        its processes are killed.
+        """
         if self.keeper.why_closed is None:
-            self.keeper.why_closed = CLOSED_HERE
+            self.keeper.why_closed = CLOSED_WITH_SANDBOX
             if not self._turn.goes_on:
                 self.line.kill_all()
 
@@ -884,7 +887,7 @@ class SessionCore:
     def _files(self) -> Workspace:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.keeper.why_closed is not None:
-            raise SessionClosed(CLOSED_HERE)
+            raise SessionClosed(self.keeper.why_closed)
         if self.line.workspace is None:
             raise WorkspaceError(
                 f"the policy {self.policy.name!r} gives sessions no workspace "
