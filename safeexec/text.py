@@ -24,7 +24,12 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 def as_bytes(data: bytes | bytearray | memoryview | str) -> bytes:
     """The content of a file as it was given: bytes, or text, which is UTF-8 then. Raises TypeError."""
-    return data.encode() if isinstance(data, str) else bytes(memoryview(data))
+    if isinstance(data, str):
+        return data.encode()
+    try:
+        return bytes(memoryview(data))
+    except TypeError:
+        raise TypeError(f"the content of a file is str or bytes, not {type(data).__name__}") from None
 
 
 @cache
@@ -131,6 +136,9 @@ _OPENING: dict[type, tuple[str, str]] = {
 }
 
 
+REPR_FAILED = "object; its repr failed"
+
+
 def short_repr(value: Any, limit: int = 500) -> str:
     """`repr(value)` within `limit` characters, at bounded cost for the builtin containers, and never an exception.
 
@@ -151,7 +159,14 @@ def _repr(value: Any, limit: int, depth: int) -> str:
         text = repr(value)
         return text[: limit + 1] if type(text) is str else str.__str__(text)[: limit + 1]
     except BaseException as error:
-        return f"<{type_name(kind)} object; its repr failed: {type_name(type(error))}>"
+        return f"<{type_name(kind)} {REPR_FAILED}: {_brief(error)}>"
+
+
+def _brief(error: BaseException) -> str:
+    """The class of an exception and what it says first. Runs no code of the exception's."""
+    said: tuple[Any, ...] = BaseException.__dict__["args"].__get__(error)
+    name = type_name(type(error))
+    return f"{name}: {shorten(said[0].partition('; ')[0], 100)}" if said and type(said[0]) is str else name
 
 
 def _container_repr(value: Any, kind: type, limit: int, depth: int) -> str:

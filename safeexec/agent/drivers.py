@@ -12,7 +12,7 @@ import safeexec  # its names load on first use: search with threads, AsyncSandbo
 from safeexec import Policy, Sandbox, WorkspaceError
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply, ToolSpec
-from safeexec.agent.models.asking import ask_in_thread, out_of_time
+from safeexec.agent.models.asking import answering, ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.wishes import (
     AskModel,
@@ -188,9 +188,9 @@ def _failure(result: Any) -> str:
 
 
 def _ask(agent: Driven, wish: AskModel) -> Reply:
-    events = agent.model_events(wish.seconds)
     ask = partial(agent.model.complete, wish.messages, tools=agent.tool_specs)
-    return ask(events=events) if wish.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
+    with answering(agent.model.name, agent.model_events(wish.seconds)) as events:
+        return ask(events=events) if wish.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
 
 
 async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
@@ -236,16 +236,17 @@ async def _ask_async(agent: Driven, wish: AskModel) -> Reply:
     call = getattr(agent.model, "complete_async", None)
     if call is None:
         return await asyncio.to_thread(_ask, agent, wish)
-    asked: Awaitable[Reply] = call(wish.messages, tools=agent.tool_specs, events=agent.model_events(wish.seconds))
-    if wish.seconds is None:
-        return await asked
-    try:
-        async with asyncio.timeout(wish.seconds) as patience:
+    with answering(agent.model.name, agent.model_events(wish.seconds)) as events:
+        asked: Awaitable[Reply] = call(wish.messages, tools=agent.tool_specs, events=events)
+        if wish.seconds is None:
             return await asked
-    except TimeoutError:
-        if not patience.expired():
-            raise
-    raise out_of_time(wish.seconds)
+        try:
+            async with asyncio.timeout(wish.seconds) as patience:
+                return await asked
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        raise out_of_time(wish.seconds)
 
 
 @contextmanager

@@ -313,7 +313,7 @@ class _Work:
             except (ModelError, TranscriptError) as error:
                 if stop := self._exhausted():
                     return self._end(stop)
-                return self._end("model_error", reason=str(error))
+                return self._end("model_error", reason=str(error), error=error)
             pending = None
             ended = yield from self._take(reply)
             if ended is not None:
@@ -573,13 +573,15 @@ class _Work:
             self._notice(prompts.OUT_OF_STEPS)
         return None
 
-    def _end(self, stop: Stop, *, answer: Any = None, reason: str | None = None) -> AgentResult:
+    def _end(
+        self, stop: Stop, *, answer: Any = None, reason: str | None = None, error: Exception | None = None
+    ) -> AgentResult:
         reason = reason or STOP_REASONS[stop]
         self._transcript.add("end", stop=stop, reason=reason, answer=None if answer is None else as_text(answer))
-        return self._finish(answer, stop, reason)
+        return self._finish(answer, stop, reason, error)
 
-    def _finish(self, answer: Any, stop: Stop, reason: str) -> AgentResult:
-        result = AgentResult(answer, tuple(self._steps), self._usage, stop, reason, self._transcript)
+    def _finish(self, answer: Any, stop: Stop, reason: str, error: Exception | None = None) -> AgentResult:
+        result = AgentResult(answer, tuple(self._steps), self._usage, stop, reason, self._transcript, error)
         self._agent.emit(EndEvent(result))
         return result
 

@@ -17,7 +17,7 @@ from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
 from safeexec.agent.snippets import Parser
 from safeexec.agent.wishes import RunApart, Wish
-from safeexec.text import short_repr, shorten
+from safeexec.text import REPR_FAILED, short_repr, shorten
 
 if TYPE_CHECKING:
     from safeexec import AsyncSandbox, AsyncSession, Policy, Sandbox, Session
@@ -200,6 +200,8 @@ class _Proof:
             return ""
         if not any(step.result.ok for step in run.steps):
             return "not verified: no code computed it"
+        if _untold(run.answer):
+            return "not verified: the value stays in the sandbox, and no text tells what it is"
         if is_stated([step.source for step in run.steps]):
             return "not verified: the value is written in the code, not computed by it"
         if self._found.verdict is not None:
@@ -317,14 +319,22 @@ def _contradiction(found: _Found, answer: Any) -> str:
 
 def _written(run: AgentResult) -> str:
     """The answer as text, with all digits."""
-    if type(run.answer) is int and run.answer.bit_length() < _MAX_BITS:
-        return str(Decimal(run.answer))  # `str` of an int ends at 4300 digits
+    answer = run.answer
+    if type(answer) is int or type(answer) is Fraction:
+        above, below = answer.numerator, answer.denominator
+        if max(above.bit_length(), below.bit_length()) < _MAX_BITS:  # of a Decimal: `str` of an int ends at 4300 digits
+            return str(Decimal(above)) if below == 1 else f"{Decimal(above)}/{Decimal(below)}"
     return run.text
 
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two answers are the same; nan is."""
-    return type(a) is type(b) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
+    return type(a) is type(b) and not _untold(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
+
+
+def _untold(answer: Any) -> bool:
+    """Whether a part of it stayed in the sandbox and could not be written there: it may be any object of its class."""
+    return _holds(lambda: REPR_FAILED in repr(answer))
 
 
 def _holds(comparison: Callable[[], Any]) -> bool:

@@ -38,7 +38,7 @@ STOP_REASONS: dict[str, str] = {
     "repeated_failure": "the same failure came again and again",
     "no_code": "the model gave neither code nor an answer",
     "refused": "the model's provider filtered the reply",
-    "model_error": "the model could not be reached or refused the request",
+    "model_error": "the model gave no reply",
     "cancelled": "a step was cancelled",
 }
 
@@ -82,6 +82,8 @@ class AgentResult:
     stop: Stop
     reason: str
     transcript: Transcript
+    error: Exception | None = None
+    """The ModelError that ended the run; its `__cause__` is what a model of one's own raised."""
 
     def __repr__(self) -> str:
         text = short_repr(self.answer, 80) if self.ok else shorten(self.reason, 200)

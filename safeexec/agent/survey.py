@@ -19,7 +19,7 @@ _MAX_CELL = 40
 _MAX_SURVEYED = 200
 _MAX_TEXT = 200
 _MAX_PARTS = 20
-_OPTIONS = ("sep", "decimal", "thousands", "dtype", "encoding")
+_OPTIONS = ("skiprows", "sep", "decimal", "thousands", "dtype", "encoding")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 SUFFIXES = (*(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"), *_DATABASES)
 """Files that are looked at."""
@@ -35,7 +35,8 @@ SAMPLE = 1 << 16
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
 DOTTED = re.compile(r"(?![+-]?\d{1,3}(?:\.\d{3})+$)[+-]?\d+(?:\.\d+)+")
-MAX_DOTTED = 20
+PADDED = re.compile(r"0\d+")
+MAX_TEXTS = 20
 
 def options_of(name):
     # How a text table has to be read: what differs from the defaults of read_csv.
@@ -47,27 +48,38 @@ def options_of(name):
     text = data.decode(options.get("encoding", "utf-8-sig"), "ignore")
     whole = text[: text.rfind("\n") + 1] or text
     lines = whole.splitlines()[:200]
+    remarks = 0
+    while remarks < len(lines) - 1 and lines[remarks].startswith("#"):
+        remarks += 1
     widths = {}
     for separator in ",;\t|":
-        rows = [len(row) for row in csv.reader(lines, delimiter=separator) if row]
+        rows = [len(row) for row in csv.reader(lines[remarks:], delimiter=separator) if row]
         widths[separator] = rows[0] if rows and rows[0] == max(set(rows), key=rows.count) else 0
     separator = max(widths, key=widths.get)
+    if remarks and 1 < widths[separator] == len(next(csv.reader([lines[remarks - 1]], delimiter=separator))):
+        remarks -= 1  # the names of the columns, the first of which begins with #
+    if remarks:
+        options["skiprows"] = remarks
+    rows = list(csv.reader(lines[remarks:], delimiter=separator))
+    texts = columns_with(PADDED, rows)
     if widths[separator] > 1 and separator != ",":
         options["sep"] = separator
-        cells = [cell for row in csv.reader(lines[1:], delimiter=separator) for cell in row]
+        cells = [cell for row in rows[1:] for cell in row]
         commas = [cell for cell in cells if "," in cell]
         if commas and all(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in commas):
             options["decimal"] = ","
             if any("." in cell for cell in commas):
                 options["thousands"] = "."
-                if dotted := dotted_columns(list(csv.reader(lines, delimiter=separator))):
-                    options["dtype"] = dict.fromkeys(dotted, "str")
+                texts += columns_with(DOTTED, rows)
+    if texts:
+        options["dtype"] = dict.fromkeys(texts[:MAX_TEXTS], "str")
     return options
 
-def dotted_columns(rows):
-    # With a dot for thousands 01.02.2024 is read as 1022024, and so is an address or a version: these stay text.
-    found = {at for row in rows[1:] for at, cell in enumerate(row) if DOTTED.fullmatch(cell.strip())}
-    return [name for at, name in enumerate(rows[0]) if at in found][:MAX_DOTTED]
+def columns_with(pattern, rows):
+    # Columns that stay text. As a number 01234 loses its zero, and with a dot for thousands 01.02.2024 is read as
+    # 1022024, and so is an address or a version.
+    found = {at for row in rows[1:] for at, cell in enumerate(row) if pattern.fullmatch(cell.strip())}
+    return [name for at, name in enumerate(rows[0]) if at in found] if rows else []
 
 def eight_bit_encoding_of(name):
     # cp1252 has letters and signs (the euro, quotation marks) where latin-1 has control characters that no text holds.
@@ -161,7 +173,7 @@ def survey(chunks, options):
     rows, width, head, columns = 0, 0, [], {}
     for chunk in chunks:
         if not head:
-            head = [[str(cell)[:80] for cell in row] for row in chunk.head(3).values.tolist()]
+            head = [[str(cell)[:80] for cell in row] for row in chunk.head(3).itertuples(index=False, name=None)]
         width = len(chunk.columns)
         for label in list(chunk.columns)[:MAX_COLUMNS]:
             if label not in columns:
@@ -216,7 +228,7 @@ class FileSurvey:
     problem: str = ""
     width: int = 0
     """All columns; `columns` holds the first 200."""
-    options: Mapping[str, str | dict[str, str]] = field(default_factory=dict)
+    options: Mapping[str, str | int | dict[str, str]] = field(default_factory=dict)
     """What pandas.read_csv has to be told to read it."""
     parts: tuple[str, ...] = ()
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
@@ -278,7 +290,9 @@ def _read(name: str, found: Any) -> FileSurvey:
     )
 
 
-def _option(value: Any) -> str | dict[str, str]:
+def _option(value: Any) -> str | int | dict[str, str]:
+    if type(value) is int:
+        return _count(value)
     if type(value) is not dict:
         return _text(value)
     return {_text(name): _text(kind) for name, kind in list(value.items())[:_MAX_PARTS]}

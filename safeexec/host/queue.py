@@ -73,8 +73,6 @@ class Places:
     __slots__ = ("_taken", "_turnstile", "number", "queued")
 
     def __init__(self, number: int | None) -> None:
-        if number is not None and number < 1:
-            raise ValueError(f"max_sessions={number}: at least one")
         self.number = number
         self._turnstile = None if number is None else Turnstile(number)
         self._taken: set[object] = set()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.approvals import Approval
 from safeexec.errors import ProtectionError, ProtocolError, RecordingError, SandboxBusy, SandboxClosed
+from safeexec.host.arguments import check_arguments
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
@@ -75,9 +76,17 @@ class SandboxCore:
     ) -> None:
         self.closed = True
         """True, too, as long as nothing has been opened."""
+        check_arguments(
+            {
+                "tools": tools,
+                "spare": spare,
+                "max_sessions": max_sessions,
+                "queue_seconds": queue_seconds,
+                "idle_seconds": idle_seconds,
+                "audit": audit,
+            }
+        )
         self._places = Places(max_sessions)
-        if idle_seconds is not None and not idle_seconds > 0:
-            raise ValueError(f"idle_seconds={idle_seconds}: more than 0, or None")
         self.policy = policy
         found: dict[str, Tool] = {}
         if tools:
@@ -269,9 +278,11 @@ class SandboxCore:
         """
         self.check_usable()
         self._check_descriptors()
+        seconds = self._queue_seconds if queue_seconds is None else queue_seconds
+        check_arguments({"queue_seconds": seconds})
         origin = self._all_templates().find(template) if template is not None else None
         policy = self._tightened.of(tightened) if origin is None else of_template(origin, tightened)
-        yield from self._enter(label, self._queue_seconds if queue_seconds is None else queue_seconds)
+        yield from self._enter(label, seconds)
         try:
             begin = self.begin_session if origin is None else origin.begin
             session = yield from begin(policy, label)
@@ -296,18 +307,19 @@ class SandboxCore:
         return session
 
     def session_for(
-        self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any]
+        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any]
     ) -> Core[SessionCore]:
         """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
-        `state`, where there is such a file. Raises `PolicyError` for an open one that other keywords have tightened.
+        `state`, where there is such a file. `keywords` are those of `new_session`. Raises `PolicyError` for an open one
+        that was opened with other ones.
         """
 
         def begin() -> Core[SessionCore]:
             if state is not None and os.path.exists(state):
-                return self._restored(state, "signed", None, label=label, **tightened)
-            return self.new_session(label=label, **tightened)
+                return self._restored(state, "signed", None, label=label, **keywords)
+            return self.new_session(label=label, **keywords)
 
-        asked = {name: value for name, value in tightened.items() if name not in _AT_THE_BEGINNING}
+        asked = {name: value for name, value in keywords.items() if name not in _AT_THE_BEGINNING}
         return self._labels.session(label, asked, begin)
 
     def restore(

@@ -6,6 +6,8 @@ values); all others are the value ``(args, kwargs)`` of `protocol.values`. The f
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ import msgspec
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import MAX_DEPTH, ByFields, Encoded, Opaque, decode, encode
 from safeexec.protocol.values.objects import plain_of
+from safeexec.protocol.values.writer import CYCLE, TOO_DEEP, TOO_LARGE
 from safeexec.text import type_name
 
 _SCALARS = frozenset({type(None), bool, int, float, str})
@@ -60,6 +63,16 @@ def decode_call(
     return *value, opaque[0] if opaque else None
 
 
+def exceeded(refused: Encoded, *, value_kb: int, value_depth: int) -> str:
+    """Which limit a value that was just refused does not keep, in words; "" where it is something else."""
+    words = {
+        TOO_LARGE: f"it is larger than limits.value_kb ({value_kb} KiB)",
+        TOO_DEEP: f"it is nested deeper than limits.value_depth ({value_depth})",
+        CYCLE: "it holds itself",
+    }
+    return words.get(refused.reason, "") if refused.truncated else ""
+
+
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) -> str:
     """Which object of the host, in arguments that were just refused, is no value: its place, its type, what to do."""
     for place, value in (*((f"argument {n}", one) for n, one in enumerate(args, 1)), *kwargs.items()):
@@ -78,18 +91,32 @@ def foreign_in(value: Any, place: str, max_depth: int, *, to_plugin: bool = Fals
 
 
 def _foreign(value: Any, place: str, depth: int) -> tuple[str, Any] | None:
-    parts: list[tuple[str, Any]] = []
+    parts: Iterable[tuple[str, Any]] = ()
+    found: tuple[str, Any] | None = None
     if depth > 0 and isinstance(value, dict):
-        parts = [
+        parts = (
             part for key, one in value.items() for part in ((f"a key of {place}", key), (f"{place}[{key!r}]", one))
-        ]
+        )
     elif depth > 0 and isinstance(value, list | tuple):
-        parts = [(f"{place}[{index}]", one) for index, one in enumerate(value)]
+        parts = ((f"{place}[{index}]", one) for index, one in enumerate(value))
     elif depth > 0 and isinstance(value, set | frozenset):
-        parts = [(f"an item of {place}", one) for one in value]
+        parts = ((f"an item of {place}", one) for one in value)
     elif encode(value, max_bytes=_ENOUGH, max_depth=MAX_DEPTH, arrays=True).opaque:
-        return place, value
-    return next((found for name, one in parts if (found := _foreign(one, name, depth - 1)) is not None), None)
+        parts, found = _cells(value, place), (place, value)
+    return next((inner for name, one in parts if (inner := _foreign(one, name, depth - 1)) is not None), found)
+
+
+def _cells(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """The objects in the columns of a DataFrame, or in a Series, each with its place."""
+    pandas = sys.modules.get("pandas")
+    columns = []
+    if pandas is not None and isinstance(value, pandas.DataFrame):
+        columns = [(f"{place}[{label!r}]", value.iloc[:, number]) for number, label in enumerate(value.columns)]
+    elif pandas is not None and isinstance(value, pandas.Series):
+        columns = [(place, value)]
+    for where, column in columns:
+        if column.dtype == object:
+            yield from ((f"{where}[{label!r}]", one) for label, one in zip(column.index, column, strict=True))
 
 
 _ENOUGH = 1 << 62

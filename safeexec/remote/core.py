@@ -85,7 +85,7 @@ class RemoteSandboxCore:
         seconds = given.get("queue_seconds", 0.0)
         return (yield from self._opened("sandbox.session", self._which | given, seconds))
 
-    def session_for(self, label: str, state: object, tightened: dict[str, Any]) -> NoReturn:
+    def session_for(self, label: str, state: object, keywords: dict[str, Any]) -> NoReturn:
         raise SandboxError("over a connection no session is found by its label: keep the one that session() gave")
 
     def stats(self) -> NoReturn:

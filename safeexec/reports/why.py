@@ -109,6 +109,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def why(policy: PolicyData, name: str) -> Answer:
     """What `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
+    if not isinstance(name, str):
+        raise TypeError(f"why() takes a name as str, such as 'os.path', not {type(name).__name__}")
     if name.endswith(".py"):
         raise PolicyError(f"{name!r} is no name: what a program needs is asked with --program, or by `Policy.needs`")
     if name in _SECTIONS:

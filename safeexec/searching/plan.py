@@ -85,6 +85,8 @@ class Plan:
                 raise ValueError(f"{name}={value!r}: a whole number, at least 1")
         if method == "best-of-n" and depth not in (None, 1):
             raise ValueError("best-of-n tries programs in one state: depth is for beam and tree")
+        if budget is not None and not isinstance(budget, Budget):
+            raise TypeError(f"budget={budget!r:.60}: a Budget, such as Budget(steps=100), or None")
         self.tree = tree
         self.method = method
         self.width = WIDTH[method] if width is None else width

@@ -310,6 +310,38 @@ def test_a_model_that_cannot_be_reached_ends_the_run_with_what_was_done(sandbox:
     assert (result.stop, result.reason, len(result.steps)) == ("model_error", "m: rate limit reached", 1)
 
 
+class Down:
+    """A model of a user's own, whose server goes away."""
+
+    name = "down"
+
+    def __init__(self) -> None:
+        self.replies = iter([Reply(code("x = 1"))])
+
+    def complete(self, messages: Sequence[Message], **_: object) -> Reply:
+        for reply in self.replies:
+            return reply
+        raise ConnectionError("no route")
+
+
+class DownAsync(Down):
+    async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
+        return self.complete(messages)
+
+
+@pytest.mark.parametrize("seconds", [None, 60.0])
+@pytest.mark.parametrize("kind", [Down, DownAsync])
+@pytest.mark.parametrize("awaited", [False, True])
+def test_whatever_a_model_raises_the_run_keeps_its_steps(
+    sandbox: Sandbox, kind: type[Down], seconds: float | None, awaited: bool
+) -> None:
+    agent = CodeAgent(kind(), sandbox, max_seconds=seconds)
+    result = asyncio.run(agent.run_async("t")) if awaited else agent.run("t")
+    assert (result.stop, [step.source for step in result.steps]) == ("model_error", ["x = 1"])
+    assert result.reason == "the model 'down' raised ConnectionError: no route"
+    assert result.error is not None and isinstance(result.error.__cause__, ConnectionError)
+
+
 def test_a_model_that_returns_no_reply_is_named(sandbox: Sandbox) -> None:
     class Wrong:
         name = "wrong"

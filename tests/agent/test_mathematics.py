@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -315,3 +316,23 @@ def test_the_reason_says_why_an_answer_is_not_verified(sandbox: Sandbox) -> None
     assert answer.ok and "did not give this value" in answer.reason
     answer = MathAssistant(ScriptedModel(["It is 7919."] * 2), sandbox).ask("?")
     assert answer.ok and answer.reason.endswith("not verified: no code computed it"), "a sentence is no step"
+
+
+@pytest.mark.modules("sympy")
+def test_a_large_exact_number_is_verified_and_written_in_full() -> None:
+    with Sandbox("mathematics") as sandbox:
+        model = ScriptedModel([code("import sympy\nfinal_answer(sympy.factorial(3000))")])
+        answer = MathAssistant(model, sandbox).ask("?")
+        assert (answer.value, answer.verified, len(answer.text)) == (math.factorial(3000), True, 9131)
+        model = ScriptedModel([code("import sympy\nfinal_answer(sympy.Rational(10**5000 + 1, 3**9))")])
+        answer = MathAssistant(model, sandbox).ask("?")
+        assert (answer.value, answer.verified) == (Fraction(10**5000 + 1, 3**9), True)
+        assert answer.text == f"1{'0' * 4999}1/{3**9}"
+
+
+@pytest.mark.modules("sympy")
+def test_a_value_that_no_text_tells_is_not_verified() -> None:
+    source = "import sympy, random\nfinal_answer(random.randint(1, 10**9) * 10**5000 * sympy.Symbol('x'))"
+    answer = MathAssistant(ScriptedModel([code(source)] * 2), "mathematics").ask("?")
+    assert not answer.verified
+    assert answer.reason.endswith("not verified: the value stays in the sandbox, and no text tells what it is")

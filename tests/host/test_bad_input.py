@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Result, Sandbox, Session, WorkspaceError
+from safeexec import AsyncSandbox, Policy, Result, Sandbox, Session, SessionClosed, WorkspaceError, search
 
 Run = Callable[..., Result]
 
@@ -109,6 +111,20 @@ def test_ten_megabytes_of_source(either: Session) -> None:
     assert either.run("kept").value == 1
 
 
+def test_a_source_that_is_too_long_is_a_step_like_any_other() -> None:
+    told: list[dict[str, Any]] = []
+    with Sandbox("standard", audit=told.append) as sandbox, sandbox.session() as session:
+        results = [session.run(source) for source in ("x = 1", "y" * 300_000, "x = 2", "y" * 300_000)]
+        assert [result.step for result in results] == [1, 2, 3, 4]
+        assert [(row["step"], row["outcome"]) for row in told] == [(r.step, r.outcome) for r in results]
+        assert told[1]["source_bytes"] == 300_000
+        session.rollback()
+        assert session.get("x") == 2, "the step that was refused, and no more, is undone"
+        session.rollback()
+        assert session.get("x") == 1
+        assert sandbox.check("y" * 300_000).outcome == "rejected"
+
+
 def test_a_large_source_within_the_limit_runs(session: Session) -> None:
     assert session.run("x = 0\n" + "x += 1\n" * 5000 + "x").value == 5000
 
@@ -133,6 +149,67 @@ def test_arguments_that_are_none_are_refused_and_the_session_goes_on(session: Se
         with pytest.raises(error):
             wrong()  # type: ignore[no-untyped-call]
     assert session.run("1 + 1").value == 2
+
+
+WRONG = [
+    (TypeError, {"spare": "a"}, "spare='a': a whole number, at least 0, not str"),
+    (ValueError, {"spare": -1}, "spare=-1: a whole number, at least 0"),
+    (TypeError, {"max_sessions": 1.5}, "max_sessions=1.5: at least one, or None, not float"),
+    (TypeError, {"max_sessions": True}, "max_sessions=True: at least one, or None, not bool"),
+    (ValueError, {"queue_seconds": -1}, "queue_seconds=-1: a number of seconds, at least 0"),
+    (TypeError, {"idle_seconds": "5"}, "idle_seconds='5': more than 0, or None, not str"),
+    (TypeError, {"audit": 5}, "audit=5: the path of a file, a stream to write to, .* not int"),
+    (TypeError, {"tools": 5}, "tools=5: a list of functions, or a mapping of names to them, not int"),
+    (TypeError, {"memory_mb": 64}, r"no keyword 'memory_mb': a limit is .* sandbox\.session\(memory_mb=64\), or"),
+    (TypeError, {"tool": []}, "no keyword 'tool'; it takes tools, files, approval, "),
+]
+
+
+@pytest.mark.parametrize(("error", "keywords", "told"), WRONG, ids=[f"{next(iter(row[1].items()))}" for row in WRONG])
+@pytest.mark.parametrize("face", [Sandbox, AsyncSandbox])
+def test_a_keyword_that_makes_no_sense_is_named_with_what_it_takes(
+    face: type[Sandbox] | type[AsyncSandbox], error: type[Exception], keywords: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        face("calculator", **keywords)._new_core()
+
+
+@pytest.mark.parametrize("name", ["/a.csv", "../a.csv", "a/../b", "", ".", "a\nb", "x" * 300])
+def test_a_name_that_write_file_refuses_is_refused_when_the_sandbox_is_made(name: str) -> None:
+    with pytest.raises(WorkspaceError):
+        Sandbox("data-analysis", files={name: b"1"})
+
+
+def test_arguments_of_the_wrong_type_are_named(sandbox: Sandbox, open_session: Callable[..., Session]) -> None:
+    session = open_session(profile="data-analysis")
+    for told, wrong in {
+        "the content of a file is str or bytes, not int": lambda: session.write_file("a", 5),  # type: ignore[arg-type]
+        "the name of a file in the workspace is str, not int": lambda: session.write_file(5, b""),  # type: ignore[arg-type]
+        "queue_seconds=-1": lambda: sandbox.session(queue_seconds=-1),
+        "a plugin is a source .str., a path, or a mapping .* not bytes": lambda: sandbox.plugin(b"x = 1"),  # type: ignore[arg-type]
+        "budget=3: a Budget, such as Budget": lambda: search(session, ["x = 1"], "x", budget=3),  # type: ignore[arg-type]
+        "takes a name as str, such as 'os.path', not int": lambda: Policy.load("calculator").why(5),  # type: ignore[arg-type]
+    }.items():
+        with pytest.raises((TypeError, ValueError), match=told):
+            wrong()
+
+
+def test_an_asynchronous_session_that_was_not_awaited_says_how() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("calculator") as sandbox:
+            opening = sandbox.session()
+            with pytest.raises(AttributeError, match=r"'run' is not there yet: .* `async with"):
+                opening.run("1")  # type: ignore[attr-defined]
+            assert (await (await opening).run("1 + 1")).value == 2
+
+    asyncio.run(main())
+
+
+def test_what_goes_on_when_its_sandbox_is_closed_says_so() -> None:
+    with Sandbox("calculator") as sandbox:
+        session = sandbox.session()
+    with pytest.raises(SessionClosed, match="the sandbox was closed, and this session with it"):
+        session.run("1")
 
 
 def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:

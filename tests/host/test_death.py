@@ -171,7 +171,7 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
         monkeypatch.setattr(SessionCore, "_end_and_wait", end)
         sandbox.close()
     assert dead == [True] * 4
-    with pytest.raises(SessionClosed, match="the session is closed"):
+    with pytest.raises(SessionClosed, match="the sandbox was closed, and this session with it"):
         sessions[-1].run("1")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.arguments import decode_arguments, encode_arguments, foreign
+from safeexec.protocol.arguments import decode_arguments, encode_arguments, exceeded, foreign
 from safeexec.protocol.values import encode
 
 
@@ -62,3 +62,35 @@ def test_what_is_no_call_is_a_protocol_error(data: bytes) -> None:
 )
 def test_what_cannot_cross_is_named_by_its_place(args: tuple[Any, ...], kwargs: dict[str, Any], told: str) -> None:
     assert foreign(args, kwargs, max_depth=8).startswith(told)
+
+
+@pytest.mark.modules("pandas")
+def test_an_object_in_a_table_is_named_by_its_column() -> None:
+    import pandas as pd
+
+    table = pd.DataFrame({"ok": [1, 2], "bad": [{}, {"a": object()}]}, index=["x", "y"])
+    assert foreign((table,), {}, max_depth=8).startswith("argument 1['bad']['y']['a'] is, or holds")
+    assert foreign((), {"k": [pd.Series([1, len])]}, max_depth=8).startswith("k[0][1] is, or holds")
+
+
+def _cycle() -> list[Any]:
+    cycle: list[Any] = [1]
+    cycle.append(cycle)
+    return cycle
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("x" * 3000, "it is larger than limits.value_kb (1 KiB)"),
+        ([1, {"a": "x" * 3000}], "it is larger than limits.value_kb (1 KiB)"),
+        ([[[[1]]]], "it is nested deeper than limits.value_depth (2)"),
+        (_cycle(), "it holds itself"),
+        ([object()], ""),
+    ],
+    ids=["text", "part", "deep", "cycle", "object"],
+)
+def test_the_limit_that_a_value_does_not_keep_is_named(value: Any, told: str) -> None:
+    refused = encode(value, max_bytes=1024, max_depth=2)
+    assert refused.opaque
+    assert exceeded(refused, value_kb=1, value_depth=2) == told

@@ -5,16 +5,42 @@ comes back to the thread that waits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any
 
-from safeexec.agent.errors import ModelUnavailable
+from safeexec.agent.errors import ModelError, ModelUnavailable, TranscriptError
 from safeexec.agent.messages import Reply
 from safeexec.agent.models.base import ModelEvents
+from safeexec.text import type_name
+
+
+@contextmanager
+def answering(model: str, events: ModelEvents) -> Iterator[ModelEvents]:
+    """The events for a call of the model in this block. Whatever the model raises is a ModelError: a run keeps its
+    steps. What a callback of `events` raises is the caller's, and stays what it is.
+    """
+    told: list[BaseException] = []
+
+    def tell(callback: Callable[..., None], *content: Any) -> None:
+        try:
+            callback(*content)
+        except BaseException as error:
+            told.append(error)
+            raise
+
+    try:
+        yield ModelEvents(partial(tell, events.on_text), partial(tell, events.on_retry), events.seconds)
+    except (ModelError, TranscriptError):
+        raise
+    except Exception as error:
+        if any(error is one for one in told):
+            raise
+        raise ModelError(f"the model {model!r} raised {type_name(type(error))}: {error}") from error
 
 
 class _NobodyWaits(Exception):

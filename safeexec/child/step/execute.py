@@ -9,8 +9,8 @@ import linecache
 import os
 import resource
 import sys
-from collections.abc import Callable, Mapping
-from types import CodeType, ModuleType
+from collections.abc import Callable, Container, Mapping
+from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.native import builtin
@@ -188,7 +188,7 @@ class Guest:
         if value is None:
             done = m.StepDone("ok", displays=self.displays.collect(None))
         else:
-            text = shown(value)
+            text = shown(value, self.sources)
             displays = self.displays.collect(value, text)
             limits = self.limits
             encoded = encode(
@@ -369,6 +369,7 @@ _EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
 """A subclass of the guest's may have an attribute `code` of its own."""
 _ARGUMENTS: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
 """In the same way."""
+_TRACEBACK: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
 _LONG = range(-(1 << 63), 1 << 63)
 
 
@@ -398,7 +399,7 @@ def _brief_report(error: BaseException) -> m.ErrorReport:
     if type(error) is OSError:
         with contextlib.suppress(BaseException):  # what it was made with may be the guest's
             words = str(error)
-    line, place = None, BaseException.__dict__["__traceback__"].__get__(error)
+    line, place = None, _TRACEBACK(error)
     while place is not None:
         if place.tb_frame.f_code.co_filename.startswith("<step "):
             line = place.tb_lineno
@@ -418,18 +419,23 @@ def _workspace_files() -> list[str]:
         return []
 
 
-def shown(value: Any) -> str:
-    """`repr(value)`. A whole number past the digits that `str` allows, and containers nested past the recursion limit,
-    are values all the same; what a `__repr__` of the guest raises is the step's error, as at a prompt."""
+def shown(value: Any, sources: Container[str]) -> str:
+    """`repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the digits
+    that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the same.
+    What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
+    """
     kind = type(value)
     try:
         if kind in _SLICED and len(value) > TEXT_CHARACTERS:
             return _ends_of(value, kind)
         return str.__str__(repr(value))  # a `__repr__` may give text of a class of its own
-    except (ValueError, RecursionError):
-        if kind in _SHOWN_ANYHOW:
-            return short_repr(value, TEXT_CHARACTERS)
-        raise
+    except (ValueError, RecursionError) as error:
+        place = _TRACEBACK(error)
+        while place is not None:
+            if place.tb_frame.f_code.co_filename in sources:
+                raise
+            place = place.tb_next
+    return short_repr(value, TEXT_CHARACTERS)
 
 
 _SLICED = (str, bytes, list, tuple)
@@ -440,9 +446,6 @@ def _ends_of(value: Any, kind: type) -> str:
     half = TEXT_CHARACTERS // 2 + 1
     count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
     return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
-
-
-_SHOWN_ANYHOW = (int, list, tuple, dict, set, frozenset)
 
 
 def _message_size(error: BaseException) -> int:

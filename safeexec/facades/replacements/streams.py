@@ -95,6 +95,8 @@ class _TextSide(_StandardStream):
     __slots__ = ()
     encoding = "utf-8"
     errors = "strict"
+    newlines = None
+    line_buffering = False
 
     def __enter__(self) -> Self:
         return self
@@ -115,8 +117,6 @@ class _Output(_TextSide):
     _name = "stdout"
     _bytes: ClassVar[type[_Bytes]] = _Bytes
     mode = "w"
-    newlines = None
-    line_buffering = False
 
     def fileno(self) -> int:
         """1 or 2."""

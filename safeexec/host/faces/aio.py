@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from safeexec.host.faces.blocking import OneStep, Sandbox, SandboxFace, Session, SessionFace, environment
 from safeexec.host.faces.loops import abandon, answered, awaited, drive, running_loop
@@ -59,6 +59,13 @@ class Opening(Coroutine[Any, Any, Made]):
 
     def close(self) -> None:
         self._begun.close()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{name!r} is not there yet: this is still to be opened. Write `async with ... as opened:`, or `await` it",
+            name=name,
+            obj=self,
+        )
 
     async def __aenter__(self) -> Made:
         self._made = await self._begun
@@ -166,7 +173,8 @@ class AsyncSandbox(SandboxFace):
     ) -> AsyncIterator[Result]:
         """Run many programs, each in a session of its own; their results in order. For asyncio (trio has nurseries)."""
         waiting: deque[asyncio.Task[Result]] = deque()
-        places = asyncio.Semaphore(workers_for(workers))
+        number = workers_for(workers, self.max_sessions)
+        places = asyncio.Semaphore(number)
 
         async def one(program: str | Program) -> Result:
             source, options = parts_of(program, timeout)
@@ -176,7 +184,7 @@ class AsyncSandbox(SandboxFace):
         try:
             for program in each_of(programs):
                 waiting.append(asyncio.create_task(one(program)))
-                if len(waiting) >= 2 * workers_for(workers):
+                if len(waiting) >= 2 * number:
                     yield await waiting.popleft()
             while waiting:
                 yield await waiting.popleft()
@@ -190,6 +198,7 @@ class AsyncSandbox(SandboxFace):
     ) -> AsyncIterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
         running: set[asyncio.Task[tuple[int, Result]]] = set()
+        most = workers_for(workers, self.max_sessions)
 
         async def one(number: int, program: str | Program) -> tuple[int, Result]:
             source, options = parts_of(program, timeout)
@@ -198,7 +207,7 @@ class AsyncSandbox(SandboxFace):
         try:
             for number, program in enumerate(each_of(programs)):
                 running.add(asyncio.create_task(one(number, program)))
-                if len(running) >= workers_for(workers):
+                if len(running) >= most:
                     done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
                         yield task.result()

@@ -15,7 +15,7 @@ from safeexec.host.waiting import blocking, drive, stepwise
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, NoReturn, Self, Unpack
+    from typing import Any, Literal, Never, NoReturn, Self, Unpack
 
     from safeexec.approvals import Approval
     from safeexec.host.audit import AuditTarget
@@ -64,7 +64,12 @@ class SandboxFace:
         idle_seconds: float | None = None,
         audit: AuditTarget | None = None,
         requirements: Sequence[str] | os.PathLike[str] | None = None,
+        **unknown: Never,
     ) -> None:
+        if unknown:
+            from safeexec.host.arguments import unexpected  # for a mistake only
+
+            raise unexpected(type(self).__name__, unknown, SandboxFace.__init__.__kwdefaults__ or ())
         self._policy = policy
         self._requirements = requirements
         self._arguments: dict[str, Any] = {
@@ -347,8 +352,8 @@ class Sandbox(SandboxFace):
 
         A program is a source, or a dict of `source` and of its `stdin` and `argv`, as `Session.run` takes them. Each
         source has a result; `stdin` or `argv` that no program can be given ends the map with a ValueError.
-        `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
-        leave the loop, or `close` the iterator, stops those that run.
+        `workers` run at once (default: one per core; never more than `max_sessions`); a few programs ahead are read, so
+        that memory stays bounded. To leave the loop, or `close` the iterator, stops those that run.
         """
         return self._workers(workers, timeout).in_order(programs)
 
@@ -359,9 +364,10 @@ class Sandbox(SandboxFace):
         return self._workers(workers, timeout).as_completed(programs)
 
     def _workers(self, workers: int | None, timeout: float | None) -> Workers:
-        from safeexec.host.faces.many import Workers  # with a pool of threads
+        from safeexec.host.faces.many import Workers, workers_for  # with a pool of threads
 
-        return Workers(partial(self.session, checkpoints="off"), workers, timeout)
+        number = workers_for(workers, self.max_sessions)
+        return Workers(partial(self.session, checkpoints="off"), number, timeout)
 
     @blocking
     def check(self, source: str, *, stdin: bool = False) -> Core[Result]:

@@ -29,13 +29,15 @@ STOP_SECONDS = 0.05
 """How often to try to stop programs that nobody waits for: a session that is just opening cannot be stopped yet."""
 
 
-def workers_for(workers: int | None) -> int:
-    """How many workers to have: as asked, else one per core that this process may use."""
+def workers_for(workers: int | None, max_sessions: int | None) -> int:
+    """How many workers to have: as asked, else one per core that this process may use; no more than may have a session,
+    as those would wait for one another.
+    """
     if workers is None:
-        return len(os.sched_getaffinity(0))
+        workers = len(os.sched_getaffinity(0))
     if workers < 1:
         raise ValueError(f"workers={workers}: at least one")
-    return workers
+    return workers if max_sessions is None else min(workers, max_sessions)
 
 
 def parts_of(program: str | Program, timeout: float | None) -> tuple[str, RunOptions]:
@@ -62,16 +64,16 @@ def each_of(programs: Iterable[str | Program]) -> Iterable[str | Program]:
 
 
 class Workers:
-    """Threads that run programs, each in a session of its own; default: one per core. At most twice as many programs as
-    there are threads are under way or wait. When the caller leaves the iteration, by an exception, Ctrl-C or `close`,
-    those that run are stopped.
+    """Threads that run programs, each in a session of its own. At most twice as many programs as there are threads are
+    under way or wait. When the caller leaves the iteration, by an exception, Ctrl-C or `close`, those that run are
+    stopped.
     """
 
-    def __init__(self, open_session: OpenSession, workers: int | None, timeout: float | None) -> None:
+    def __init__(self, open_session: OpenSession, workers: int, timeout: float | None) -> None:
         self._open_session = open_session
         self._timeout = timeout
-        self._ahead = 2 * workers_for(workers)
-        self._pool = ThreadPoolExecutor(workers_for(workers), thread_name_prefix="safeexec-map")
+        self._ahead = 2 * workers
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="safeexec-map")
         self._futures: set[Future[Result]] = set()
         self._sessions: set[Runs] = set()
 

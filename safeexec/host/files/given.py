@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from safeexec.errors import PolicyError, WorkspaceError
+from safeexec.host.files.workspace_files import new_name
 
 if TYPE_CHECKING:
     from safeexec.policy.model import Policy
 
 
 def check_given(files: object, policy: Policy) -> None:
-    """Whether the policy has a place for files, and each file or directory is there to be copied. Raises `PolicyError`,
-    FileNotFoundError, `WorkspaceError`, TypeError.
+    """Whether the policy has a place for files, and each has a name that `write_file` takes and is there to be copied.
+    Raises `PolicyError`, FileNotFoundError, `WorkspaceError`, TypeError.
     """
     if not isinstance(files, Mapping):
         paths = list(files) if isinstance(files, (list, tuple, set)) else [files]
@@ -30,6 +31,7 @@ def check_given(files: object, policy: Policy) -> None:
             f"(filesystem.workspace, {policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
         )
     for name, content in files.items():
+        new_name(name)
         if isinstance(content, bytes):
             continue
         try:

@@ -79,9 +79,7 @@ def write_file(
     """
     if len(data) > max_bytes:
         raise WorkspaceError(f"{shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
-    if not name.isprintable():
-        raise WorkspaceError(f"{shown(name)!r} holds control characters")
-    path = path_of(name)
+    path = new_name(name)
     with _refusing(name):
         tree.make_directories(top, os.path.dirname(path), owner)
         with tree.parent_of(top, path) as (parent, last):
@@ -135,11 +133,21 @@ def _refusing(name: str) -> Iterator[None]:
 
 
 def path_of(name: str) -> str:
-    """What a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside."""
+    """What a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside, TypeError."""
     return "/".join(_components(name))
 
 
+def new_name(name: str) -> str:
+    """The same of a file that the host puts there: one that can be printed. Raises `WorkspaceError`, TypeError."""
+    path = path_of(name)
+    if not name.isprintable():
+        raise WorkspaceError(f"{shown(name)!r} holds control characters")
+    return path
+
+
 def _components(name: str) -> list[str]:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a file in the workspace is str, not {type(name).__name__}")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) - 1 > MAX_DEPTH:
         raise WorkspaceError(f"{shown(name)!r} is not the name of a file inside the workspace")

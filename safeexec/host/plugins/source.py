@@ -140,6 +140,10 @@ def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], 
         return Manifest(), dict(source), {}
     if isinstance(source, str) and not _is_path(source):
         return Manifest(), {"plugin": source}, {}
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"a plugin is a source (str), a path, or a mapping of module names to sources, not {type(source).__name__}"
+        )
     path = Path(source)
     try:
         if path.is_dir():

@@ -14,7 +14,7 @@ from safeexec.errors import ProtocolError
 from safeexec.host.watch.clock import killed_error
 from safeexec.outcomes import Frame, Variable
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import foreign_in
+from safeexec.protocol.arguments import exceeded, foreign_in
 from safeexec.protocol.values import decode, encode
 from safeexec.protocol.values import format as form
 from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
@@ -69,9 +69,8 @@ def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
         raise ValueError(f"{name!r} is not a variable name")
     payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
     if payload.opaque:
-        reason = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
-        if not payload.truncated:
-            reason = foreign_in(value, "it", limits.value_depth)
+        reason = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
+        reason = reason or foreign_in(value, "it", limits.value_depth)
         raise TypeError(f"the {type(value).__name__} for {name!r} cannot cross into the sandbox: {reason}")
     return payload.data
 

@@ -123,6 +123,18 @@ class History(Generic[C]):
             return []
         return self._forget([copy for copy, of in self._copies.items() if of is state])
 
+    def pass_over(self, step: int) -> list[C]:
+        """Step `step` ran nothing: it is part of the session, with the memory and the files of the state before it.
+        Returns the copies that nothing leads to any more.
+        """
+        now = self.current
+        if now.before is not None and now.before.memory is now.memory:
+            now.before = GAP  # or there would be a state more for each such step
+        self.current = State(step, now.memory, now.files, now, now.older, now.tool_calls)
+        if now is self._begun:
+            self._begun = self.current
+        return self._dropped()
+
     def change_files(self, files: Any) -> None:
         """The host changed files: the same memory with other files. Copies of it serve both; a name keeps what it
         named.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import CheckpointError, PolicyError
-from safeexec.protocol.arguments import encode_arguments, foreign
-from safeexec.results import ErrorInfo, Result
+from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
+from safeexec.results import ErrorInfo
 
 if TYPE_CHECKING:
     from safeexec.host.watch.lineage import Lineage
@@ -31,18 +31,18 @@ def timeout_of(policy: Policy, timeout: float | None) -> float:
     return float(timeout)
 
 
-def too_long(policy: Policy, size: int, step: int) -> Result:
-    """The result of a source of more bytes, as UTF-8, than the policy allows."""
-    allowed = policy.limits.step_source_kb
-    return Result(
-        outcome="rejected",
-        error=ErrorInfo(
-            type="PolicyViolation",
-            message=f"the source has {size} bytes; limits.step_source_kb allows {allowed} KiB",
-            rule=policy.origin("limits.step_source_kb"),
-            hint="Send the program in several smaller steps; variables are kept between them.",
-        ),
-        step=step,
+def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None]:
+    """A source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
+    if not isinstance(source, str):
+        raise TypeError(f"source must be str, not {type(source).__name__}")
+    text, allowed = source.encode("utf-8", "surrogatepass"), policy.limits.step_source_kb
+    if len(text) <= allowed << 10:
+        return text, None
+    return text, ErrorInfo(
+        type="PolicyViolation",
+        message=f"the source has {len(text)} bytes; limits.step_source_kb allows {allowed} KiB",
+        rule=policy.origin("limits.step_source_kb"),
+        hint="Send the program in several smaller steps; variables are kept between them.",
     )
 
 
@@ -50,9 +50,8 @@ def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limi
     """The arguments of a call as they cross. Raises TypeError for those that cannot."""
     payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
     if payload.opaque:
-        problem = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
-        if not payload.truncated:
-            problem = foreign(args, kwargs, max_depth=limits.value_depth)
+        problem = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
+        problem = problem or foreign(args, kwargs, max_depth=limits.value_depth)
         raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {problem}")
     return payload.data
 

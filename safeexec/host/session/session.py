@@ -44,7 +44,7 @@ from safeexec.host.session.kept import ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.host.session.protection import as_tried, planned
-from safeexec.host.session.requests import arguments_for, check_branches, checked_query, timeout_of, too_long
+from safeexec.host.session.requests import arguments_for, check_branches, checked_query, checked_source, timeout_of
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.host.session.states import ASKING, CLOSED, IDLE, STEPPING
@@ -58,7 +58,7 @@ from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.results import Result, Rows, ToolCallRecord, Variable
+from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
 from safeexec.text import as_bytes
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ COMPACT_SECONDS = 0.5
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 CLOSED_HERE = "the session is closed"
+CLOSED_WITH_SANDBOX = "the sandbox was closed, and this session with it"
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
 _numbers = count(1)
@@ -225,9 +226,11 @@ class SessionCore:
         yield from self._close(f"the session was closed {why}")
 
     def begin_close(self) -> None:
-        """The first half of `close`, which waits for nothing: if nobody uses it, its processes are killed."""
+        """The sandbox is being closed: the first half of `close`, which waits for nothing. If nobody uses the session,
+        its processes are killed.
+        """
         if self.keeper.why_closed is None:
-            self.keeper.why_closed = CLOSED_HERE
+            self.keeper.why_closed = CLOSED_WITH_SANDBOX
             if not self._turn.goes_on:
                 self.line.kill_all()
 
@@ -342,14 +345,12 @@ class SessionCore:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
         before.
         """
-        if not isinstance(source, str):
-            raise TypeError(f"source must be str, not {type(source).__name__}")
+        text, refusal = checked_source(self.policy, source)
         limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
-        text = source.encode("utf-8", "surrogatepass")
-        if (size := len(text)) > self.policy.limits.step_source_kb << 10:
-            return too_long(self.policy, size, self.step)
+        if refusal is not None:
+            return (yield from self._refused(text, refusal))
         if namespace:
             for assignment in [self._assignment(name, value) for name, value in dict(namespace).items()]:
                 yield from self._changed(assignment)
@@ -361,10 +362,23 @@ class SessionCore:
             result = yield from self._act(request, self.step, limit, atomic, listeners)
         else:
             result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
+        return self._told(text, result)
+
+    def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
+        """A step that is not sent. It counts, and is told, as any other that the policy rejects."""
+        if self.keeper.state is not IDLE:
+            yield from self.keeper.finish_interrupted()
+        self.step += 1
+        self.keeper.sources.last = ""
+        self.line.release(self.line.history.pass_over(self.step))
+        return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
+
+    def _told(self, source: bytes, result: Result) -> Result:
+        """The result of a step, with what happened before it, after the observer has seen it."""
         if self.keeper.notes_next:
             result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None:
-            observer.step_done(self, request.source, result)
+            observer.step_done(self, source, result)
         return result
 
     def _fed(
@@ -387,11 +401,9 @@ class SessionCore:
     @exclusive
     def check(self, source: str, stdin: bool) -> Core[Result]:
         """What the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
-        if not isinstance(source, str):
-            raise TypeError(f"source must be str, not {type(source).__name__}")
-        text = source.encode("utf-8", "surrogatepass")
-        if (size := len(text)) > self.policy.limits.step_source_kb << 10:
-            return too_long(self.policy, size, self.step)
+        text, refusal = checked_source(self.policy, source)
+        if refusal is not None:
+            return Result(outcome="rejected", error=refusal, step=self.step)
         return (yield from self._act(m.Compile(text, stdin), 0, timeout_of(self.policy, None), False))
 
     def invoke(
@@ -875,7 +887,7 @@ class SessionCore:
     def _files(self) -> Workspace:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.keeper.why_closed is not None:
-            raise SessionClosed(CLOSED_HERE)
+            raise SessionClosed(self.keeper.why_closed)
         if self.line.workspace is None:
             raise WorkspaceError(
                 f"the policy {self.policy.name!r} gives sessions no workspace "

@@ -63,10 +63,10 @@ def _encode_slowly(writer: Writer, value: Any) -> Encoded:
     try:
         writer.put(value, 0)
     except TooBig:
-        return Encoded(opaque_bytes(value, writer.text, TOO_LARGE), True, True)
+        return Encoded(opaque_bytes(value, writer.text, TOO_LARGE), True, True, TOO_LARGE)
     except Exception:
-        return Encoded(opaque_bytes(value, writer.text), writer.truncated, True)
-    return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque)
+        return Encoded(opaque_bytes(value, writer.text), writer.truncated, True, writer.reason)
+    return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque, writer.reason)
 
 
 def _none(w: Writer, value: Any, depth: int) -> None:

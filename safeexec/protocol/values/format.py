@@ -81,8 +81,11 @@ class Opaque(msgspec.Struct, frozen=True):
 
 
 class Encoded(msgspec.Struct, frozen=True, gc=False):
-    """A value as bytes. `opaque`: a part of it, or all, became `Opaque`; `truncated`: for a budget or a cycle."""
+    """A value as bytes. `opaque`: a part of it, or all, became `Opaque`; `truncated`: for a budget or a cycle, and
+    `reason` says for which first.
+    """
 
     data: bytes
     truncated: bool = False
     opaque: bool = False
+    reason: str = ""

@@ -33,8 +33,8 @@ _TABLE_TOO_LARGE = (
     "arrays and tables take at most {} KiB of a step's value: assign it to a name and call `session.get(name)`, or "
     "return a part of it"
 )
-_TOO_DEEP = "it is nested deeper than a value may be (limits.value_depth): return it flat"
-_CYCLE = "it holds itself: return its parts"
+TOO_DEEP = "it is nested deeper than a value may be (limits.value_depth): return it flat"
+CYCLE = "it holds itself: return its parts"
 _STAYS = "an object of this class stays in the session: return its data as numbers, text, lists or dicts"
 _ITERATOR = "an iterator stays in the session: make a list of it"
 _MEMBER = "a member of an Enum stays in the session: return its `value`"
@@ -80,7 +80,7 @@ class Writer:
 
     __slots__ = (
         "array_bytes", "array_left", "arrays", "budget", "in_key", "in_share", "left", "made_opaque", "max_depth",
-        "nodes", "open", "parts", "text", "truncated", "work", "writer_of", "writers",
+        "nodes", "open", "parts", "reason", "text", "truncated", "work", "writer_of", "writers",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +107,7 @@ class Writer:
         self.writer_of = writer_of
         self.text = text
         self.truncated = False
+        self.reason = ""
         self.made_opaque = False
         self.in_key = 0
         self.open: set[int] = set()  # containers being written, by id: a second visit is a cycle
@@ -190,6 +191,7 @@ class Writer:
     def opaque(self, value: Any, depth: int = 0, reason: str = "") -> None:
         """Write what stands for a value that stays; `reason`: why, where its class does not say it."""
         self.made_opaque = True
+        self.reason = self.reason or reason
         data = opaque_bytes(value, self.text if not self.open and not self.parts else None, reason)
         self.emit(data, len(data))
 
@@ -202,7 +204,7 @@ class Writer:
             self.open.add(identity(value))
             return True
         self.truncated = True
-        self.opaque(value, depth, _CYCLE if identity(value) in self.open else _TOO_DEEP)
+        self.opaque(value, depth, CYCLE if identity(value) in self.open else TOO_DEEP)
         return False
 
     def body(self, items: list[Any] | tuple[Any, ...], depth: int) -> None:

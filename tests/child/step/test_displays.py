@@ -105,7 +105,7 @@ def test_an_object_that_cannot_be_shown() -> None:
     shown = Displays()
     shown.display(Broken())
     assert forms(shown) == [
-        {"text/plain": b"<" + f"{__name__}.Broken".encode() + b" object; its repr failed: RuntimeError>"}
+        {"text/plain": b"<" + f"{__name__}.Broken".encode() + b" object; its repr failed: RuntimeError: no repr>"}
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
@@ -76,3 +77,36 @@ def test_a_figure_that_does_not_answer_leaves_the_step_its_end(run: Run) -> None
 def test_a_program_begins_in_a_directory_that_is_gone(run: Run) -> None:
     run("import os\nos.mkdir('d')\nos.chdir('d')\nos.rmdir('../d')").check()
     assert run("print(__file__)", argv=["p.py"]).check().stdout == "p.py\n"
+
+
+@pytest.mark.profile("mathematics")
+@pytest.mark.modules("sympy", "numpy")
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("import sympy\nsympy.factorial(3000)", "sympy.core.numbers.Integer object"),
+        ("import sympy\n10**5000 * sympy.Symbol('x')", "sympy.core.mul.Mul object"),
+        ("from fractions import Fraction\nFraction(10**5000, 3)", "fractions.Fraction object"),
+        ("range(10**5000)", "range object"),
+        ("import numpy as np\nnp.array([10**5000])", "numpy.ndarray object"),
+        ("math.factorial(3000)", "int of about 9131 digits"),
+        ("[math.factorial(3000)]", "int of about 9131 digits"),
+    ],
+)
+def test_an_exact_number_that_python_does_not_write_is_a_value(run: Run, source: str, name: str) -> None:
+    result = run("import math\n" + source).check()
+    assert f"<{name}" in result.text
+    assert "int of" in name or "Exceeds the limit (4300 digits)" in result.text
+
+
+@pytest.mark.profile("mathematics")
+def test_the_value_of_a_large_exact_number_crosses(run: Run) -> None:
+    assert run("from fractions import Fraction\nFraction(10**5000, 3)").value == Fraction(10**5000, 3)
+    assert run("range(10**5000)").value == range(10**5000)
+
+
+@pytest.mark.parametrize("value", ["A()", "[A()]"])
+def test_what_a_repr_of_the_guest_raises_is_the_error_of_the_step(run: Run, value: str) -> None:
+    result = run("class A:\n    def __repr__(self): return str(10**5000)\n" + value)
+    assert (result.outcome, result.error.type, result.error.line) == ("error", "ValueError", 2)
+    assert "more than 4300 digits" in result.error.hint

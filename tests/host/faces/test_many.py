@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
+from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
 from safeexec.host.queue import Turnstile
 from safeexec.host.waiting import drive
 from tests.interrupting import ended_by
@@ -169,6 +169,20 @@ def test_map_awaited() -> None:
             assert [numbered[number] for number in range(len(PROGRAMS))] == OUTCOMES
 
     asyncio.run(main())
+
+
+def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:
+    """A program runs longer than a session may be waited for."""
+    programs, few = ["sum(range(10**7))"] * 3, {"max_sessions": 1, "queue_seconds": 0.05}
+
+    async def main() -> list[Result]:
+        async with AsyncSandbox("standard", **few) as sandbox:
+            found = [result async for result in sandbox.map(programs, workers=4)]
+            return found + [result async for _, result in sandbox.map_as_completed(programs, workers=4)]
+
+    with Sandbox("standard", **few) as sandbox:
+        results = [*sandbox.map(programs, workers=4), *dict(sandbox.map_as_completed(programs, workers=4)).values()]
+    assert [result.outcome for result in results + asyncio.run(main())] == ["ok"] * 12
 
 
 def test_sessions_from_many_threads() -> None:

@@ -507,3 +507,9 @@ def test_a_program_has_a_file_while_it_runs(open_session: Open, profile: str) ->
     assert session.run("__file__").value == "mine"
     assert session.run("__file__", argv=["p.py"]).value == f"{place}p.py"
     assert session.run("__file__").value == "mine"
+
+
+@pytest.mark.parametrize("profile", ["standard", "confined-python"])
+def test_the_input_says_what_cpythons_says_of_itself(open_session: Callable[..., Session], profile: str) -> None:
+    source = "import sys\n(sys.stdin.newlines, sys.stdin.line_buffering, sys.stdin.errors)"
+    assert open_session(profile=profile).run(source, stdin="a").value == (None, False, "strict")
