@@ -48,6 +48,12 @@ class ToolCard(msgspec.Struct, frozen=True):
     name: str
     signature: str
     description: str
+    needs_approval: bool = False
+    """Whether the host is asked about each call."""
+
+    def line(self) -> str:
+        """What is said of it behind its signature."""
+        return f"Needs approval. {self.description}".rstrip() if self.needs_approval else self.description
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +91,12 @@ def card(policy: PolicyData, *, format: Literal["text", "markdown", "json"] = "t
 
 def build(policy: PolicyData, tools: Any = ()) -> Card:
     """The content of the card."""
-    described = [tool for tool in _tools(tools) if tool.name in policy.tools.allow]
+    rules = policy.tools
+    described = [
+        msgspec.structs.replace(tool, needs_approval=rules.needs_approval(tool.name))
+        for tool in _tools(tools)
+        if tool.name in rules.allow
+    ]
     plan = reported_plan(policy, [tool.name for tool in described])
     refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
     limits = policy.limits
@@ -291,10 +302,10 @@ def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
     title = f"Python sandbox, profile {content.profile}{f': {content.description}' if content.description else '.'}"
     if markdown:
         lines = [f"# {title}", "", *(f"- **{name}**: {text}" for name, text in facts)]
-        tools = [f"- `{tool.name}{tool.signature}`: {tool.description}" for tool in content.tools]
+        tools = [f"- `{tool.name}{tool.signature}`: {tool.line()}" for tool in content.tools]
         return "\n".join([*lines, *(["", "## Tools", "", *tools] if tools else [])]) + "\n"
     lines = [title, *(f"{name}: {text}." if text[-1] != "." else f"{name}: {text}" for name, text in facts)]
-    tools = [f"  {tool.name}{tool.signature}  {tool.description}".rstrip() for tool in content.tools]
+    tools = [f"  {tool.name}{tool.signature}  {tool.line()}".rstrip() for tool in content.tools]
     return "\n".join([*lines, *(["Tools (call them like functions):", *tools] if tools else [])]) + "\n"
 
 

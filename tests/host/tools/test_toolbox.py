@@ -162,6 +162,19 @@ def test_an_approval_that_nobody_can_call_is_refused_at_once() -> None:
         Sandbox("standard", approval="x")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("path", "tools"), [("approval", ["prise"]), ("allow", {"except": ["prcie"]})])
+def test_a_misspelt_name_in_a_policy_opens_no_tool(path: str, tools: Any) -> None:
+    policy = Policy.load("standard").replace(tools={path: tools})
+    with pytest.raises(ToolError, match=rf"tools.{path} of .*'standard'.*; did you mean 'price'\? \(replace\(\)\)"):
+        Sandbox(policy, tools=[price])
+
+
+@pytest.mark.parametrize("names", [["order"], ["pri"], ["slice"], ["prise", "price"], ["prise", "*"]])
+def test_a_policy_may_name_tools_that_another_sandbox_has(names: list[str]) -> None:
+    policy = Policy.load("standard").replace(tools={"approval": names})
+    assert Sandbox(policy, tools=[price]).policy is policy
+
+
 @pytest.mark.parametrize("files", [["data/s.csv"], "data/s.csv"])
 def test_files_without_names_are_told_how_they_are_given(files: object) -> None:
     with pytest.raises(TypeError, match=r"files=\{'s.csv': 'data/s.csv'\}; found"):
