@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from safeexec.matching import suggestion
-from safeexec.policy.checks import check_names
+from safeexec.matching import TYPING_ERROR, nearest, suggestion
+from safeexec.policy.checks import check_names, is_module
 from safeexec.policy.document import Document
 from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake, fail
@@ -131,11 +131,12 @@ class _Draft:
             elif key in LISTS:
                 self.values[key] = self._names(self.values.get(key, ()), value, key, source)
             elif key == "imports":
+                inherited = [*self.imports]
                 for module, entry in value.items():
                     self._module(module, entry, source)
                 for module, entry in value.items():  # after the line of its package, wherever that is written
-                    if entry == "none":
-                        self._take_from_package(module)
+                    if entry == "none" and not self._take_from_package(module):
+                        self._taken(module, inherited, source)
             elif key == "hints":
                 for name, hint in value.items():
                     self.hints[name] = hint
@@ -215,13 +216,13 @@ class _Draft:
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
 
-    def _take_from_package(self, module: str) -> None:
-        """The entry of the nearest package above covers its submodules: it leaves this one out."""
+    def _take_from_package(self, module: str) -> bool:
+        """The entry of the nearest package above covers its submodules: it leaves this one out. False if none does."""
         above = module.rpartition(".")[0]
         while above and above not in self.imports:
             above = above.rpartition(".")[0]
         if not above:
-            return
+            return False
         chosen, part = self.imports[above], module[len(above) + 1 :]
         if chosen.names is None:
             self.imports[above] = Selection(refused=tuple(dict.fromkeys([*chosen.refused, part])))
@@ -230,6 +231,16 @@ class _Draft:
         for name in chosen.names:
             if part.startswith(f"{name}."):  # it lists a package in between, of which all but this is left
                 self.imports[f"{above}.{name}"] = Selection(refused=(part[len(name) + 1 :],))
+        return True
+
+    def _taken(self, module: str, inherited: Collection[str], source: PolicyFile) -> None:
+        """`none` for a module that is not inherited says nothing, unless its name is a slip: another stays open."""
+        if any(known == module or known.startswith(f"{module}.") for known in inherited):
+            return
+        meant = nearest(module, inherited, worst=TYPING_ERROR)
+        if meant and not is_module(module):
+            text = f"{module} is not inherited, so nothing is taken away; did you mean {meant[0]}?"
+            self._note(source.mistake(f"imports.{module}", text))
 
     def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
         """What is taken away must be there."""
