@@ -36,23 +36,25 @@ LISTS = ("builtins", "require", "danger_allow_commands", "danger_allow_modules",
 def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
     """The policy that the files of `chain`, base first, make together, laid over `start` if there is one.
 
-    Raises `PolicyError` that lists every mistake of every file.
+    Raises `PolicyError` with the mistakes of all files. Its `draft` is the policy without the settings that are wrong.
     """
     # A file whose parent cannot be read inherits nobody knows what.
-    draft = _Draft(start, unknown=[*Document.__struct_fields__] if "extends" in chain[0].content else ())
+    lost = "extends" in chain[0].content or "extends" in chain[0].dropped
+    draft = _Draft(start, unknown=[*Document.__struct_fields__] if lost else ())
     mistakes: list[Mistake] = []
     for source in chain:
         draft.apply(source)
         mistakes += source.mistakes
         mistakes += check_names(source)
-        if draft.sections["language"]["mode"] == "python":
+        if draft.sections["language"]["mode"] == "python" and not draft.is_unknown("language.mode"):
             mistakes += _without_effect(source)
             draft.drop_language_layer()
     files = tuple(source.path or source.file for source in reversed(chain))
     policy = draft.policy(name, files + (start.files if start else ()), make)
     told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
     mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
-    mistakes += contradictions(policy, chain[-1])
+    if not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
+        mistakes += contradictions(policy, chain[-1])
     if mistakes:
         error = fail(mistakes)
         error.draft = policy
@@ -89,6 +91,7 @@ class _Draft:
     def __init__(self, start: PolicyData | None, unknown: Iterable[str]) -> None:
         start = start or PolicyData()
         self.unknown = {*unknown}
+        """Dotted paths of what could not be read."""
         self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}
         self.sections: dict[str, dict[str, Any]] = {key: asdict(getattr(start, key)) for key in SECTIONS}
         self.determinism = asdict(start.determinism) if start.determinism else None
@@ -226,7 +229,7 @@ class _Draft:
         chosen, part = self.imports[above], module[len(above) + 1 :]
         if chosen.names is None:
             self.imports[above] = Selection(refused=tuple(dict.fromkeys([*chosen.refused, part])))
-            return
+            return False
         self.imports[above] = Selection(names=tuple(name for name in chosen.names if name != part))
         for name in chosen.names:
             if part.startswith(f"{name}."):  # it lists a package in between, of which all but this is left
@@ -251,8 +254,12 @@ class _Draft:
 
     def _note(self, mistake: Mistake) -> None:
         """Keeps a mistake about what is inherited, unless that could not be read."""
-        if mistake.path.partition(".")[0] not in self.unknown:
+        if not self.is_unknown(mistake.path):
             self.mistakes.append(mistake)
+
+    def is_unknown(self, path: str) -> bool:
+        """Whether a setting, or what it stands in, is one that could not be read."""
+        return any(path == known or path.startswith((f"{known}.", f"{known}[")) for known in self.unknown)
 
     def _edited(self, path: str, value: dict[str, Any], source: PolicyFile) -> None:
         for verb in ("add", "remove", "except"):
