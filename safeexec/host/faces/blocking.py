@@ -366,8 +366,8 @@ class Sandbox(SandboxFace):
     @blocking
     def check(self, source: str, *, stdin: bool = False) -> Core[Result]:
         """What the policy refuses in `source` before it runs (`error.diagnostics`), or its syntax error; nothing of it
-        runs. `stdin`: it is to run with a standard input, which it may read. Attributes of modules are judged when they
-        are used.
+        runs. `stdin`: it is to run with a standard input, which it may read; a refused file that `open` names is told.
+        Attributes of modules are judged when they are used.
         """
         session = yield from self._core.new_session(checkpoints="off")
         try:
