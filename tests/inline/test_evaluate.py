@@ -291,6 +291,21 @@ def test_errors_name_column_and_reason(expression: str, column: int, text: str) 
         assert caught.value.caret.split("\n")[1].index("^") == column - 1
 
 
+@pytest.mark.parametrize(
+    ("expression", "lines"),
+    [
+        ("{'\ud800': 1}", ["{'\\ud800': 1}", "^"]),
+        ("'\x1b[31mé\x07' + 1 + 2", ["'é\u2407' + 1 + 2", "^^^^^^^^"]),
+        ("'\u202e' + nope()", ["'\\u202e' + nope()", "           ^^^^"]),
+    ],
+)
+def test_an_error_holds_nothing_that_a_terminal_obeys(expression: str, lines: list[str]) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(expression)
+    assert caught.value.caret.split("\n") == lines
+    assert str(caught.value).encode() and "\x1b" not in str(caught.value)
+
+
 LONG = "9" * 20_001
 
 
