@@ -25,6 +25,7 @@ from safeexec.policy.settings import (
     Selection,
     Tools,
 )
+from safeexec.text import spelt
 
 NOTHING = Selection(names=())
 
@@ -83,6 +84,13 @@ def _without_effect(source: PolicyFile) -> list[Mistake]:
     }
     text = "has no effect with `language.mode: python`: take it out, or extend a profile whose mode is restricted"
     return [source.mistake(path, text) for path, written in said.items() if written]
+
+
+def _spelt(names: Any) -> Any:
+    """Names of tools, in a list or an edit, as Python reads them: so it names the functions."""
+    if isinstance(names, dict):
+        return {verb: _spelt(listed) for verb, listed in names.items()}
+    return [*map(spelt, names)] if isinstance(names, list) else names
 
 
 class _Draft:
@@ -158,7 +166,8 @@ class _Draft:
 
     def _section(self, section: str, values: dict[str, Any], source: PolicyFile) -> None:
         settings = self.sections[section]
-        for key, value in values.items():
+        for key, written in values.items():
+            value = _spelt(written) if section == "tools" else written
             path = f"{section}.{key}"
             if not isinstance(value, dict) or "except" in value or path not in self.origins:
                 self.origins[path] = source.rule(path)

@@ -253,6 +253,8 @@ def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) ->
         ("'a' + x == 'ab' and x in ['a', 'b'] and x not in [1, 'c']", {"x": "b"}, True),
         ("x == y", {"x": "x" * 500, "y": "x" * 500}, True),
         ("7 in x", {"x": dict.fromkeys(range(100))}, True),
+        ("\u00b5 * 2 + x", {"\u00b5": 3, "x": 1}, 7),
+        ("\u03bc * 2", {"\u00b5": 3}, 6),
         ("7 in x", {"x": dict.fromkeys((number,) for number in range(100))}, False),
         ("7 in x", {"x": dict.fromkeys(map(str, range(100)))}, False),
         ("2 ** 90 in x", {"x": dict.fromkeys(range(100))}, False),

@@ -12,6 +12,7 @@ from types import TracebackType
 from safeexec.errors import SandboxClosed
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import blocking, drive, stepwise
+from safeexec.text import spelt
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
@@ -407,7 +408,8 @@ class Namespace(MutableMapping[str, "Any"]):
         return iter(drive(self._core.names()))
 
     def __contains__(self, name: object) -> bool:
-        return name in drive(self._core.names())
+        names = drive(self._core.names())
+        return name in names or (isinstance(name, str) and spelt(name) in names)
 
     def __len__(self) -> int:
         return len(drive(self._core.names()))

@@ -59,7 +59,7 @@ from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.results import Result, Rows, ToolCallRecord, Variable
-from safeexec.text import as_bytes
+from safeexec.text import as_bytes, spelt
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
@@ -420,7 +420,8 @@ class SessionCore:
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
         text = checked_query(query, name)
-        return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
+        bound = None if name is None else spelt(name)
+        return (yield from self.perform(lambda step: m.Query(step, text, bound), timeout=timeout))
 
     def _act(
         self,
@@ -737,6 +738,8 @@ class SessionCore:
         if not may_be_bound(name):
             return False, None
         answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
+        if not answer.found and name != spelt(name):
+            answer, value = yield from self.keeper.ask(partial(self._fetched, spelt(name), arrays))
         if not answer.found:
             return False, None
         if not answer.pending:
@@ -752,13 +755,15 @@ class SessionCore:
         yield from self._change(self._assignment(name, value))
 
     def _assignment(self, name: str, value: Any) -> m.Assign:
-        return m.Assign(name, encode_payload(self.policy.limits, name, value))
+        payload = encode_payload(self.policy.limits, name, value)
+        return m.Assign(spelt(name), payload)
 
     def remove(self, name: str) -> Core[None]:
         """Unbind a variable. Raises KeyError."""
         if not may_be_bound(name):
             raise KeyError(f"no variable {name!r}")
-        yield from self._change(m.Remove(name))
+        there = name == spelt(name) or name in (yield from self.names())
+        yield from self._change(m.Remove(name if there else spelt(name)))
 
     @exclusive
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:

@@ -162,6 +162,16 @@ def test_an_approval_that_nobody_can_call_is_refused_at_once() -> None:
         Sandbox("standard", approval="x")  # type: ignore[arg-type]
 
 
+def test_a_tool_is_called_as_python_reads_its_name() -> None:
+    micro, mu = "\u00b5", "\u03bc"
+    policy = Policy.load("standard").replace(tools={"approval": [micro]})
+    with Sandbox(policy, tools={micro: price}, approval=lambda *_: Deny("no")) as sandbox:
+        refused = sandbox.run(f"{micro}('abc')").error
+        assert refused is not None and refused.message == f"{mu}(): no", "the policy means it, too"
+    with pytest.raises(ToolError, match="two tools"):
+        Sandbox("standard", tools={micro: price, mu: price})
+
+
 @pytest.mark.parametrize(("path", "tools"), [("approval", ["prise"]), ("allow", {"except": ["prcie"]})])
 def test_a_misspelt_name_in_a_policy_opens_no_tool(path: str, tools: Any) -> None:
     policy = Policy.load("standard").replace(tools={path: tools})
@@ -221,6 +231,7 @@ def test_constraints_of_annotated_hints_hold() -> None:
     ("tools", "message"),
     [
         ({"not a name": price}, "cannot be the name of a tool"),
+        ({"for": price}, "cannot be the name of a tool"),
         ({"price": 7}, "is not callable"),
         (price, "a list of functions, or a mapping of names to them; found a function"),
         ([price, price], "two tools are called 'price'"),
