@@ -6,6 +6,7 @@ with x: int, y: int = 0``.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import inspect
 import re
@@ -79,6 +80,8 @@ def made(what: str, name: str, hint: Any, given: Any) -> Any:
     """`given`, plain data, as `hint` wants it. Raises TypeError that begins with `what` and calls the value `name`."""
     try:
         value = msgspec.convert(given, hint, builtin_types=_EXACT, dec_hook=_made)
+        if isinstance(given, (dict, list, tuple, set, frozenset)) and _may_hold_dataclass(hint):
+            _complete(value, set())
     except Exception as error:  # classes of the host raise what they like: `__post_init__`, `_missing_`, validators
         got = f"{type_name(type(given))} {short_repr(given, _SHOWN)}"
         detail = shorten(_detail(_message(error), name), _DETAIL)
@@ -86,6 +89,41 @@ def made(what: str, name: str, hint: Any, given: Any) -> Any:
     if type(given) is dict and (unknown := _unknown(hint, given)):
         raise TypeError(f"{what}: unknown key {short_repr(unknown[0], _SHOWN)}; expected {_wanted(hint)}")
     return value
+
+
+def _may_hold_dataclass(hint: Any) -> bool:
+    try:
+        return _holds_dataclass(hint)
+    except TypeError:  # what `Annotated` says of it cannot be hashed
+        return True
+
+
+@lru_cache(1000)
+def _holds_dataclass(hint: Any) -> bool:
+    return any(dataclasses.is_dataclass(info.cls) for info in _classes(shapes.type_info(hint), set()))
+
+
+def _complete(value: Any, seen: set[int]) -> None:
+    """msgspec leaves a default of a dataclass to be read from the class: what writes the object would not find it."""
+    if id(value) in seen:  # `__post_init__` may make a circle
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        parts = [*value.values()]
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        parts = [*value]
+    elif dataclasses.is_dataclass(value):
+        own: dict[str, Any] = getattr(value, "__dict__", {})  # with slots it has its defaults
+        names = [field.name for field in dataclasses.fields(value) if hasattr(value, field.name)]
+        for name in names:
+            own.setdefault(name, getattr(value, name))
+        parts = [getattr(value, name) for name in names]
+    elif isinstance(value, msgspec.Struct):
+        parts = [getattr(value, name) for name in value.__struct_fields__]
+    else:
+        return
+    for part in parts:
+        _complete(part, seen)
 
 
 def _message(error: Exception) -> str:
