@@ -14,9 +14,10 @@ from typing import Any
 
 from safeexec.approvals import Approval
 from safeexec.errors import ToolError
-from safeexec.host.tools.type_hints import checked, convert, legend, shown, signature
+from safeexec.host.tools.type_hints import checked, convert, legend
 from safeexec.host.waiting import CallTool
 from safeexec.protocol import messages as m
+from safeexec.signatures import shown, signature
 from safeexec.text import can_be_name, default_text, short_repr, spelt
 
 EFFECT_ATTRIBUTE = "__safeexec_effect__"
@@ -81,8 +82,12 @@ class Tool:
                 for annotation in ("" if parameter.annotation is empty else shown(parameter.annotation),)
             ],
             "" if self.signature.return_annotation is empty else shown(self.signature.return_annotation),
-            "\n\n".join(filter(None, (inspect.getdoc(self.function), legend(self._hints.values())))),
+            "\n\n".join(filter(None, (inspect.getdoc(self.function), self.legend()))),
         )
+
+    def legend(self) -> str:
+        """The classes of the host that its hints name, a line each."""
+        return legend(self._hints.values())
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """The arguments, checked and converted. A TypeError names the parameter, what was expected and what came."""

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import inspect as shapes
 
 from safeexec.errors import ToolError
+from safeexec.signatures import shown
 from safeexec.text import default_text, short_repr, shorten, type_name
 
 _EXACT = (bytes, bytearray)
@@ -32,8 +33,6 @@ _MISMATCH = re.compile(r"Expected `(.+?)`, got `(.+?)`$")
 _MISSING = re.compile(r"Object missing required field `(.+)`$")
 _WORDS = {"array": "list", "object": "dict", "null": "None", "duration": "timedelta"}
 _PATH = re.compile(r"\.(\w+)")
-_MODULE = re.compile(r"""'[^']*'|"[^"]*"|\b(?!datetime\.|decimal\.|uuid\.)[^\W\d]\w*(?:\.[^\W\d]\w*)*\.(?=[^\W\d])""")
-"""Quoted text, or what stands before a class: its module."""
 _NESTED = ("fields", "types", "item_types", "item_type", "key_type", "value_type", "type")
 
 
@@ -163,38 +162,6 @@ def names_class(hint: Any) -> bool:
     for _ in _classes(shapes.type_info(hint), found):
         pass
     return bool(found)
-
-
-def shown(annotation: Any) -> str:
-    """A type hint as guest code reads it: without module names, which it cannot import."""
-    if not isinstance(annotation, str):
-        if typing.get_origin(annotation) is typing.Annotated:
-            annotation = typing.get_args(annotation)[0]
-        annotation = inspect.formatannotation(annotation)
-    return _MODULE.sub(lambda match: match[0] if match[0][0] in "'\"" else "", annotation)
-
-
-class _Shown(str):
-    """Text whose repr is the text: an annotation as it is to be read."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def signature(of: inspect.Signature) -> str:
-    """A signature as guest code reads it."""
-    empty = of.empty
-    parameters = []
-    for one in of.parameters.values():
-        annotation = "" if one.annotation is empty else shown(one.annotation)
-        default = empty if one.default is empty else _Shown(default_text(one.default, annotation))
-        parameters.append(one.replace(annotation=_Shown(annotation) if annotation else empty, default=default))
-    returns = of.return_annotation
-    return str(
-        of.replace(parameters=parameters, return_annotation=returns if returns is empty else _Shown(shown(returns)))
-    )
 
 
 def legend(hints: Iterable[Any]) -> str:

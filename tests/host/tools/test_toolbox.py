@@ -162,6 +162,17 @@ def test_an_approval_that_nobody_can_call_is_refused_at_once() -> None:
         Sandbox("standard", approval="x")  # type: ignore[arg-type]
 
 
+def test_the_card_says_how_to_call_a_tool_whose_hints_name_a_class() -> None:
+    def place(order: Order) -> bool:
+        """Place an order."""
+        return True
+
+    with Sandbox("calculator", tools=[place]) as sandbox, sandbox.session() as session:
+        line = next(line for line in session.card().splitlines() if "place(" in line)
+        assert line == "  place(order: Order) -> bool  Place an order. Order: a dict with item: str, due: datetime.date"
+        assert session.run("place.__doc__").value == "Place an order.\n\nOrder: a dict with item: str, due: datetime.date"
+
+
 def test_a_tool_is_called_as_python_reads_its_name() -> None:
     micro, mu = "\u00b5", "\u03bc"
     policy = Policy.load("standard").replace(tools={"approval": [micro]})

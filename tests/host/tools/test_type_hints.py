@@ -13,7 +13,8 @@ from msgspec import Meta, to_builtins
 
 from safeexec import ToolError
 from safeexec.host.tools.tool import Tool
-from safeexec.host.tools.type_hints import convert, legend, made, names_class, shown
+from safeexec.host.tools.type_hints import convert, legend, made, names_class
+from safeexec.signatures import shown
 
 
 class Color(enum.Enum):
