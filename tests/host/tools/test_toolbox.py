@@ -169,8 +169,9 @@ def test_the_card_says_how_to_call_a_tool_whose_hints_name_a_class() -> None:
 
     with Sandbox("calculator", tools=[place]) as sandbox, sandbox.session() as session:
         line = next(line for line in session.card().splitlines() if "place(" in line)
-        assert line == "  place(order: Order) -> bool  Place an order. Order: a dict with item: str, due: datetime.date"
-        assert session.run("place.__doc__").value == "Place an order.\n\nOrder: a dict with item: str, due: datetime.date"
+        legend = "Order: a dict with item: str, due: datetime.date"
+        assert line == f"  place(order: Order) -> bool  Place an order. {legend}"
+        assert session.run("place.__doc__").value == f"Place an order.\n\n{legend}"
 
 
 def test_a_tool_is_called_as_python_reads_its_name() -> None:
