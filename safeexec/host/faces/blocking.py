@@ -479,7 +479,7 @@ class SessionFace:
     # The recording
 
     def note(self, text: str, *, score: float | None = None) -> None:
-        """Write a remark about the state as it is now into the recording, if there is one."""
+        """Write a remark about the state as it is now into the recording. Raises `RecordingError` if there is none."""
         self._core.note(text, score)
 
     def history(self) -> Timeline:

@@ -711,9 +711,8 @@ class SessionCore:
     # The recording
 
     def note(self, text: str, score: float | None) -> None:
-        """A remark for the recording."""
-        if self.recorder is not None:
-            self.recorder.note(self, text, score)
+        """A remark for the recording. Raises `RecordingError` where there is none."""
+        self._recorded().note(self, text, score)
 
     def pending(self) -> list[PendingCall]:
         """The deferred calls of host tools that have not been carried out, in order."""
@@ -726,9 +725,12 @@ class SessionCore:
 
     def history(self) -> Timeline:
         """What the recording says of this session and its branches. Raises `RecordingError` where there is none."""
+        return self._recorded().history()
+
+    def _recorded(self) -> RecordsSession:
         if self.recorder is None:
             raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
-        return self.recorder.history()
+        return self.recorder
 
     # Variables
 

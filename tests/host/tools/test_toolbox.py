@@ -527,6 +527,8 @@ def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
     session.run("price = price('abc')").check()
     assert session.get("price") == 3.0
     error = session.run("price('abc')").error
-    assert error is not None and error.hint is not None and "`del price`" in error.hint
+    assert (
+        error is not None and error.hint is not None and "the tool: rename that variable, and `del price`" in error.hint
+    )
     assert session.run("del price\nprice('abc')").value == 3.0
     assert "price" not in session.namespace
