@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from keyword import iskeyword
 from typing import Any
 
 from safeexec.identity import module_of, qualname_of
@@ -98,6 +99,20 @@ def one_line(text: str, limit: int = 300) -> str:
     """`text` on one line within `limit` characters, whatever is not plainly visible escaped: a stranger's name."""
     text = shorten(text, limit)
     return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def spelt(name: str) -> str:
+    """An identifier as Python reads it: the micro sign, U+00B5, is the letter mu, U+03BC, to it."""
+    if name.isascii():
+        return name
+    from unicodedata import normalize
+
+    return normalize("NFKC", name)
+
+
+def can_be_name(name: object) -> bool:
+    """Whether a program can write `name` for a variable or a function: it is an identifier and no keyword."""
+    return isinstance(name, str) and name.isidentifier() and not iskeyword(spelt(name))
 
 
 def columns(text: str) -> int:

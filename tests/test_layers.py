@@ -27,6 +27,7 @@ PUBLIC_MODULES = {
     "marked",
     "identity",
     "text",
+    "signatures",
     "matching",
     "toolkit",
     "untrusted",
@@ -70,6 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "identity",
         "matching",
+        "signatures",
         "text",
     },
     "inline": {
@@ -127,6 +129,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "results",
         "identity",
         "matching",
+        "signatures",
         "text",
         "toolkit",
         "typed",

@@ -175,7 +175,8 @@ def _hidden_builtin(failure: Failure, match: re.Match[str]) -> str | None:
     name = failure.function.id if isinstance(failure.function, ast.Name) else ""
     if name not in failure.builtins and name not in _BUILTIN_NAMES:
         return None
-    return f"`{name}` was assigned a value of type `{match[1]}`, which hides the builtin: rename that variable, and `del {name}` to have the builtin back."
+    what = "tool" if name in failure.plan.tools else "builtin"
+    return f"`{name}` was assigned a value of type `{match[1]}`, which hides the {what}: rename that variable, and `del {name}` to have the {what} back."
 
 
 @RULES.when(

@@ -66,6 +66,16 @@ def _hush() -> None:
         filters.insert(0, _SILENCE)
 
 
+def _spelt(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same under names as the parser gives them."""
+    from safeexec.text import spelt  # with `re`, for few expressions
+
+    names = {name: spelt(name) for name in given if isinstance(name, str)}
+    if all(name == spelling for name, spelling in names.items()):
+        return given
+    return {names.get(name, name): value for name, value in given.items()}
+
+
 class Expression:
     """A compiled expression: call it with the names it needs. `names` are those names, `source` its text.
 
@@ -93,6 +103,9 @@ class Expression:
         self.source = source
         self._bare = mathematics
         tree = parse(source, mathematics)
+        plain = source.isascii()
+        if functions and not plain:
+            functions = _spelt(functions)
         builder = Builder(source.lstrip(" \t"), functions or {}, withheld, mathematics)
         try:
             run = builder.visit(tree)
@@ -102,6 +115,8 @@ class Expression:
         self._nodes = builder.names
 
         def evaluate(names: Names | None = None) -> object:
+            if names and not plain:
+                names = _spelt(names)
             try:
                 return run(_NO_NAMES if names is None else names, [max_steps])
             except Exception as error:

@@ -49,15 +49,16 @@ def lines_of(source: str) -> list[str]:
 
 def failure(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
     """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0. The caret
-    shows the column in the text.
+    shows the column in the text, without what a terminal would obey.
     """
     from safeexec import text as shown  # with `re`: 3 ms that only a failure pays
 
     lines = lines_of(source)
     text = lines[line - 1] if 0 < line <= len(lines) else source
     start = max(0, min(start, len(text)))
-    caret = f"{text}\n{shown.blank(text[:start])}{'^' * max(1, shown.columns(text[start:end]))}"
-    return ExpressionError(f"{message}\n{caret}", column=start + 1, caret=caret)
+    before, marked, after = map(shown.printable, (text[:start], text[start:end], text[max(start, end) :]))
+    caret = f"{before}{marked}{after}\n{shown.blank(before)}{'^' * max(1, shown.columns(marked))}"
+    return ExpressionError(f"{shown.printable(message)}\n{caret}", column=start + 1, caret=caret)
 
 
 def at_node(message: str, source: str, node: ast.expr | ast.keyword | None) -> ExpressionError:

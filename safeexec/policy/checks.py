@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safeexec.compiler.names import CONSTRUCTS, SITE_BUILTINS
+from safeexec.facades import tables
 from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+from safeexec.facades.tables.reasons import UNREVIEWED
 from safeexec.matching import suggestion
 from safeexec.policy import requirements
 from safeexec.policy.loader import PolicyFile
@@ -106,6 +108,13 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
             yield source.mistake(f"hints.{name}", f"expected {expected}")
         if not text.strip() or len(text) > 500:
             yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
+
+
+def is_module(module: str) -> bool:
+    """Whether Python, or the review, knows a module of this name."""
+    if module in sys.stdlib_module_names or tables.module_reason(module) is not UNREVIEWED:
+        return True
+    return tables.table(module) is not None or bool(tables.submodules(module))
 
 
 def unallowable(module: str) -> str:

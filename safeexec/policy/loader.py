@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UnsetType
 
 from safeexec.matching import suggestion
-from safeexec.policy.document import Document
+from safeexec.policy.document import Choice, Document, Edit
 from safeexec.policy.mistakes import Mistake
 from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
@@ -34,7 +34,7 @@ class PolicyFile(msgspec.Struct, frozen=True):
     marks: dict[str, Mark]
     mistakes: list[Mistake] = []
     dropped: list[str] = []
-    """The settings that are wrong and were taken out."""
+    """The dotted paths of the settings that are wrong and were taken out."""
 
     def mistake(self, path: str, text: str) -> Mistake:
         """A mistake at the place where `path`, or the nearest thing above it, is written."""
@@ -72,13 +72,7 @@ def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> Polic
     try:
         _fits(source.content, shape)
     except msgspec.ValidationError:
-        fields = _fields(shape)
-        for key in list(source.content):
-            before = len(source.mistakes)
-            _check({key: source.content[key]}, shape, "", source, source.mistakes)
-            if len(source.mistakes) > before or key not in fields:
-                del source.content[key]
-                source.dropped.append(key)
+        _check(source.content, shape, "", source)
     return source
 
 
@@ -90,44 +84,64 @@ def _fits(value: Any, expected: Any) -> None:
         raise msgspec.ValidationError("Expected text, found half of a character in it") from None
 
 
-def _check(value: Any, expected: Any, path: str, source: PolicyFile, mistakes: list[Mistake]) -> None:
-    """Adds each way in which `value` is not of the type `expected`."""
+def _check(value: Any, expected: Any, path: str, source: PolicyFile) -> bool:
+    """Notes each way in which `value` is not of the type `expected`, and takes out of a section what is wrong in it.
+    Whether what is left can stand.
+    """
     arms = [arm for arm in _arms(expected) if arm is not UnsetType]
     if value is None and NoneType in arms:
-        return
+        return True
     struct = next((arm for arm in arms if isinstance(arm, type) and issubclass(arm, msgspec.Struct)), None)
     mapping = next((arm for arm in arms if get_origin(arm) is dict), None)
     sequence = next((arm for arm in arms if get_origin(arm) is list), None)
     if isinstance(value, dict) and struct is not None:
-        fields = _fields(struct)
-        before = len(mistakes)
-        for key, item in value.items():
-            where = f"{path}.{key}" if path else key
-            if key in fields:
-                _check(item, fields[key], where, source, mistakes)
-            else:
-                hint = suggestion(key, fields) or f"; the keys here are {', '.join(fields)}"
-                mistakes.append(source.mistake(where, f"unknown key{hint}"))
-        if len(mistakes) == before:
-            # Each key is right by itself; the type may object to what they say together.
-            try:
-                _fits(value, struct)
-            except msgspec.ValidationError as error:
-                mistakes.append(source.mistake(path, str(error)))
-    elif isinstance(value, dict) and mapping is not None:
-        for key, item in value.items():
-            if isinstance(key, str):
-                _check(item, get_args(mapping)[1], f"{path}.{key}", source, mistakes)
-            else:
-                mistakes.append(source.mistake(path, f"expected names as keys; found {kind_of(key)}"))
-    elif isinstance(value, list) and sequence is not None:
-        for index, item in enumerate(value):
-            _check(item, get_args(sequence)[0], f"{path}[{index}]", source, mistakes)
-    else:
-        try:
-            _fits(value, expected)
-        except msgspec.ValidationError as error:
-            mistakes.append(source.mistake(path, _complaint(value, arms, path, str(error))))
+        return _check_section(value, struct, path, source)
+    if isinstance(value, dict) and mapping is not None:
+        for key in list(value):
+            where = f"{path}.{key}"
+            if not isinstance(key, str):
+                source.mistakes.append(source.mistake(path, f"expected names as keys; found {kind_of(key)}"))
+                del value[key]
+            elif not _check(value[key], get_args(mapping)[1], where, source):
+                _drop(value, key, where, source)
+        return True
+    if isinstance(value, list) and sequence is not None:
+        right = [_check(item, get_args(sequence)[0], f"{path}[{at}]", source) for at, item in enumerate(value)]
+        return all(right)  # without an item, the others would stand at other places
+    try:
+        _fits(value, expected)
+    except msgspec.ValidationError as error:
+        source.mistakes.append(source.mistake(path, _complaint(value, arms, path, str(error))))
+        return False
+    return True
+
+
+def _check_section(value: dict[str, Any], struct: type[msgspec.Struct], path: str, source: PolicyFile) -> bool:
+    fields = _fields(struct)
+    before = len(source.mistakes)
+    for key in list(value):
+        where = f"{path}.{key}" if path else key
+        if key not in fields:
+            hint = suggestion(key, fields) or f"; the keys here are {', '.join(fields)}"
+            source.mistakes.append(source.mistake(where, f"unknown key{hint}"))
+            _drop(value, key, where, source)
+        elif not _check(value[key], fields[key], where, source):
+            _drop(value, key, where, source)
+    if (wrong := len(source.mistakes) > before) and struct in (Edit, Choice):
+        return False  # what is left of an edit may say something else
+    # Each key is right by itself; the type may object to what they say together.
+    try:
+        _fits(value, struct)
+    except msgspec.ValidationError as error:
+        if not wrong:
+            source.mistakes.append(source.mistake(path, str(error)))
+        return False
+    return True
+
+
+def _drop(section: dict[str, Any], key: str, path: str, source: PolicyFile) -> None:
+    del section[key]
+    source.dropped.append(path)
 
 
 def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from safeexec.matching import suggestion
-from safeexec.policy.checks import check_names
+from safeexec.matching import TYPING_ERROR, nearest, suggestion
+from safeexec.policy.checks import check_names, is_module
 from safeexec.policy.document import Document
 from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake, fail
@@ -25,6 +25,7 @@ from safeexec.policy.settings import (
     Selection,
     Tools,
 )
+from safeexec.text import spelt
 
 NOTHING = Selection(names=())
 
@@ -36,23 +37,25 @@ LISTS = ("builtins", "require", "danger_allow_commands", "danger_allow_modules",
 def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
     """The policy that the files of `chain`, base first, make together, laid over `start` if there is one.
 
-    Raises `PolicyError` that lists every mistake of every file.
+    Raises `PolicyError` with the mistakes of all files. Its `draft` is the policy without the settings that are wrong.
     """
     # A file whose parent cannot be read inherits nobody knows what.
-    draft = _Draft(start, unknown=[*Document.__struct_fields__] if "extends" in chain[0].content else ())
+    lost = "extends" in chain[0].content or "extends" in chain[0].dropped
+    draft = _Draft(start, unknown=[*Document.__struct_fields__] if lost else ())
     mistakes: list[Mistake] = []
     for source in chain:
         draft.apply(source)
         mistakes += source.mistakes
         mistakes += check_names(source)
-        if draft.sections["language"]["mode"] == "python":
+        if draft.sections["language"]["mode"] == "python" and not draft.is_unknown("language.mode"):
             mistakes += _without_effect(source)
             draft.drop_language_layer()
     files = tuple(source.path or source.file for source in reversed(chain))
     policy = draft.policy(name, files + (start.files if start else ()), make)
     told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
     mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
-    mistakes += contradictions(policy, chain[-1])
+    if not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
+        mistakes += contradictions(policy, chain[-1])
     if mistakes:
         error = fail(mistakes)
         error.draft = policy
@@ -83,12 +86,20 @@ def _without_effect(source: PolicyFile) -> list[Mistake]:
     return [source.mistake(path, text) for path, written in said.items() if written]
 
 
+def _spelt(names: Any) -> Any:
+    """Names of tools, in a list or an edit, as Python reads them: so it names the functions."""
+    if isinstance(names, dict):
+        return {verb: _spelt(listed) for verb, listed in names.items()}
+    return [*map(spelt, names)] if isinstance(names, list) else names
+
+
 class _Draft:
     """The settings so far, and where each is written."""
 
     def __init__(self, start: PolicyData | None, unknown: Iterable[str]) -> None:
         start = start or PolicyData()
         self.unknown = {*unknown}
+        """Dotted paths of what could not be read."""
         self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}
         self.sections: dict[str, dict[str, Any]] = {key: asdict(getattr(start, key)) for key in SECTIONS}
         self.determinism = asdict(start.determinism) if start.determinism else None
@@ -131,11 +142,12 @@ class _Draft:
             elif key in LISTS:
                 self.values[key] = self._names(self.values.get(key, ()), value, key, source)
             elif key == "imports":
+                inherited = [*self.imports]
                 for module, entry in value.items():
                     self._module(module, entry, source)
                 for module, entry in value.items():  # after the line of its package, wherever that is written
-                    if entry == "none":
-                        self._take_from_package(module)
+                    if entry == "none" and not self._take_from_package(module):
+                        self._taken(module, inherited, source)
             elif key == "hints":
                 for name, hint in value.items():
                     self.hints[name] = hint
@@ -154,7 +166,8 @@ class _Draft:
 
     def _section(self, section: str, values: dict[str, Any], source: PolicyFile) -> None:
         settings = self.sections[section]
-        for key, value in values.items():
+        for key, written in values.items():
+            value = _spelt(written) if section == "tools" else written
             path = f"{section}.{key}"
             if not isinstance(value, dict) or "except" in value or path not in self.origins:
                 self.origins[path] = source.rule(path)
@@ -215,21 +228,31 @@ class _Draft:
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
 
-    def _take_from_package(self, module: str) -> None:
-        """The entry of the nearest package above covers its submodules: it leaves this one out."""
+    def _take_from_package(self, module: str) -> bool:
+        """The entry of the nearest package above covers its submodules: it leaves this one out. False if none does."""
         above = module.rpartition(".")[0]
         while above and above not in self.imports:
             above = above.rpartition(".")[0]
         if not above:
-            return
+            return False
         chosen, part = self.imports[above], module[len(above) + 1 :]
         if chosen.names is None:
             self.imports[above] = Selection(refused=tuple(dict.fromkeys([*chosen.refused, part])))
-            return
+            return False
         self.imports[above] = Selection(names=tuple(name for name in chosen.names if name != part))
         for name in chosen.names:
             if part.startswith(f"{name}."):  # it lists a package in between, of which all but this is left
                 self.imports[f"{above}.{name}"] = Selection(refused=(part[len(name) + 1 :],))
+        return True
+
+    def _taken(self, module: str, inherited: Collection[str], source: PolicyFile) -> None:
+        """`none` for a module that is not inherited says nothing, unless its name is a slip: another stays open."""
+        if any(known == module or known.startswith(f"{module}.") for known in inherited):
+            return
+        meant = nearest(module, inherited, worst=TYPING_ERROR)
+        if meant and not is_module(module):
+            text = f"{module} is not inherited, so nothing is taken away; did you mean {meant[0]}?"
+            self._note(source.mistake(f"imports.{module}", text))
 
     def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
         """What is taken away must be there."""
@@ -240,8 +263,12 @@ class _Draft:
 
     def _note(self, mistake: Mistake) -> None:
         """Keeps a mistake about what is inherited, unless that could not be read."""
-        if mistake.path.partition(".")[0] not in self.unknown:
+        if not self.is_unknown(mistake.path):
             self.mistakes.append(mistake)
+
+    def is_unknown(self, path: str) -> bool:
+        """Whether a setting, or what it stands in, is one that could not be read."""
+        return any(path == known or path.startswith((f"{known}.", f"{known}[")) for known in self.unknown)
 
     def _edited(self, path: str, value: dict[str, Any], source: PolicyFile) -> None:
         for verb in ("add", "remove", "except"):

@@ -19,7 +19,7 @@ from safeexec.facades.access import module_access, runs_text
 from safeexec.policy.kernel import OPEN_LINE, lacks_open
 from safeexec.policy.requirements import coming
 from safeexec.reports.why import Judge, reported_plan
-from safeexec.text import default_text, printable, shorten
+from safeexec.text import printable, shorten
 
 if TYPE_CHECKING:
     from safeexec.policy.settings import PolicyData
@@ -48,6 +48,12 @@ class ToolCard(msgspec.Struct, frozen=True):
     name: str
     signature: str
     description: str
+    needs_approval: bool = False
+    """Whether the host is asked about each call."""
+
+    def line(self) -> str:
+        """What is said of it behind its signature."""
+        return f"Needs approval. {self.description}".rstrip() if self.needs_approval else self.description
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +91,12 @@ def card(policy: PolicyData, *, format: Literal["text", "markdown", "json"] = "t
 
 def build(policy: PolicyData, tools: Any = ()) -> Card:
     """The content of the card."""
-    described = [tool for tool in _tools(tools) if tool.name in policy.tools.allow]
+    rules = policy.tools
+    described = [
+        msgspec.structs.replace(tool, needs_approval=rules.needs_approval(tool.name))
+        for tool in _tools(tools)
+        if tool.name in rules.allow
+    ]
     plan = reported_plan(policy, [tool.name for tool in described])
     refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
     limits = policy.limits
@@ -203,7 +214,13 @@ def _tools(tools: Any) -> list[ToolCard]:
         named = tools.items()
     else:
         named = [(_name(tool), tool) for tool in tools or ()]
-    return [ToolCard(name, _one_line(_signature(tool)), _one_line(_first_paragraph(tool))) for name, tool in named]
+    return [ToolCard(name, _one_line(_signature(tool)), _tool_description(tool)) for name, tool in named]
+
+
+def _tool_description(tool: Any) -> str:
+    """The first paragraph of its docstring, and of a `Tool` of the host what the classes in its hints hold."""
+    legend = "; ".join(tool.legend().splitlines()) if hasattr(tool, "legend") else ""
+    return " ".join(filter(None, (_one_line(_first_paragraph(tool)), _one_line(legend))))
 
 
 def _name(tool: Any) -> str:
@@ -219,37 +236,12 @@ def _one_line(text: str) -> str:
 def _signature(tool: Any) -> str:
     import inspect
 
+    from safeexec.signatures import signature  # with `inspect`, for tools alone
+
     try:
-        return _unquoted(inspect.signature(getattr(tool, "function", tool)))
+        return signature(inspect.signature(getattr(tool, "function", tool)))
     except (TypeError, ValueError):
         return "(...)"
-
-
-def _unquoted(signature: Any) -> str:
-    """Annotations are strings under ``from __future__ import annotations``; they read better without quotes."""
-    import inspect
-
-    class Bare(str):
-        __slots__ = ()
-
-        def __repr__(self) -> str:
-            return str(self)
-
-    def bare(annotation: Any) -> Any:
-        return Bare(annotation) if isinstance(annotation, str) else annotation
-
-    def default(part: inspect.Parameter) -> Any:
-        annotation = part.annotation
-        written = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-        return part.default if part.default is part.empty else Bare(default_text(part.default, written))
-
-    parameters = [
-        part.replace(annotation=bare(part.annotation), default=default(part)) for part in signature.parameters.values()
-    ]
-    shown: inspect.Signature = signature.replace(
-        parameters=parameters, return_annotation=bare(signature.return_annotation)
-    )
-    return str(shown)
 
 
 def _first_paragraph(tool: Any) -> str:
@@ -291,10 +283,10 @@ def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
     title = f"Python sandbox, profile {content.profile}{f': {content.description}' if content.description else '.'}"
     if markdown:
         lines = [f"# {title}", "", *(f"- **{name}**: {text}" for name, text in facts)]
-        tools = [f"- `{tool.name}{tool.signature}`: {tool.description}" for tool in content.tools]
+        tools = [f"- `{tool.name}{tool.signature}`: {tool.line()}" for tool in content.tools]
         return "\n".join([*lines, *(["", "## Tools", "", *tools] if tools else [])]) + "\n"
     lines = [title, *(f"{name}: {text}." if text[-1] != "." else f"{name}: {text}" for name, text in facts)]
-    tools = [f"  {tool.name}{tool.signature}  {tool.description}".rstrip() for tool in content.tools]
+    tools = [f"  {tool.name}{tool.signature}  {tool.line()}".rstrip() for tool in content.tools]
     return "\n".join([*lines, *(["Tools (call them like functions):", *tools] if tools else [])]) + "\n"
 
 

@@ -57,6 +57,28 @@ def test_nan_comes_back_as_nan(session: Session) -> None:
     assert math.isnan(session.run("float('nan')").value)
 
 
+def test_names_are_spelt_as_python_reads_them(session: Session) -> None:
+    """The micro sign is the letter mu, the sign of Angstrom the letter."""
+    micro, mu = "\u00b5", "\u03bc"
+    session.set(micro, 3)
+    assert session.run(f"{micro} = {micro} * 2\n{mu}").value == 6
+    assert (session.get(micro), session.get(mu), session.namespace[micro]) == (6, 6, 6)
+    assert micro in session.namespace and [*session.namespace] == [mu]
+    assert session.run(f"{micro} + 1", namespace={micro: 1}).value == 2
+    del session.namespace[micro]
+    assert session.get(mu) is None
+    session.run(f"globals()[{micro!r}] = 1")
+    assert session.namespace == {micro: 1}, "a name that no program can spell is there, too"
+    del session.namespace[micro]
+    assert not session.namespace
+
+
+@pytest.mark.parametrize("name", ["for", "None", "a b", "1a", ""])
+def test_a_name_that_no_program_can_write_is_no_variable(session: Session, name: str) -> None:
+    with pytest.raises(ValueError, match="is not a variable name"):
+        session.set(name, 1)
+
+
 def test_it_is_a_mapping(session: Session) -> None:
     names = session.namespace
     assert len(names) == 0

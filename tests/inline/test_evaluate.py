@@ -253,6 +253,8 @@ def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) ->
         ("'a' + x == 'ab' and x in ['a', 'b'] and x not in [1, 'c']", {"x": "b"}, True),
         ("x == y", {"x": "x" * 500, "y": "x" * 500}, True),
         ("7 in x", {"x": dict.fromkeys(range(100))}, True),
+        ("\u00b5 * 2 + x", {"\u00b5": 3, "x": 1}, 7),
+        ("\u03bc * 2", {"\u00b5": 3}, 6),
         ("7 in x", {"x": dict.fromkeys((number,) for number in range(100))}, False),
         ("7 in x", {"x": dict.fromkeys(map(str, range(100)))}, False),
         ("2 ** 90 in x", {"x": dict.fromkeys(range(100))}, False),
@@ -289,6 +291,21 @@ def test_errors_name_column_and_reason(expression: str, column: int, text: str) 
         assert caught.value.column == column
         assert text in str(caught.value)
         assert caught.value.caret.split("\n")[1].index("^") == column - 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "lines"),
+    [
+        ("{'\ud800': 1}", ["{'\\ud800': 1}", "^"]),
+        ("'\x1b[31mé\x07' + 1 + 2", ["'é\u2407' + 1 + 2", "^^^^^^^^"]),
+        ("'\u202e' + nope()", ["'\\u202e' + nope()", "           ^^^^"]),
+    ],
+)
+def test_an_error_holds_nothing_that_a_terminal_obeys(expression: str, lines: list[str]) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(expression)
+    assert caught.value.caret.split("\n") == lines
+    assert str(caught.value).encode() and "\x1b" not in str(caught.value)
 
 
 LONG = "9" * 20_001

@@ -134,6 +134,13 @@ def test_check_tells_all_mistakes_of_a_file_in_one_round(capsys, tmp_path):
     assert (status, json.loads(out)[0]["ok"]) == (1, False)
 
 
+@pytest.mark.parametrize("text", ["limits: {", "extends: mine", "extends: [calculator]", "a: b: c", "builtins: [3]"])
+def test_of_a_file_that_cannot_be_read_nothing_is_said_to_be_closed(capsys, tmp_path, text):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    assert "is open; `extends" not in run(capsys, "policy", "check", str(path))[2]
+
+
 def test_notes_are_mistakes_in_a_strict_check(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("extends: calculator\nhints: {math: No.}\n")

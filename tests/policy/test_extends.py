@@ -69,6 +69,20 @@ def test_none_takes_a_module_away_with_its_submodules(tmp_path):
     assert not {"html", "html.parser"} & set(again.imports)
 
 
+@pytest.mark.parametrize(("module", "meant"), [("randm", "random"), ("html.parsr", "html.parser")])
+def test_none_that_misspells_a_module_leaves_none_open(module, meant):
+    text = f"{module} is not inherited, so nothing is taken away; did you mean {meant}\\?"
+    with pytest.raises(PolicyError, match=f"imports.{module}: {text}"):
+        Policy.load("standard").replace(imports={module: "none"})
+
+
+@pytest.mark.parametrize("module", ["code", "stat", "polars"])
+def test_none_may_name_a_module_that_is_not_inherited(module):
+    """`codecs` and `statistics` are, and the others are modules, too."""
+    policy = Policy.load("standard")
+    assert policy.replace(imports={module: "none"}) == policy
+
+
 def test_sections_and_mappings_merge(tmp_path):
     policy = extend(tmp_path, "limits: {memory_mb: 128}\nhints: {open: no files}")
     assert (policy.limits.wall_seconds, policy.limits.memory_mb) == (2.0, 128)

@@ -99,6 +99,26 @@ def test_all_mistakes_are_reported_at_once():
         assert sum(part in line for line in lines) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("imports: {maths: all, math: some}", ["imports.maths", "imports.math"]),
+        ("language: {mode: strict, constructs: [wile]}", ["language.mode", "language.constructs[0]"]),
+        ("determinism: {seed: -1, clock: noon}", ["determinism.seed", "determinism.clock"]),
+        ("filesystem: {workspace: rw, read: [data]}", ["filesystem.workspace", "filesystem.read[0]"]),
+        # What depends on a setting that is wrong is not told.
+        ("limits: {wall_seconds: 90, max_wall_seconds: x}", ["limits.max_wall_seconds"]),
+        ("extends: [calculator]\nbuiltins: {remove: [print]}", ["extends"]),
+        ("extends: calculator\nbuiltins: {remove: [open], ad: [print]}", ["builtins.ad"]),
+        ("extends: confined-python\nlanguage: {mode: strict}\nbuiltins: [print]", ["language.mode"]),
+    ],
+)
+def test_a_wrong_key_hides_no_mistake_beside_it(text, paths):
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_yaml(text)
+    assert [one.path for one in caught.value.mistakes] == paths
+
+
 def test_what_is_wrong_along_extends_is_reported_together(tmp_path):
     (tmp_path / "base.yaml").write_text("limits: {\n")
     (tmp_path / "child.yaml").write_text("extends: ./base.yaml\nimports: {maths: all}\nbuiltins: {remove: [print]}\n")

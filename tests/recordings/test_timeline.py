@@ -104,6 +104,8 @@ def test_a_session_has_its_history_in_memory() -> None:
             assert branch.history().now().variables() == {"x": "int 5", "y": "int 2"}
             assert session.history().now().variables() == {"x": "int 1", "y": "int 2", "z": "int 0"}
         with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
+            session.note("nobody reads it")
+        with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
             session.history()
 
 

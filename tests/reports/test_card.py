@@ -81,6 +81,15 @@ def test_the_hosts_tools():
     assert "price" not in policy.replace(tools={"allow": "none"}).card(tools=[price])
 
 
+def test_the_card_says_which_tools_need_approval():
+    policy = Policy.load("calculator").replace(tools={"approval": ["price"]})
+    text = policy.card(tools={"price": price, "free": price})
+    assert ") -> float  Needs approval. The price of a share.\n" in text
+    assert text.count("Needs approval") == 1
+    assert "`: Needs approval. The price" in policy.card("markdown", tools=[price])
+    assert json.loads(policy.card("json", tools=[price]))["tools"][0]["needs_approval"] is True
+
+
 class Rates:
     """Rates of a bank."""
 

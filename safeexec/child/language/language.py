@@ -18,6 +18,7 @@ from safeexec.child.language.libraries.install import guard_libraries
 from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
 from safeexec.child.language.program import GuestProgram
 from safeexec.child.language.workspace import WorkspaceModules
+from safeexec.compiler.diagnostics import Diagnostic, Rejection
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.access import module_access
@@ -163,6 +164,22 @@ class Language:
         if self._workspace is not None:
             self._workspace.source = source
         return compile_step(source, plan, filename=filename, known_names=self._namespace)
+
+    def check(self, source: str, *, stdin: bool = False) -> None:
+        """Compile a source as one step. Raises as `compile`, with `stdin` also for each file that it opens by name and
+        that is refused when it runs.
+        """
+        found: list[Diagnostic] = []
+        try:
+            self.compile(source, "<check>", stdin=stdin)
+        except Rejection as rejection:
+            found = rejection.diagnostics
+        if stdin and self.plan.mode == "restricted" and "open" not in self.plan.builtins and "open" in source:
+            from safeexec.compiler.named_files import named_files
+
+            found += named_files(source, self.plan, self._namespace)
+        if found:
+            raise Rejection(sorted(found, key=lambda one: (one.line, one.column)))
 
     def _reading_input(self) -> LanguagePlan:
         """The plan of a step that has a standard input."""

@@ -150,7 +150,7 @@ class Guest:
         """Compile a source and throw the code away."""
         source = request.source.decode("utf-8", "surrogatepass")
         try:
-            self.language.compile(source, "<check>", stdin=request.stdin)
+            self.language.check(source, stdin=request.stdin)
         except BaseException as error:
             return self.refused(error, "<check>", source)
         return m.StepDone("ok")

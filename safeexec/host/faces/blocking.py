@@ -12,6 +12,7 @@ from types import TracebackType
 from safeexec.errors import SandboxClosed
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import blocking, drive, stepwise
+from safeexec.text import spelt
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
@@ -372,8 +373,8 @@ class Sandbox(SandboxFace):
     @blocking
     def check(self, source: str, *, stdin: bool = False) -> Core[Result]:
         """What the policy refuses in `source` before it runs (`error.diagnostics`), or its syntax error; nothing of it
-        runs. `stdin`: it is to run with a standard input, which it may read. Attributes of modules are judged when they
-        are used.
+        runs. `stdin`: it is to run with a standard input, which it may read; a refused file that `open` names is told.
+        Attributes of modules are judged when they are used.
         """
         session = yield from self._core.new_session(checkpoints="off")
         try:
@@ -413,7 +414,8 @@ class Namespace(MutableMapping[str, "Any"]):
         return iter(drive(self._core.names()))
 
     def __contains__(self, name: object) -> bool:
-        return name in drive(self._core.names())
+        names = drive(self._core.names())
+        return name in names or (isinstance(name, str) and spelt(name) in names)
 
     def __len__(self) -> int:
         return len(drive(self._core.names()))
@@ -483,7 +485,7 @@ class SessionFace:
     # The recording
 
     def note(self, text: str, *, score: float | None = None) -> None:
-        """Write a remark about the state as it is now into the recording, if there is one."""
+        """Write a remark about the state as it is now into the recording. Raises `RecordingError` if there is none."""
         self._core.note(text, score)
 
     def history(self) -> Timeline:

@@ -45,7 +45,7 @@ class AsyncPlugin(PluginFace):
         more = True
         try:
             while True:
-                result, more = await drive(self._core.proceed(items, close=False))
+                result, more = await drive(self._core.proceed(items, name, close=False))
                 assert result is not None
                 if not result.ok:
                     raise failed(f"{self.name}.{name}()", result)
@@ -54,7 +54,7 @@ class AsyncPlugin(PluginFace):
                 yield self._of(result).value
         finally:
             if more:
-                await drive(self._core.proceed(items, close=True))
+                await drive(self._core.proceed(items, name, close=True))
 
     reload = awaited(Plugin.reload)
     close = awaited(Plugin.close, undo=False)

@@ -323,14 +323,17 @@ class PluginCore:
                 numbers.append(place.number)
         return numbers
 
-    def proceed(self, number: int, *, close: bool) -> Core[tuple[Result | None, bool]]:
-        """The next item of generator `number`, and whether there is one."""
+    def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result | None, bool]]:
+        """The next item of generator `number`, which the function `name` gave, and whether there is one."""
         call = yield from self._turn()
         try:
             if number != self._items or self._loaded is None:
                 if close:
                     return None, False
-                raise PluginError(f"the generator of {self.definition.name} ended when another call was made")
+                raise PluginError(
+                    f"the generator of {self.definition.name}.{name}() ended when another call was made: take all "
+                    f"of its items first, as with list(plugin.{name}(…))"
+                )
             loaded = self._loaded
             result = yield from loaded.core.perform(lambda step: m.Proceed(step, close), timeout=self._timeout)
             if loaded.core.more and result.ok:
@@ -502,14 +505,14 @@ class Plugin(PluginFace):
         """
         result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)
         if items:
-            yield from self._core.proceed(items, close=True)
+            yield from self._core.proceed(items, name, close=True)
         return self._of(result)
 
     def _iterate(self, name: str, items: int) -> Iterator[Any]:
         more = True
         try:
             while True:
-                result, more = drive(self._core.proceed(items, close=False))
+                result, more = drive(self._core.proceed(items, name, close=False))
                 assert result is not None
                 if not result.ok:
                     raise failed(f"{self.name}.{name}()", result)
@@ -518,7 +521,7 @@ class Plugin(PluginFace):
                 yield self._of(result).value
         finally:
             if more:
-                drive(self._core.proceed(items, close=True))
+                drive(self._core.proceed(items, name, close=True))
 
     @blocking
     def reload(self, source: Source | None = None) -> Core[None]:

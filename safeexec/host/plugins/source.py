@@ -131,7 +131,16 @@ def plugin_manifest(source: Source, *, find_policy: bool = False) -> Manifest:
 def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
     if manifest.main is not None:
         return manifest.main
-    return next((module for module in (manifest.name, *MAIN) if module in modules), next(iter(modules)))
+    named = [module for module in (manifest.name, *MAIN) if module in modules]
+    if not named:  # there may be but one, or a package and what is in it
+        tops = [module for module in modules if "." not in module] or [*modules]
+        if len(tops) > 1:
+            raise PluginError(
+                f"which of the modules {', '.join(sorted(tops))} is the one whose names are exported? Call it `main`, "
+                f"give the plugin its name, plugin(…, name={tops[0]!r}), or write `main: {tops[0]}` into plugin.yaml"
+            )
+        named = tops
+    return named[0]
 
 
 def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:

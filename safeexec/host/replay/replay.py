@@ -31,6 +31,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings.compare import Deviation, differing
 from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, line_of, value_of
 from safeexec.recordings.reader import Recording, parse
+from safeexec.text import one_line
 
 if TYPE_CHECKING:
     from safeexec.outcomes import Frame
@@ -75,7 +76,11 @@ def replay(
     if on_difference not in ("stop", "go on"):
         raise ValueError(f"on_difference={on_difference!r}: it is 'stop' or 'go on'")
     if not isinstance(recording, Recording):
-        recording = Recording(recording)
+        told = one_line(os.fspath(recording))
+        try:
+            recording = Recording(recording)
+        except OSError as error:
+            raise RecordingError(f"the recording {told!r} cannot be read: {error.strerror or error}") from None
     chosen = Policy.load(policy) if policy is not None else recorded_policy(recording, trust)
     changes = {_place(key): source for key, source in (replace or {}).items()}
     replayed = Replay(recording, chosen, dict(set or {}), changes, dict(files or {}), tools, policy is not None)

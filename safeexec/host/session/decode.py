@@ -18,6 +18,7 @@ from safeexec.protocol.arguments import exceeded, foreign_in
 from safeexec.protocol.values import decode, encode
 from safeexec.protocol.values import format as form
 from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
+from safeexec.text import can_be_name
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import Printed
@@ -65,7 +66,7 @@ def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
     """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
     for a value that cannot cross.
     """
-    if not isinstance(name, str) or not name.isidentifier():
+    if not can_be_name(name):
         raise ValueError(f"{name!r} is not a variable name")
     payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
     if payload.opaque:

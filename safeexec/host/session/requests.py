@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.errors import CheckpointError, PolicyError
 from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
 from safeexec.results import ErrorInfo
+from safeexec.text import can_be_name
 
 if TYPE_CHECKING:
     from safeexec.host.watch.lineage import Lineage
@@ -60,7 +61,7 @@ def checked_query(query: str, name: str | None) -> bytes:
     """A SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
     if not isinstance(query, str):
         raise TypeError(f"query must be str, not {type(query).__name__}")
-    if name is not None and not (isinstance(name, str) and name.isidentifier()):
+    if name is not None and not can_be_name(name):
         raise ValueError(f"{name!r} is not a variable name")
     return query.encode("utf-8", "surrogatepass")
 

@@ -59,7 +59,7 @@ from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
-from safeexec.text import as_bytes
+from safeexec.text import as_bytes, spelt
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
@@ -432,7 +432,8 @@ class SessionCore:
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
         text = checked_query(query, name)
-        return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
+        bound = None if name is None else spelt(name)
+        return (yield from self.perform(lambda step: m.Query(step, text, bound), timeout=timeout))
 
     def _act(
         self,
@@ -722,9 +723,8 @@ class SessionCore:
     # The recording
 
     def note(self, text: str, score: float | None) -> None:
-        """A remark for the recording."""
-        if self.recorder is not None:
-            self.recorder.note(self, text, score)
+        """A remark for the recording. Raises `RecordingError` where there is none."""
+        self._recorded().note(self, text, score)
 
     def pending(self) -> list[PendingCall]:
         """The deferred calls of host tools that have not been carried out, in order."""
@@ -737,9 +737,12 @@ class SessionCore:
 
     def history(self) -> Timeline:
         """What the recording says of this session and its branches. Raises `RecordingError` where there is none."""
+        return self._recorded().history()
+
+    def _recorded(self) -> RecordsSession:
         if self.recorder is None:
             raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
-        return self.recorder.history()
+        return self.recorder
 
     # Variables
 
@@ -749,6 +752,8 @@ class SessionCore:
         if not may_be_bound(name):
             return False, None
         answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
+        if not answer.found and name != spelt(name):
+            answer, value = yield from self.keeper.ask(partial(self._fetched, spelt(name), arrays))
         if not answer.found:
             return False, None
         if not answer.pending:
@@ -764,13 +769,15 @@ class SessionCore:
         yield from self._change(self._assignment(name, value))
 
     def _assignment(self, name: str, value: Any) -> m.Assign:
-        return m.Assign(name, encode_payload(self.policy.limits, name, value))
+        payload = encode_payload(self.policy.limits, name, value)
+        return m.Assign(spelt(name), payload)
 
     def remove(self, name: str) -> Core[None]:
         """Unbind a variable. Raises KeyError."""
         if not may_be_bound(name):
             raise KeyError(f"no variable {name!r}")
-        yield from self._change(m.Remove(name))
+        there = name == spelt(name) or name in (yield from self.names())
+        yield from self._change(m.Remove(name if there else spelt(name)))
 
     @exclusive
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:

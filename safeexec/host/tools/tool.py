@@ -14,10 +14,11 @@ from typing import Any
 
 from safeexec.approvals import Approval
 from safeexec.errors import ToolError
-from safeexec.host.tools.type_hints import checked, convert, legend, shown, signature
+from safeexec.host.tools.type_hints import checked, convert, legend
 from safeexec.host.waiting import CallTool
 from safeexec.protocol import messages as m
-from safeexec.text import default_text, short_repr
+from safeexec.signatures import shown, signature
+from safeexec.text import can_be_name, default_text, short_repr, spelt
 
 EFFECT_ATTRIBUTE = "__safeexec_effect__"
 """Where `effects.tool` leaves what becomes of the effect of one tool."""
@@ -40,11 +41,11 @@ class Tool:
     __slots__ = ("_hints", "checked", "deferred", "effect", "function", "is_async", "name", "signature", "timeout")
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        if not name.isidentifier():
+        if not can_be_name(name):
             raise ToolError(f"{name!r} cannot be the name of a tool: guest code could not call it")
         if not callable(function):
             raise ToolError(f"the tool {name!r} is not callable: {type(function).__name__}")
-        self.name = name
+        self.name = spelt(name)
         self.function = function
         self.timeout: float | None = getattr(function, TIMEOUT_ATTRIBUTE, None)
         self.effect: Any = getattr(function, EFFECT_ATTRIBUTE, None)
@@ -81,8 +82,12 @@ class Tool:
                 for annotation in ("" if parameter.annotation is empty else shown(parameter.annotation),)
             ],
             "" if self.signature.return_annotation is empty else shown(self.signature.return_annotation),
-            "\n\n".join(filter(None, (inspect.getdoc(self.function), legend(self._hints.values())))),
+            "\n\n".join(filter(None, (inspect.getdoc(self.function), self.legend()))),
         )
+
+    def legend(self) -> str:
+        """The classes of the host that its hints name, a line each."""
+        return legend(self._hints.values())
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """The arguments, checked and converted. A TypeError names the parameter, what was expected and what came."""
@@ -168,9 +173,10 @@ def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., 
         pairs = [(getattr(tool, "__name__", type(tool).__name__), tool) for tool in tools]
     found: dict[str, Tool] = {}
     for name, function in pairs:
-        if name in found:
+        tool = Tool(name, function)
+        if tool.name in found:
             raise ToolError(f"two tools are called {name!r}")
-        found[name] = Tool(name, function)
+        found[tool.name] = tool
     return found
 
 

@@ -19,6 +19,7 @@ import msgspec
 from safeexec.approvals import Approval, Deny, decision
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.host.waiting import CallTool, Core
+from safeexec.matching import TYPING_ERROR, misspelt, nearest
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_call
 from safeexec.protocol.values import Opaque, encode
@@ -66,6 +67,7 @@ class Toolbox:
             raise ToolError(
                 f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})"
             )
+        _no_slip(tools, policy)
         self.tools = tools
         self._owner = owner
         self._policy = policy
@@ -241,6 +243,28 @@ class Raised(Exception):
 
 class RefusedCall(PermissionError):
     """A call that the rules, or the host's approval, did not let happen."""
+
+
+def _no_slip(tools: dict[str, Tool], policy: Policy) -> None:
+    """Raises `ToolError` where the policy means to hold a tool and misspells its name, which would leave it open. A
+    name that is like none of them is that of another sandbox's tool.
+    """
+    rules = policy.tools
+    held = {
+        "tools.approval": () if "*" in rules.approval else rules.approval,
+        "tools.allow": rules.allow.refused,
+    }
+    for path, names in held.items():
+        others = [name for name in tools if name not in names]
+        for name in names:
+            # `order_book` and `get_user` are tools beside `order` and `set_user`, no slips of them.
+            typed = [other for other in others if other[:1] == name[:1] and not other.startswith(name)]
+            meant = misspelt(name, others) or nearest(name, typed, worst=TYPING_ERROR)
+            if meant and name not in tools:
+                raise ToolError(
+                    f"{path} of the policy {policy.name!r} names {name!r}, and there is no such tool; did you mean "
+                    f"{meant[0]!r}? ({policy.origin(f'{path}.{name}')})"
+                )
 
 
 def _place(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

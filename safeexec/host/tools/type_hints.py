@@ -6,6 +6,7 @@ with x: int, y: int = 0``.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import inspect
 import re
@@ -19,6 +20,7 @@ import msgspec
 from msgspec import inspect as shapes
 
 from safeexec.errors import ToolError
+from safeexec.signatures import shown
 from safeexec.text import default_text, short_repr, shorten, type_name
 
 _EXACT = (bytes, bytearray)
@@ -31,8 +33,6 @@ _MISMATCH = re.compile(r"Expected `(.+?)`, got `(.+?)`$")
 _MISSING = re.compile(r"Object missing required field `(.+)`$")
 _WORDS = {"array": "list", "object": "dict", "null": "None", "duration": "timedelta"}
 _PATH = re.compile(r"\.(\w+)")
-_MODULE = re.compile(r"""'[^']*'|"[^"]*"|\b(?!datetime\.|decimal\.|uuid\.)[^\W\d]\w*(?:\.[^\W\d]\w*)*\.(?=[^\W\d])""")
-"""Quoted text, or what stands before a class: its module."""
 _NESTED = ("fields", "types", "item_types", "item_type", "key_type", "value_type", "type")
 
 
@@ -79,6 +79,8 @@ def made(what: str, name: str, hint: Any, given: Any) -> Any:
     """`given`, plain data, as `hint` wants it. Raises TypeError that begins with `what` and calls the value `name`."""
     try:
         value = msgspec.convert(given, hint, builtin_types=_EXACT, dec_hook=_made)
+        if isinstance(given, (dict, list, tuple, set, frozenset)) and _may_hold_dataclass(hint):
+            _complete(value, set())
     except Exception as error:  # classes of the host raise what they like: `__post_init__`, `_missing_`, validators
         got = f"{type_name(type(given))} {short_repr(given, _SHOWN)}"
         detail = shorten(_detail(_message(error), name), _DETAIL)
@@ -86,6 +88,41 @@ def made(what: str, name: str, hint: Any, given: Any) -> Any:
     if type(given) is dict and (unknown := _unknown(hint, given)):
         raise TypeError(f"{what}: unknown key {short_repr(unknown[0], _SHOWN)}; expected {_wanted(hint)}")
     return value
+
+
+def _may_hold_dataclass(hint: Any) -> bool:
+    try:
+        return _holds_dataclass(hint)
+    except TypeError:  # what `Annotated` says of it cannot be hashed
+        return True
+
+
+@lru_cache(1000)
+def _holds_dataclass(hint: Any) -> bool:
+    return any(dataclasses.is_dataclass(info.cls) for info in _classes(shapes.type_info(hint), set()))
+
+
+def _complete(value: Any, seen: set[int]) -> None:
+    """msgspec leaves a default of a dataclass to be read from the class: what writes the object would not find it."""
+    if id(value) in seen:  # `__post_init__` may make a circle
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        parts = [*value.values()]
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        parts = [*value]
+    elif dataclasses.is_dataclass(value):
+        own: dict[str, Any] = getattr(value, "__dict__", {})  # with slots it has its defaults
+        names = [field.name for field in dataclasses.fields(value) if hasattr(value, field.name)]
+        for name in names:
+            own.setdefault(name, getattr(value, name))
+        parts = [getattr(value, name) for name in names]
+    elif isinstance(value, msgspec.Struct):
+        parts = [getattr(value, name) for name in value.__struct_fields__]
+    else:
+        return
+    for part in parts:
+        _complete(part, seen)
 
 
 def _message(error: Exception) -> str:
@@ -125,38 +162,6 @@ def names_class(hint: Any) -> bool:
     for _ in _classes(shapes.type_info(hint), found):
         pass
     return bool(found)
-
-
-def shown(annotation: Any) -> str:
-    """A type hint as guest code reads it: without module names, which it cannot import."""
-    if not isinstance(annotation, str):
-        if typing.get_origin(annotation) is typing.Annotated:
-            annotation = typing.get_args(annotation)[0]
-        annotation = inspect.formatannotation(annotation)
-    return _MODULE.sub(lambda match: match[0] if match[0][0] in "'\"" else "", annotation)
-
-
-class _Shown(str):
-    """Text whose repr is the text: an annotation as it is to be read."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def signature(of: inspect.Signature) -> str:
-    """A signature as guest code reads it."""
-    empty = of.empty
-    parameters = []
-    for one in of.parameters.values():
-        annotation = "" if one.annotation is empty else shown(one.annotation)
-        default = empty if one.default is empty else _Shown(default_text(one.default, annotation))
-        parameters.append(one.replace(annotation=_Shown(annotation) if annotation else empty, default=default))
-    returns = of.return_annotation
-    return str(
-        of.replace(parameters=parameters, return_annotation=returns if returns is empty else _Shown(shown(returns)))
-    )
 
 
 def legend(hints: Iterable[Any]) -> str:

@@ -141,9 +141,10 @@ class WatchedSession:
             held = sum(os.fstat(file.fd).st_blocks for file in (line.out, line.err)) >> 1  # reserved memory included
         except OSError:
             held = 0
-        if held > limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB:
+        if held > (ceiling := limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB):
             message = f"the streams of the session hold {held} KiB"
-            return Verdict("output", f"{message}; limits.output_kb is {limits.output_kb}")
+            sum_of = f"two times {OUTPUT_CEILING} x limits.output_kb, and {STREAMS_KB}"
+            return Verdict("output", f"{message}; {ceiling} KiB ({sum_of}) end a step")
         runner, copies, _ = self.known()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
         return files_over(line.workspace, limits) or unnamed.over(pids, limits, line.workspace)

@@ -74,7 +74,9 @@ def _streamed(tenant: Tenant, method: Method, given: dict[str, Any]) -> Callable
 
 
 async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
-    """Do what was asked, within the tenant's quotas. Raises `RefusedRequest`."""
+    """Do what was asked, within the tenant's quotas. Raises `RefusedRequest`: 404 for a session or a name that is not
+    there.
+    """
     try:
         async with _around(tenant, method.name, given) as held:
             reply = await tenant.service.do(method, given, tell)

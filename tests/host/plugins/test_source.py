@@ -88,6 +88,7 @@ def test_a_signature_is_told_in_one_pass() -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
+        ({"util": "x = 1", "shop": "y = 2"}, "modules shop, util .* exported.*name='util'.*`main: util`"),
         ({"main.py": "x = 1", "util.py": "y = 2"}, "give the module's name, .* 'main'"),
         ("", "empty"),
         ({"a": " \n"}, "empty"),

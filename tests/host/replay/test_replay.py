@@ -318,7 +318,7 @@ class Part:
 def call_about(sandbox: Sandbox, path: Path, choose: random.Random, length: int) -> None:
     """Random calls of a plugin that is recorded."""
     state = choose.choice(["keep", "fresh"])
-    plugin = sandbox.plugin({"shop": PLUGIN, "parts": PARTS}, state=state, record=path)  # type: ignore[arg-type]
+    plugin = sandbox.plugin({"shop": PLUGIN, "parts": PARTS}, name="shop", state=state, record=path)  # type: ignore[arg-type]
     for _ in range(length):
         act = choose.randrange(9)
         if act < 2:
@@ -765,7 +765,7 @@ def test_what_was_left_out_of_a_recording_is_asked_for(record: Record, tmp_path:
         replay(path, trust=True)
     path = tmp_path / "plugin.jsonl"
     with Sandbox(FIXED, tools=[price], spare=0) as sandbox:
-        plugin = sandbox.plugin({"shop": PLUGIN, "parts": PARTS}, record=path)
+        plugin = sandbox.plugin({"shop": PLUGIN, "parts": PARTS}, name="shop", record=path)
         plugin.add("tea")
         plugin.close()
     edited(path, "call", arguments=LEFT_OUT)

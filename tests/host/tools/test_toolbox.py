@@ -162,6 +162,41 @@ def test_an_approval_that_nobody_can_call_is_refused_at_once() -> None:
         Sandbox("standard", approval="x")  # type: ignore[arg-type]
 
 
+def test_the_card_says_how_to_call_a_tool_whose_hints_name_a_class() -> None:
+    def place(order: Order) -> bool:
+        """Place an order."""
+        return True
+
+    with Sandbox("calculator", tools=[place]) as sandbox, sandbox.session() as session:
+        line = next(line for line in session.card().splitlines() if "place(" in line)
+        legend = "Order: a dict with item: str, due: datetime.date"
+        assert line == f"  place(order: Order) -> bool  Place an order. {legend}"
+        assert session.run("place.__doc__").value == f"Place an order.\n\n{legend}"
+
+
+def test_a_tool_is_called_as_python_reads_its_name() -> None:
+    micro, mu = "\u00b5", "\u03bc"
+    policy = Policy.load("standard").replace(tools={"approval": [micro]})
+    with Sandbox(policy, tools={micro: price}, approval=lambda *_: Deny("no")) as sandbox:
+        refused = sandbox.run(f"{micro}('abc')").error
+        assert refused is not None and refused.message == f"{mu}(): no", "the policy means it, too"
+    with pytest.raises(ToolError, match="two tools"):
+        Sandbox("standard", tools={micro: price, mu: price})
+
+
+@pytest.mark.parametrize(("path", "tools"), [("approval", ["prise"]), ("allow", {"except": ["prcie"]})])
+def test_a_misspelt_name_in_a_policy_opens_no_tool(path: str, tools: Any) -> None:
+    policy = Policy.load("standard").replace(tools={path: tools})
+    with pytest.raises(ToolError, match=rf"tools.{path} of .*'standard'.*; did you mean 'price'\? \(replace\(\)\)"):
+        Sandbox(policy, tools=[price])
+
+
+@pytest.mark.parametrize("names", [["order"], ["pri"], ["slice"], ["prise", "price"], ["prise", "*"]])
+def test_a_policy_may_name_tools_that_another_sandbox_has(names: list[str]) -> None:
+    policy = Policy.load("standard").replace(tools={"approval": names})
+    assert Sandbox(policy, tools=[price]).policy is policy
+
+
 @pytest.mark.parametrize("files", [["data/s.csv"], "data/s.csv"])
 def test_files_without_names_are_told_how_they_are_given(files: object) -> None:
     with pytest.raises(TypeError, match=r"files=\{'s.csv': 'data/s.csv'\}; found"):
@@ -208,6 +243,7 @@ def test_constraints_of_annotated_hints_hold() -> None:
     ("tools", "message"),
     [
         ({"not a name": price}, "cannot be the name of a tool"),
+        ({"for": price}, "cannot be the name of a tool"),
         ({"price": 7}, "is not callable"),
         (price, "a list of functions, or a mapping of names to them; found a function"),
         ([price, price], "two tools are called 'price'"),
@@ -491,6 +527,8 @@ def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
     session.run("price = price('abc')").check()
     assert session.get("price") == 3.0
     error = session.run("price('abc')").error
-    assert error is not None and error.hint is not None and "`del price`" in error.hint
+    assert (
+        error is not None and error.hint is not None and "the tool: rename that variable, and `del price`" in error.hint
+    )
     assert session.run("del price\nprice('abc')").value == 3.0
     assert "price" not in session.namespace

@@ -9,11 +9,12 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, TypedDict, Union
 
 import pytest
-from msgspec import Meta
+from msgspec import Meta, to_builtins
 
 from safeexec import ToolError
 from safeexec.host.tools.tool import Tool
-from safeexec.host.tools.type_hints import convert, legend, made, names_class, shown
+from safeexec.host.tools.type_hints import convert, legend, made, names_class
+from safeexec.signatures import shown
 
 
 class Color(enum.Enum):
@@ -107,6 +108,14 @@ def test_a_wrong_argument_is_told_parameter_expected_and_given(hint: Any, given:
     told = str(caught.value)
     assert told.startswith(f"f() argument 'x': {message}")
     assert told.count("expected") == 1
+
+
+@pytest.mark.parametrize("hint", [Point, Annotated[Point, {}]])
+def test_the_defaults_of_a_dataclass_are_its_own(hint: Any) -> None:
+    """Whoever writes or copies the object looks there."""
+    (point,) = made("it", "points", list[hint], [{"x": 1}])
+    assert vars(point) == {"x": 1, "y": 0, "tags": []}
+    assert to_builtins(point) == {"x": 1, "y": 0, "tags": []}
 
 
 @dataclass
