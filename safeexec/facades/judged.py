@@ -275,7 +275,7 @@ def _judged_method(method: Any, name: str, reads: Ask) -> Any:
     frame_of = sys._getframe
     get = _get_of_class if type(method) is classmethod else dict_of(type(method))["__get__"]
 
-    class Judged:
+    class JudgedMethod:
         __slots__ = ()
 
         @Hidden
@@ -283,7 +283,7 @@ def _judged_method(method: Any, name: str, reads: Ask) -> Any:
             reads(frame_of(1), name)
             return get(method, instance, owner)
 
-    return Judged()
+    return JudgedMethod()
 
 
 _get_of_class: Final = dict_of(classmethod)["__get__"]

@@ -218,7 +218,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
     kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
     lockdown = Lockdown.prepare(configure.child, kept)
-    refusals.listen(configure.child)
+    refusals.listen(configure.child, configure.language.mode == "restricted")
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)

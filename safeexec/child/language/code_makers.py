@@ -6,7 +6,6 @@ reach it by an unknown way, and a library may hand its text to a module of Pytho
 
 from __future__ import annotations
 
-import sys
 from types import FrameType
 from typing import Any, Final
 
@@ -26,28 +25,23 @@ are loaded.
 """
 _SPELT: Final = frozenset({"CodeType", "FunctionType", "compile", "eval", "exec", "exec_", "replace"})
 """What a function spells that makes code or functions of it."""
-_EVENTS: Final = frozenset({"code.__new__", "compile", "exec", "function.__new__"})
+CODE_EVENTS: Final = frozenset({"code.__new__", "compile", "exec", "function.__new__"})
+"""The audit events of who makes code."""
 
 
-def judge_code() -> None:
-    """Let nobody make code but those who may, in this process and in those forked from it. It cannot be undone.
+def judge_maker(frame: FrameType) -> None:
+    """Raise RuntimeError where the function of this frame may not make code, which it is about to.
 
-    The function that asks must be one of a library that spells what it asks for, and of Python's own one that is
-    listed: a pool of threads or a decorator calls what it was given.
+    It must be one of a library that spells what it asks for, and of Python's own one that is listed: a pool of threads
+    or a decorator calls what it was given.
     """
-
-    def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in _EVENTS:
-            return
-        frame = sys._getframe(1)
-        if not _makes_code(frame):
-            code = frame.f_code
-            name = code.co_qualname if is_of_program(frame) else f"{frame.f_globals.get('__name__')}.{code.co_qualname}"
-            raise RuntimeError(
-                f"{name} makes code, which is refused: code is made by a program's own compile, exec, eval and def"
-            )
-
-    sys.addaudithook(hear)
+    if not _makes_code(frame):
+        name = frame.f_code.co_qualname
+        if not is_of_program(frame):
+            name = f"{frame.f_globals.get('__name__')}.{name}"
+        raise RuntimeError(
+            f"{name} makes code, which is refused: code is made by a program's own compile, exec, eval and def"
+        )
 
 
 def _makes_code(frame: FrameType) -> bool:

@@ -12,8 +12,7 @@ import msgspec
 
 from safeexec.child.language.builtins import leave, make_builtins
 from safeexec.child.language.callers import judge_of_class_stores, judges_of_attributes
-from safeexec.child.language.code_makers import judge_code
-from safeexec.child.language.libraries import methods
+from safeexec.child.language.libraries import imports, methods, standard
 from safeexec.child.language.libraries.install import guard_libraries
 from safeexec.child.language.modules import Modules, importlib_of, modules_by_name
 from safeexec.child.language.program import GuestProgram
@@ -96,14 +95,15 @@ class Language:
                 facade(name, self.plan)
 
     def seal(self) -> None:
-        """Let no program change a class that is not its own, nor a function of others, nor make code past its policy,
-        nor have what leads away from it, from now on: for a process that runs guest code alone.
+        """Let no program change a class that is not its own, nor a function of others, nor have what leads away from
+        it, from now on: for a process that runs guest code alone.
         """
         self.seals = True
         judge_attributes(*judges_of_attributes(rules_of(self.plan)))
         methods.judge()
+        imports.judge()
+        standard.judge(rules_of(self.plan), self.builtins)
         judge_class_stores(judge_of_class_stores(self.program))
-        judge_code()
 
     def _seal(self) -> None:
         if self.seals:

@@ -68,7 +68,7 @@ class Link:
 
     def pretend_to_receive(self, request: msgspec.Struct) -> Any:
         """Do what receiving `request` does, short of its arrival: it touches the same memory."""
-        _ = Link.receive.__code__, self.socket.recvmsg  # a look counts a reference, as a call does
+        _ = _RECEIVE, self.socket.recvmsg  # a look counts a reference, as a call does
         self._keep(_NO_FD)
         self.fds.pop()
         self._queue = self._reader.feed(frame(_encode(request)))
@@ -107,3 +107,6 @@ class Link:
         """Close every descriptor that nobody took."""
         while (fd := self.take_fd()) is not None:
             os.close(fd)
+
+
+_RECEIVE = Link.receive.__code__

@@ -4,6 +4,8 @@ A caught exception leaves no trace. So this module listens to the interpreter's 
 operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
 the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
 what C code of a library calls by itself. A new thread that is refused raises no event of its own.
+
+By the same hook it is asked who makes code (`child.language.code_makers`): a second one would be a call for each event.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from safeexec.child.language.code_makers import CODE_EVENTS, judge_maker
 from safeexec.child.language.guards import unseen
 from safeexec.child.step import violations
 from safeexec.protocol.messages import ErrorReport, Refusal
@@ -84,18 +87,24 @@ def _of_name(refused: AttributeError, line: int) -> Refusal:
     )
 
 
-def listen(plan: ChildConfinement) -> None:
-    """Listen from now on, in this process and in those forked from it. It cannot be undone."""
+def listen(plan: ChildConfinement, has_rules: bool) -> None:
+    """Listen from now on, in this process and in those forked from it. It cannot be undone. `has_rules`: programs are
+    compiled under a policy, and code is made by those who may alone.
+    """
     rules = rules_for(plan)
     refused = {event: call for event, call in _CALLS.items() if call not in rules or call == "socket"}
     if "execve" not in rules:
         refused["os.fork"] = refused["os.forkpty"] = "clone"
     code = tuple(path for path in {*sys.path, sys.prefix, sys.base_prefix, *plan.read} if path)
-    heard = frozenset((*refused, *_PATHS, *_CHANGES, _DATABASE))
+    heard = frozenset((*refused, *_PATHS, *_CHANGES, _DATABASE, *(CODE_EVENTS if has_rules else ())))
     busy: list[int] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in heard or busy:
+        if event not in heard:
+            return
+        if event in CODE_EVENTS:
+            return judge_maker(sys._getframe(1))
+        if busy:
             return
         frame = _guest_frame()
         if frame is None:

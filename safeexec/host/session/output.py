@@ -170,7 +170,7 @@ class PrintedFile(OutputFile):
 
     def begin(self) -> None:
         """A step begins, and finds the file empty."""
-        if self._raw() or os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
+        if os.lseek(self.fd, 0, os.SEEK_CUR) or os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
             os.ftruncate(self.fd, 0)
             self._extend()
             os.lseek(self.fd, 0, os.SEEK_SET)
@@ -201,7 +201,7 @@ class PrintedFile(OutputFile):
         return self._python + self._raw()
 
     def _extents(self) -> list[Extent]:
-        if not self._raw() and os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
+        if not os.lseek(self.fd, 0, os.SEEK_CUR) and os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
             return []
         return extents(self._python_text(0), self._raw())
 

@@ -1,4 +1,4 @@
-"""Who may make code. The rule cannot be taken back in a process, so each question is asked in one of its own."""
+"""Who may make code. An audit hook cannot be taken back, so each question is asked in a process of its own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 import pytest
 
 FIRST = """
-import ast, builtins, collections, concurrent.futures, dataclasses, functools, timeit, types
-from safeexec.child.language.code_makers import judge_code
+import ast, collections, concurrent.futures, dataclasses, functools, sys, timeit, types
+from safeexec.child.language.code_makers import CODE_EVENTS, judge_maker
 real_eval = eval
 def function(): pass
 def call(function, *arguments): return function(*arguments)
-judge_code()
+sys.addaudithook(lambda event, _: judge_maker(sys._getframe(1)) if event in CODE_EVENTS else None)
 """
 SECOND = "\nprint('made')"
 REFUSED = {

@@ -28,7 +28,7 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     imports.guard(rules)
     methods.guard()
     signatures.guard(rules, table)
-    standard.guard(rules, table)
+    standard.guard(rules)
     typing_objects.guard()
     documents.guard()
     numbers.guard()

@@ -21,11 +21,14 @@ from safeexec.identity import dict_of, exact, identity, mro_of
 _getattr, _type = getattr, type
 
 
-def guard(rules: Rules, given: dict[str, Any]) -> None:
-    """`given` are the builtins of the program."""
+def judge(rules: Rules, given: dict[str, Any]) -> None:
+    """What is for a process that runs guest code alone. `given` are the builtins of the program."""
     sys.displayhook = _display
     for module in ("configparser", "xml.etree.ElementTree"):  # they hand on what they have opened, to a method
         put(module, "open", lambda: given.get("open", partial(_refuse_open, rules)))
+
+
+def guard(rules: Rules) -> None:
     change("_decimal", _keep_context)
     change("codecs", _check_streams)
     change("copy", check_states)
