@@ -22,16 +22,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from safeexec.child.language.libraries.sites import FORMATTERS, OF_ITS_KIND, READERS
+from safeexec.child.language.libraries.sites import FORMATTERS, LIBRARIES, OF_ITS_KIND, READERS
 from safeexec.compiler import names
 from tests.search.judged import FORMATTING, JUDGED
 from tests.search.templates import Templates
 
-LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotlib", "mpl_toolkits", "seaborn", "PIL",
-             "dateutil", "tqdm", "yaml", "openpyxl", "networkx", "xlrd", "bs4", "soupsieve",
-             "html5lib", "lxml", "plotly", "_plotly_utils", "pyarrow", "statsmodels", "patsy", "narwhals", "pyparsing",
-             "joblib", "tabulate", "pytz", "typing_extensions", "cssselect", "cycler", "contourpy", "kiwisolver", "six",
-             "threadpoolctl", "cloudpickle", "packaging", "wcwidth", "webencodings")  # fmt: skip
 NOT_REACHED = {
     "statsmodels is not given it, a second reader of formulas (`libraries.imports`)": "formulaic interface_meta wrapt",
     "matplotlib puts fonts into files with it, and gives nobody an object of it": "fontTools",

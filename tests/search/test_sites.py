@@ -12,7 +12,7 @@ import pytest
 from tests.search.sites import LIBRARIES, NOT_REACHED, STANDARD, Site, sites, sites_of, unjudged
 
 
-@pytest.mark.parametrize("package", [*LIBRARIES, "the standard library"])
+@pytest.mark.parametrize("package", [*sorted(LIBRARIES), "the standard library"])
 def test_no_place_is_without_a_verdict(package: str) -> None:
     found = sites(STANDARD if package not in LIBRARIES else (package,))
     assert not unjudged(found), "judge these in child/language/libraries/sites.py, or in tests/search/judged.py"

@@ -7,24 +7,15 @@ reach it by an unknown way, and a library may hand its text to a module of Pytho
 from __future__ import annotations
 
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
+from safeexec.child.language.libraries.sites import LIBRARIES, MAKERS
 from safeexec.child.language.program import is_of_program
 from safeexec.facades.sealing import SEALED_LIBRARIES
 
-_OF_PYTHON: Final = {
-    "ast": ("parse",),
-    "collections": ("namedtuple",),
-    "dataclasses": ("_FuncBuilder.add_fns_to_class", "_create_fn"),
-    "gettext": ("c2py",),
-    "importlib._bootstrap": ("FrozenImporter.exec_module", "_call_with_frames_removed"),
-    "types": ("coroutine",),
-}
-"""Python's own modules and their functions that make code: of text that they write or have checked, or of modules that
-are loaded.
-"""
 _SPELT: Final = frozenset({"CodeType", "FunctionType", "compile", "eval", "exec", "exec_", "replace"})
 """What a function spells that makes code or functions of it."""
+_READ: Final = SEALED_LIBRARIES | LIBRARIES
 CODE_EVENTS: Final = frozenset({"code.__new__", "compile", "exec", "function.__new__"})
 """The audit events of who makes code."""
 
@@ -32,8 +23,8 @@ CODE_EVENTS: Final = frozenset({"code.__new__", "compile", "exec", "function.__n
 def judge_maker(frame: FrameType) -> None:
     """Raise RuntimeError where the function of this frame may not make code, which it is about to.
 
-    It must be one of a library that spells what it asks for, and of Python's own one that is listed: a pool of threads
-    or a decorator calls what it was given.
+    Of Python's own modules and of libraries whose source was read it must be one that is listed: a pool of threads
+    calls what it was given, others run what stands in ``sys.argv``. Of other libraries it spells what it asks for.
     """
     if not _makes_code(frame):
         name = frame.f_code.co_qualname
@@ -47,8 +38,8 @@ def judge_maker(frame: FrameType) -> None:
 def _makes_code(frame: FrameType) -> bool:
     if is_of_program(frame):
         return False
-    module: Any = frame.f_globals.get("__name__")
-    root = str(module).partition(".")[0]
-    if root in SEALED_LIBRARIES and root != "safeexec":
-        return frame.f_code.co_qualname in _OF_PYTHON.get(module, ())
-    return not _SPELT.isdisjoint(frame.f_code.co_names)
+    code, module = frame.f_code, str(frame.f_globals.get("__name__"))
+    root = module.partition(".")[0]
+    if root in _READ and root != "safeexec":
+        return f"{module}:{code.co_qualname}" in MAKERS or code.co_name == "<module>"
+    return not _SPELT.isdisjoint(code.co_names)

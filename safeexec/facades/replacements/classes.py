@@ -106,12 +106,13 @@ _WRITTEN = frozenset({
 """The methods that a dataclass is given as text."""
 _ATTRIBUTES = frozenset({"__class__", "__post_init__", "__qualname__"})
 _SETTERS = frozenset({"__delattr__", "__setattr__"})
+_OBJECT = "__dataclass_builtins_object__"
 
 
 def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) -> None:
     """Run the methods that a dataclass of the program is given."""
     tree = _methods(text)
-    _guard_reads(tree, namespace)
+    _guard(tree, namespace, reads=True)
     if not program.is_of_program(globals):  # of whatever module its class says that it is
         globals = vars(program.own("__main__"))
     exec(compile(tree, "<string>", "exec", dont_inherit=True), globals, namespace)
@@ -119,7 +120,9 @@ def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) 
 
 def run_methods_of_libraries(text: str, globals: dict[str, Any], namespace: dict[str, Any]) -> None:
     """The same for a dataclass of a library: a program may have changed the fields of those that it is derived from."""
-    exec(compile(_methods(text), "<string>", "exec", dont_inherit=True), globals, namespace)
+    tree = _methods(text)
+    _guard(tree, namespace, reads=False)
+    exec(compile(tree, "<string>", "exec", dont_inherit=True), globals, namespace)
 
 
 def _methods(text: str) -> ast.Module:
@@ -141,12 +144,31 @@ def _methods(text: str) -> ast.Module:
 def _is_method(method: ast.FunctionDef, given: frozenset[str]) -> bool:
     """May a dataclass be given this method? It uses its own arguments and what is `given`, and is one that it needs."""
     arguments = {node.arg for node in ast.walk(method.args) if isinstance(node, ast.arg)}
-    if method.name not in _WRITTEN or any(_is_of_python(name) for name in arguments):
+    if method.name not in _WRITTEN or any(_is_of_python(name) for name in arguments) or not _sets_its_own(method):
         return False
     around = [*method.decorator_list, method.args, *([method.returns] if method.returns is not None else [])]
     return all(_is_made_of(part, given) for part in around) and all(
         _is_made_of(part, given | arguments) for part in method.body
     )
+
+
+def _sets_its_own(method: ast.FunctionDef) -> bool:
+    """Does it set, past what a class says about that, fields of its own object alone? The names of fields can be text
+    that gives another piece of source each time, so it is the tree that says of what.
+    """
+    own, *rest = [arg.arg for arg in method.args.args] or [""]
+    setters = [node for node in ast.walk(method) if isinstance(node, ast.Attribute) and node.attr in _SETTERS]
+    called = [node for node in ast.walk(method) if isinstance(node, ast.Call) and node.func in setters]
+    for call in called:
+        given = [ast.unparse(argument) for argument in call.args]
+        match ast.unparse(call.func), call.args:
+            case (f, [first, ast.Constant(value=str()), _]) if f == f"{_OBJECT}.__setattr__":
+                is_own = ast.unparse(first) == own
+            case (f, _):  # of a frozen class: what it does for a class that is derived from it
+                is_own = f == f"super(cls, {own}).{method.name}" and given == rest
+        if not is_own or call.keywords:
+            return False
+    return len(called) == len(setters)
 
 
 def _is_made_of(part: ast.AST, known: frozenset[str]) -> bool:
@@ -168,10 +190,8 @@ _NO_FIELD = "Field names must be valid identifiers, and not names of the interpr
 
 
 def _is_attribute(node: ast.Attribute) -> bool:
-    """May a method of a dataclass read or set this? Only as what it calls itself is it a method that sets any name."""
-    if node.attr in _SETTERS:
-        return isinstance(node.value, ast.Call) or getattr(node.value, "id", "") == "__dataclass_builtins_object__"
-    return _is_field(node.attr)
+    """May a method of a dataclass read or set this? What sets any name `_sets_its_own` has looked at."""
+    return node.attr in _SETTERS or _is_field(node.attr)
 
 
 def _is_field(name: str) -> bool:
@@ -185,22 +205,22 @@ def _is_field(name: str) -> bool:
     return True
 
 
-def _guard_reads(tree: ast.Module, namespace: dict[str, Any]) -> None:
-    """Let the methods read what depends on the object (a field `format`) by the guard, which they have as a default of
-    the function around them.
+def _guard(tree: ast.Module, namespace: dict[str, Any], *, reads: bool) -> None:
+    """Let the methods set fields of instances of a dataclass alone and, with `reads`, read what depends on the object
+    (a field `format`) by the guard. They have both as defaults of the function around them.
     """
 
     class Guarded(ast.NodeTransformer):
         def visit_Call(self, node: ast.Call) -> ast.expr:
             self.generic_visit(node)
-            if ast.unparse(node.func) == "__dataclass_builtins_object__.__setattr__" and _INSTANCE not in namespace:
-                node.args[:1] = [ast.Call(ast.Name(_INSTANCE, ast.Load()), node.args[:1], [])]  # the first of all
+            if ast.unparse(node.func) == f"{_OBJECT}.__setattr__":
+                node.args[:1] = [ast.Call(ast.Name(_INSTANCE, ast.Load()), node.args[:1], [])]
                 namespace[_INSTANCE] = _instance
             return node
 
         def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
             self.generic_visit(node)
-            if not isinstance(node.ctx, ast.Load) or node.attr in _SETTERS or not is_guarded(node.attr):
+            if not reads or not isinstance(node.ctx, ast.Load) or node.attr in _SETTERS or not is_guarded(node.attr):
                 return node
             call = ast.Call(ast.Name(_GUARD, ast.Load()), [node.value, ast.Constant(node.attr)], [])
             namespace[_GUARD] = checked_getattr

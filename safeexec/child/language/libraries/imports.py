@@ -48,6 +48,7 @@ def guard(rules: Rules) -> None:
 def judge() -> None:
     """Let libraries import what they may: for a process that runs guest code alone."""
     sys.meta_path.insert(0, _Asked())
+    change("importlib.metadata", _open_no_entries)
 
 
 IMPORTERS: Final = {
@@ -170,6 +171,13 @@ _OF_OTHERS: Final[dict[str, tuple[str, ...]]] = {
     "sysconfig": ("_sysconfigdata",),
 }
 """Libraries that import by names of their own, which they spell elsewhere → how these begin."""
+
+
+def _open_no_entries(metadata: Any) -> None:
+    """What is installed names functions for libraries to load and call: networkx asks for its backends. Here a library
+    has what it brings itself.
+    """
+    vars(metadata)["entry_points"] = lambda **_: metadata.EntryPoints(())
 
 
 class _Closed:

@@ -8,6 +8,33 @@ from __future__ import annotations
 
 from typing import Final
 
+_LIBRARIES: Final = """
+    numpy pandas scipy sklearn sympy mpmath matplotlib mpl_toolkits seaborn PIL dateutil tqdm yaml openpyxl networkx
+    xlrd bs4 soupsieve html5lib lxml plotly _plotly_utils pyarrow statsmodels patsy narwhals pyparsing joblib
+    tabulate pytz typing_extensions cssselect cycler contourpy kiwisolver six threadpoolctl cloudpickle packaging
+    wcwidth webencodings
+"""
+LIBRARIES: Final = frozenset(_LIBRARIES.split())
+"""Libraries whose source these lists were made from, beside the standard library."""
+
+_MAKERS: Final = """
+    ast:parse collections:namedtuple dataclasses:_FuncBuilder.add_fns_to_class dataclasses:_create_fn gettext:c2py
+    importlib._bootstrap:FrozenImporter.exec_module importlib._bootstrap:_call_with_frames_removed types:coroutine
+    _plotly_utils.basevalidators:InfoArrayValidator.build_validator mpmath.ctx_mp_python:binary_op
+    mpmath.libmp.backend:exec_ mpmath.libmp.libhyper:make_hyp_summator
+    networkx.algorithms.isomorphism.matchhelpers:copyfunc networkx.utils.decorators:argmap.compile
+    scipy._external.array_api_compat._internal:clone_module scipy._lib._bunch:_make_tuple_bunch
+    scipy._lib.array_api_compat._internal:clone_module sklearn.externals.array_api_compat._internal:clone_module
+    scipy.optimize._nonlin:_nonlin_wrapper
+    scipy.special._ufunc_tools:_with_cache_optimization six:exec_ sympy.external.importtools:__sympy_debug
+    sympy.polys.monomials:MonomialOps._build sympy:__sympy_debug
+    sympy.polys.ring_series:_rs_series sympy.utilities.lambdify:_import
+"""
+MAKERS: Final = frozenset(_MAKERS.split())
+"""Functions that make code: of text that they write or have checked, or of modules that are loaded. No other function
+of the standard library and of `LIBRARIES` may (`code_makers`).
+"""
+
 _READERS: Final = """
     PIL.Image PIL.ImageDraw2 PIL.ImageMath PIL.TiffImagePlugin dateutil.parser._parser dateutil.relativedelta
     dateutil.rrule dateutil.tz._tzfile matplotlib._mathtext matplotlib.artist matplotlib.axes._axes
