@@ -452,6 +452,17 @@ AROUND = "def __create_fn__(_type_x):\n def __init__(self,x:_type_x):\n  self.x=
         AROUND.format(" def __eq__(self,other): return [print for print in other]"),
         AROUND.replace("return __init__", "return __init__(1)").format(""),
         AROUND.replace("(_type_x)", "(_type_x=print(1))").format(""),
+        *(
+            AROUND.replace("self.x=x", line).format("")
+            for line in (
+                "__dataclass_builtins_object__.__setattr__(x,'y',1)",
+                "__dataclass_builtins_object__.__setattr__(self,x,1)",
+                "__dataclass_builtins_object__.__delattr__(self,'x')",
+                "self.x=__dataclass_builtins_object__.__setattr__",
+                "super(cls, x).__setattr__(self, x)",
+                "self.x=super(cls, self).__setattr__",
+            )
+        ),
         "print(1)",
     ],
 )

@@ -2691,6 +2691,19 @@ READ_AND_RUN_FOR_OTHERS = [
         "C().read([1])",
     ),
     Way(
+        "a dataclass whose text sets an attribute of an argument",
+        "Field names must be valid identifiers",
+        "import codecs, dataclasses\nclass K(str):\n    n = 0\n    def __format__(self, spec):\n"
+        "        K.n += 1\n        if K.n != 3: return 'a'\n"
+        "        return \"a)\\n  __dataclass_builtins_object__.__setattr__(b,'incrementaldecoder',c\"\n"
+        "    def __repr__(self): return \"'a'\"\n    def __hash__(self): return hash('a')\n"
+        "@dataclasses.dataclass(frozen=True)\nclass Base: a: int = 0\nf, = dataclasses.fields(Base)\n"
+        "class Late:\n    def __get__(self, o, c=None):\n        f.name = K('a')\n        return 1\n"
+        "class Own(Base):\n    b: int = Late()\n    c: int = 0\n"
+        "D = dataclasses.dataclass(Own, init=True, eq=False, repr=False, frozen=True)\n"
+        "D(0, codecs.lookup('utf-8'), print)",
+    ),
+    Way(
         "a value that is shown as a REPL does",
         "Ellipsis\nFalse",
         "exec(compile('...', '', 'single'))\nimport builtins\nprint(hasattr(builtins, '_'))",
