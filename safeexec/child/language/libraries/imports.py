@@ -126,7 +126,7 @@ class _Asked:
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         frame: FrameType | None = sys._getframe(1)
         asked = False
-        while frame is not None and _library_of(frame) == "importlib":
+        while frame is not None and _library_of(frame) in ("functools", "importlib"):  # it calls by `singledispatch`
             asked = asked or frame.f_globals.get("__name__") == "importlib"  # `import_module`
             frame = frame.f_back
         if frame is None or frame.f_code.co_code[frame.f_lasti] == _IMPORT:
