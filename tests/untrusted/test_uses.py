@@ -169,6 +169,7 @@ WHY = {
     "servers/jupyter/introspection.py": BOUND + "the line before a cursor, to 2,000 characters, and one dotted name",
     "servers/jupyter/notebook.py": BOUND + "the lines that a cell begins with, each in one pass; nine digits",
     "servers/service.py": OWN + "writes JSON",
+    "signatures.py": OWN + "hints of the host's own tools",
     "matching.py": BOUND + "names, 5,000 of 60 characters at most; one pass for where words begin",
     "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
 }

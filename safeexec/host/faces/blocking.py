@@ -12,7 +12,6 @@ from types import TracebackType
 from safeexec.errors import SandboxClosed
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import blocking, drive, stepwise
-from safeexec.text import spelt
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
@@ -414,6 +413,8 @@ class Namespace(MutableMapping[str, "Any"]):
         return iter(drive(self._core.names()))
 
     def __contains__(self, name: object) -> bool:
+        from safeexec.text import spelt  # with `re`, which no start needs
+
         names = drive(self._core.names())
         return name in names or (isinstance(name, str) and spelt(name) in names)
 
