@@ -19,7 +19,6 @@ import msgspec
 from safeexec.approvals import Approval, Deny, decision
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.host.waiting import CallTool, Core
-from safeexec.matching import TYPING_ERROR, misspelt, nearest
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_call
 from safeexec.protocol.values import Opaque, encode
@@ -254,6 +253,10 @@ def _no_slip(tools: dict[str, Tool], policy: Policy) -> None:
         "tools.approval": () if "*" in rules.approval else rules.approval,
         "tools.allow": rules.allow.refused,
     }
+    if not tools or not any(held.values()):
+        return
+    from safeexec.matching import TYPING_ERROR, misspelt, nearest  # with difflib 2 ms, for policies that hold tools
+
     for path, names in held.items():
         others = [name for name in tools if name not in names]
         for name in names:
