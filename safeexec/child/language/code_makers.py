@@ -15,7 +15,8 @@ from safeexec.facades.sealing import SEALED_LIBRARIES
 
 _SPELT: Final = frozenset({"CodeType", "FunctionType", "compile", "eval", "exec", "exec_", "replace"})
 """What a function spells that makes code or functions of it."""
-_READ: Final = SEALED_LIBRARIES | LIBRARIES
+_READ: Final = (SEALED_LIBRARIES | LIBRARIES) - {"safeexec"}
+"""Libraries whose source was read for `MAKERS`."""
 CODE_EVENTS: Final = frozenset({"code.__new__", "compile", "exec", "function.__new__"})
 """The audit events of who makes code."""
 
@@ -40,6 +41,6 @@ def _makes_code(frame: FrameType) -> bool:
         return False
     code, module = frame.f_code, str(frame.f_globals.get("__name__"))
     root = module.partition(".")[0]
-    if root in _READ and root != "safeexec":
+    if root in _READ:
         return f"{module}:{code.co_qualname}" in MAKERS or code.co_name == "<module>"
     return not _SPELT.isdisjoint(code.co_names)

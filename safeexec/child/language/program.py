@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
+from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -69,6 +70,23 @@ class GuestProgram:
 def is_of_program(frame: FrameType) -> bool:
     """Tell whether guest code runs in the frame: a library that calls `locals` or `eval` shows nothing of its own."""
     return names.GUARD_ATTRIBUTE in frame.f_builtins
+
+
+def library_of(frame: FrameType) -> str:
+    """The library whose code runs in the frame: the top package of its module."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
+def frames_of_library(frame: FrameType) -> Iterator[FrameType]:
+    """A frame of a library and those above that have called it, as long as they are of the same library. None where
+    guest code runs in it.
+    """
+    own, calling = library_of(frame), frame
+    while not is_of_program(calling) and library_of(calling) == own:
+        yield calling
+        if calling.f_back is None:
+            return
+        calling = calling.f_back
 
 
 def is_namespace_of_program(space: dict[str, Any]) -> bool:

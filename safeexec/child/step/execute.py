@@ -9,8 +9,8 @@ import linecache
 import os
 import resource
 import sys
-from collections.abc import Callable, Container, Mapping
-from types import CodeType, ModuleType, TracebackType
+from collections.abc import Callable, Mapping
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.native import builtin
@@ -369,7 +369,6 @@ _EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
 """A subclass of the guest's may have an attribute `code` of its own."""
 _ARGUMENTS: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
 """In the same way."""
-_TRACEBACK: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
 _LONG = range(-(1 << 63), 1 << 63)
 
 
@@ -399,7 +398,7 @@ def _brief_report(error: BaseException) -> m.ErrorReport:
     if type(error) is OSError:
         with contextlib.suppress(BaseException):  # what it was made with may be the guest's
             words = str(error)
-    line, place = None, _TRACEBACK(error)
+    line, place = None, BaseException.__dict__["__traceback__"].__get__(error)
     while place is not None:
         if place.tb_frame.f_code.co_filename.startswith("<step "):
             line = place.tb_lineno
@@ -419,7 +418,7 @@ def _workspace_files() -> list[str]:
         return []
 
 
-def shown(value: Any, sources: Container[str]) -> str:
+def shown(value: Any, sources: Mapping[str, str]) -> str:
     """`repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the digits
     that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the same.
     What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
@@ -430,11 +429,10 @@ def shown(value: Any, sources: Container[str]) -> str:
             return _ends_of(value, kind)
         return str.__str__(repr(value))  # a `__repr__` may give text of a class of its own
     except (ValueError, RecursionError) as error:
-        place = _TRACEBACK(error)
-        while place is not None:
-            if place.tb_frame.f_code.co_filename in sources:
-                raise
-            place = place.tb_next
+        from safeexec.child.step.tracebacks import guest_frames  # few values cannot be written
+
+        if guest_frames(error, sources):
+            raise
     return short_repr(value, TEXT_CHARACTERS)
 
 

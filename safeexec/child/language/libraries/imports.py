@@ -16,7 +16,7 @@ from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
 from safeexec.child.language.libraries.patching import change, put, replace_everywhere
-from safeexec.child.language.program import is_of_program
+from safeexec.child.language.program import frames_of_library, is_of_program, library_of
 from safeexec.child.language.spelling import spelt
 from safeexec.compiler.rules import Rules
 from safeexec.facades.build import facade
@@ -110,7 +110,7 @@ def _open_packages(style: ModuleType) -> None:
 
     def files(package: str) -> Any:
         if package not in sys.modules:
-            raise ModuleNotFoundError(f"no module named {package!r} is loaded", name=package)
+            raise _not_loaded(package)
         return real.resources.files(package)
 
     vars(style)["importlib"] = SimpleNamespace(resources=SimpleNamespace(files=files))
@@ -126,7 +126,7 @@ class _Asked:
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         frame: FrameType | None = sys._getframe(1)
         asked = False
-        while frame is not None and _library_of(frame) in ("functools", "importlib"):  # it calls by `singledispatch`
+        while frame is not None and library_of(frame) in ("functools", "importlib"):  # it calls by `singledispatch`
             asked = asked or frame.f_globals.get("__name__") == "importlib"  # `import_module`
             frame = frame.f_back
         if frame is None or frame.f_code.co_code[frame.f_lasti] == _IMPORT:
@@ -137,32 +137,21 @@ class _Asked:
                 message = f"import of {name} is refused: no library imports what a program names"
                 raise ModuleNotFoundError(message, name=name)
         elif not called.isdisjoint(("dump", "dumps")) and name.partition(".")[0] not in sys.modules:
-            raise ModuleNotFoundError(f"no module named {name!r} is loaded", name=name)
+            raise _not_loaded(name)
 
 
 def _imports(frame: FrameType, package: str) -> bool:
     """Tell whether the function of a frame may import from a package: one of safeexec, of the package itself, or of a
     library that spells it, in this function or in those of its own that have called it.
     """
-    own = _library_of(frame)
+    own = library_of(frame)
     if is_of_program(frame):
         return False
     if own in ("safeexec", package) or package.startswith(_OF_OTHERS.get(own, ())):
         return True
-    asking: FrameType | None = frame
-    while asking is not None and not is_of_program(asking) and _library_of(asking) == own:
-        found = spelt(asking.f_code)
-        if any(text.partition(".")[0] == package for text in (*found.elsewhere, *found.asks.values())):
-            return True
-        asking = asking.f_back
-    return False
-
-
-def _library_of(frame: FrameType) -> str:
-    name: Any = frame.f_globals.get("__name__")
-    if type(name) is not str or frame.f_code.co_filename.startswith("<frozen importlib"):
-        return "importlib"
-    return name.partition(".")[0]
+    asking = (spelt(calling.f_code) for calling in frames_of_library(frame))
+    texts = (text for found in asking for text in (*found.elsewhere, *found.asks.values()))
+    return any(text.partition(".")[0] == package for text in texts)
 
 
 _OF_OTHERS: Final[dict[str, tuple[str, ...]]] = {
@@ -207,7 +196,11 @@ def _loaded(name: str, *_: object, **__: object) -> ModuleType:
     try:
         return sys.modules[name]
     except KeyError:
-        raise ModuleNotFoundError(f"no module named {name!r} is loaded", name=name) from None
+        raise _not_loaded(name) from None
+
+
+def _not_loaded(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(f"no module named {name!r} is loaded", name=name)
 
 
 def _load_zones(common: Any) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from safeexec.child.language.guards import makes_bases, refusal, wraps
 from safeexec.child.language.libraries.patching import put
 from safeexec.child.language.libraries.sites import READERS
-from safeexec.child.language.program import is_of_program, leads_away
+from safeexec.child.language.program import frames_of_library, is_of_program, leads_away
 from safeexec.child.language.spelling import spells
 from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
@@ -138,16 +138,7 @@ def _is_spelled(name: Any, asked: Callable[..., Any], depth: int = 2) -> bool:
     it: of another function's names the program chooses. It also says what its own module is called. `asked` is what it
     has called; where its module has another one, code in C calls this one for the program.
     """
-    frame: FrameType | None = sys._getframe(depth)
-    if frame is None or frame.f_globals.get(asked.__name__) is not asked:
+    frame = sys._getframe(depth)
+    if frame.f_globals.get(asked.__name__) is not asked:
         return False
-    own = _library_of(frame)
-    while frame is not None and not is_of_program(frame) and _library_of(frame) == own:
-        if spells(frame, name):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _library_of(frame: FrameType | None) -> str:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] if frame is not None else ""
+    return any(spells(calling, name) for calling in frames_of_library(frame))

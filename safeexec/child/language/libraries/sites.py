@@ -25,9 +25,8 @@ _MAKERS: Final = """
     networkx.algorithms.isomorphism.matchhelpers:copyfunc networkx.utils.decorators:argmap.compile
     scipy._external.array_api_compat._internal:clone_module scipy._lib._bunch:_make_tuple_bunch
     scipy._lib.array_api_compat._internal:clone_module sklearn.externals.array_api_compat._internal:clone_module
-    scipy.optimize._nonlin:_nonlin_wrapper
-    scipy.special._ufunc_tools:_with_cache_optimization six:exec_ sympy.external.importtools:__sympy_debug
-    sympy.polys.monomials:MonomialOps._build sympy:__sympy_debug
+    scipy.optimize._nonlin:_nonlin_wrapper scipy.special._ufunc_tools:_with_cache_optimization six:exec_
+    sympy.external.importtools:__sympy_debug sympy.polys.monomials:MonomialOps._build sympy:__sympy_debug
     sympy.polys.ring_series:_rs_series sympy.utilities.lambdify:_import
 """
 MAKERS: Final = frozenset(_MAKERS.split())
