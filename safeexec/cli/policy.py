@@ -110,7 +110,7 @@ def _check(args: argparse.Namespace) -> int:
         try:
             found = Policy.examine(name)
             findings += found
-            mistakes = sum(not finding.cost if args.strict else not finding.harmless for finding in found)
+            mistakes = sum(args.strict or not finding.harmless for finding in found)
         except PolicyError as error:
             findings.append(
                 {"rule": "", "path": "", "text": str(error), "harmless": False, "cost": False} if args.json else error

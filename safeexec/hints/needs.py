@@ -12,9 +12,11 @@ and an empty need is always met. So a hint never recommends what the policy woul
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
-from safeexec.facades.access import allowed_names, allowed_submodules, module_access, name_access
+from safeexec.language.access import module_access, name_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,32 +69,33 @@ def importable(module: str, plan: LanguagePlan) -> bool:
     """May guest code import `module`?"""
     if "import" in plan.refused_constructs:
         return False
-    if plan.mode == "python" or module in plan.imports:
+    return module_access(module, plan).allowed and (module.partition(".")[0] in plan.imports or is_here(module))
+
+
+def is_here(module: str) -> bool:
+    """Is the package of this module installed here? A policy's word for many modules does not tell."""
+    top = module.partition(".")[0]
+    if top in sys.modules or top in sys.stdlib_module_names:
         return True
-    return "." in module and module_access(module, plan).allowed
+    try:
+        return find_spec(top) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def provides(path: str, plan: LanguagePlan) -> bool:
     """May guest code use the dotted name ``module.name`` or ``module``?"""
     if "import" in plan.refused_constructs:
         return False
-    if plan.mode == "python" or path in plan.imports:
-        return True
     module, _, name = path.rpartition(".")
-    allowed = plan.imports.get(module)
-    if allowed is None:
-        return "." in module and name_access(module, name, plan).allowed
-    if path in plan.refused_attributes:
-        return False
-    return name not in allowed.refused and (allowed.names is None or name in allowed.names)
+    if path in plan.imports or not module or not importable(module, plan):
+        return importable(path, plan)
+    return name_access(module, name, plan).allowed
 
 
 def provided(module: str, names: Iterable[str], plan: LanguagePlan) -> list[str]:
     """Those of `names` that guest code may use of `module`."""
-    if plan.mode == "python":
-        return list(names)
-    offered = allowed_names(module, plan) | allowed_submodules(module, plan).keys()
-    return [name for name in names if name in offered]
+    return [name for name in names if name_access(module, name, plan).allowed]
 
 
 def has_builtin(name: str, plan: LanguagePlan) -> bool:

@@ -10,7 +10,6 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from safeexec.facades.sealed import MODULES, names_of
 from safeexec.identity import class_name, dict_of, dict_of_module, module_of, mro_of, read_getset
 
 MISSING: Any = object()
@@ -44,7 +43,7 @@ def is_of_python(kind: type) -> bool:
 
 def is_module(obj: Any) -> bool:
     """Is it a module?"""
-    return issubclass(type(obj), MODULES)
+    return issubclass(type(obj), ModuleType)
 
 
 def members_of(kind: type) -> dict[str, Any]:
@@ -102,9 +101,8 @@ def public_names(obj: Any) -> list[str]:
 
 
 def names_of_module(module: Any) -> dict[str, Any]:
-    """The names of a facade or of a module, none of which is asked anything."""
-    found: dict[str, Any] = dict_of_module(module) if issubclass(type(module), ModuleType) else names_of(module)
-    return found
+    """The names of a module, which is not asked anything."""
+    return dict_of_module(module)
 
 
 def module_name(module: Any) -> str:

@@ -6,16 +6,17 @@ Hints of the policy win over ours, and no hint recommends what the policy does n
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
-from safeexec.facades.access import allowed_names, allowed_submodules, module_access
-from safeexec.facades.tables import judge, submodules
-from safeexec.hints.needs import choose, importable, provided
+from safeexec.hints.needs import choose, importable, is_here, provided
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
+from safeexec.language.access import ANY, STDLIB, WORDS, module_access
+from safeexec.language.refusals import of_name
 from safeexec.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
 from safeexec.protocol.plan import LanguagePlan
 
@@ -67,18 +68,23 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
 
 
 def _module(name: str, plan: LanguagePlan) -> str:
-    head, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
+    head = name.partition(".")[0]
     return (
         choose(MODULE_ATTRIBUTES.get(name, {}), plan)
         or _of_table(name, plan)
         or _misspelt_module(name, plan)
-        or (_below(name, last, plan) if head in plan.imports else None)
+        or (f"The policy leaves `{name}` out; what is left of `{head}` can be used." if head in plan.imports else None)
         or (
-            f"Nothing can be installed; these modules can be imported: {_available(plan)}{_written(plan)}."
+            f"{_missing(head)}these modules can be imported: {_available(plan)}{_written(plan)}."
             if plan.imports and "import" not in plan.refused_constructs
             else "Nothing can be imported here; use the builtins."
         )
     )
+
+
+def _missing(top: str) -> str:
+    """Why a module is out of reach, as far as it is known."""
+    return "The policy does not open it; " if is_here(top) else "It is not installed, and nothing can be installed; "
 
 
 def _written(plan: LanguagePlan) -> str:
@@ -97,28 +103,29 @@ def _of_table(name: str, plan: LanguagePlan) -> str | None:
 
 def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
     # A library's name is not the nearest of Python's: `pint` is no `pprint`.
-    near = [one for one in nearest(name, plan.imports, worst=TYPING_ERRORS) if abs(len(one) - len(name)) < 2]
+    near = [one for one in nearest(name, _known(plan), worst=TYPING_ERRORS) if abs(len(one) - len(name)) < 2]
     meant = SYNONYMS.get(name) or ALIASES.get(name) or (near[0] if near else "")
     return f"Did you mean `import {meant}`?" if meant and importable(meant, plan) else None
 
 
-def _below(name: str, last: str, plan: LanguagePlan) -> str:
-    """For a part of a module that can be imported."""
-    owner = name.rpartition(".")[0] or name
-    if last in submodules(owner):  # it has been reviewed: the policy alone leaves it out
-        return f"The policy leaves `{name}` out; what is left of `{owner}` can be used."
-    if found := nearest(last, allowed_submodules(owner, plan)):
-        return f"Did you mean `import {owner}.{found[0]}`?"
-    while "." in owner and not module_access(owner, plan).allowed:
-        owner = owner.rpartition(".")[0]
-    return f"This part of `{owner}` cannot be imported; its names are in `{owner}` itself: `from {owner} import ...`."
+def _known(plan: LanguagePlan) -> list[str]:
+    """The modules that the policy names, and those of the standard library where it opens all of them."""
+    found = [module for module in plan.imports if module not in WORDS]
+    if STDLIB in plan.imports or ANY in plan.imports:
+        found += [
+            module for module in sys.stdlib_module_names if module[0] != "_" and module_access(module, plan).allowed
+        ]
+    return list(dict.fromkeys(found))
 
 
 def _available(plan: LanguagePlan) -> str:
     """The modules of the policy, those that programs use most first."""
-    tops = sorted({module.partition(".")[0] for module in plan.imports})
+    if ANY in plan.imports:
+        return "every module that is installed"
+    tops = sorted({module.partition(".")[0] for module in plan.imports if module not in WORDS})
     first = [name for name in _COMMON if name in tops]
-    return quoted([*first, *(name for name in tops if name not in first)], 12)
+    named = quoted([*first, *(name for name in tops if name not in first)], 12)
+    return f"the standard library, and {named}" if STDLIB in plan.imports else named
 
 
 def _builtin(name: str, plan: LanguagePlan) -> str | None:
@@ -156,19 +163,17 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return known
     if full in plan.imports:
         return f"Import it first: `import {full}`."
-    if judge(module, name).tag not in ("", "internal"):
+    if of_name(module, name) is not None:
         return None  # it is what the program means, and refused for what it does
     if text := _in_submodule(module, name, plan):
         return text
-    if judge(module, name).allowed:
-        return None  # as well, and the policy takes it away: another function is no help
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
     return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
 
 
 def _in_submodule(module: str, name: str, plan: LanguagePlan) -> str | None:
     below = [other for other in plan.imports if other.startswith(f"{module}.")] if plan.mode == "restricted" else []
-    home = next((other for other in below if name in allowed_names(other, plan)), None)
+    home = next((other for other in below if other in sys.modules and hasattr(sys.modules[other], name)), None)
     return f"It is in a submodule: `from {home} import {name}`." if home else None
 
 

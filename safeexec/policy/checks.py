@@ -5,13 +5,12 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
-from safeexec.compiler.names import CONSTRUCTS, SITE_BUILTINS
-from safeexec.facades import tables
-from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
-from safeexec.facades.tables.reasons import UNREVIEWED
-from safeexec.matching import suggestion
+from safeexec.language.access import WORDS
+from safeexec.language.names import CONSTRUCTS, SITE_BUILTINS
+from safeexec.matching import TYPING_ERROR, nearest, suggestion
 from safeexec.policy import requirements
 from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake
@@ -63,26 +62,25 @@ def _constructs(source: PolicyFile) -> Iterable[Mistake]:
 
 
 def _imports(source: PolicyFile) -> Iterable[Mistake]:
-    """A module that nobody reviewed stays refused whatever a policy says, so a line for it is a mistake."""
-    reviewed = frozenset(" ".join(GROUPS.values()).split())
+    """Names that are none, and slips: a module that is not installed, one letter away from one that is."""
     for module, entry in source.content.get("imports", {}).items():
         path = f"imports.{module}"
         if not all(part.isidentifier() for part in module.split(".")):
             text = "a module is written as in an import statement, such as numpy or os.path"
             yield source.mistake(path, text)
-        elif module.partition(".")[0] not in reviewed and entry != "none":
-            if module in REFUSED_MODULES:
-                yield source.mistake(path, f"no policy can allow this module: {REFUSED_MODULES[module].text}")
-            else:
-                hint = suggestion(module, reviewed)
-                text = f"no module of this name has been reviewed, so it stays refused{hint}"
-                yield source.mistake(
-                    path,
-                    text + ("" if hint else "; `danger_allow_modules` allows one as it is, `requirements` fetches one"),
-                )
+        elif not is_module(module) and (meant := nearest(module, _known(), worst=TYPING_ERROR)):
+            yield source.mistake(path, f"no module of this name is installed; did you mean {meant[0]}?")
         for where, name in _written(entry, path):
             if not all(part.isidentifier() for part in name.split(".")):
                 yield source.mistake(where, f"{name!r} is no name")
+
+
+def _known() -> list[str]:
+    """Modules that a slip may have meant."""
+    return [*WORDS, *(name for name in sys.stdlib_module_names if name[0] != "_"), *_OF_DATA]
+
+
+_OF_DATA = ("numpy", "pandas", "scipy", "sklearn", "matplotlib", "sympy", "seaborn", "statsmodels", "duckdb", "pyarrow")
 
 
 def _attributes(source: PolicyFile) -> Iterable[Mistake]:
@@ -111,36 +109,14 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
 
 
 def is_module(module: str) -> bool:
-    """Whether Python, or the review, knows a module of this name."""
-    if module in sys.stdlib_module_names or tables.module_reason(module) is not UNREVIEWED:
-        return True
-    return tables.table(module) is not None or bool(tables.submodules(module))
-
-
-def unallowable(module: str) -> str:
-    """Why no policy can allow a module that has no reviewed table; "" if one can."""
+    """Whether the top-level package of this module is Python's, or installed here."""
     top = module.partition(".")[0]
-    if reason := REFUSED_MODULES.get(module) or REFUSED_MODULES.get(top):
-        return f"no policy can allow this module: {reason.text}"
-    if top in sys.stdlib_module_names or top == "safeexec":
-        return f"of {'Python' if top != 'safeexec' else 'safeexec'} only reviewed modules can be allowed"
-    return ""
-
-
-def _unreviewed(source: PolicyFile) -> Iterable[Mistake]:
-    """What `danger_allow_modules` cannot allow: whatever has been judged, and Python's own modules."""
-    written = list(_written(source.content.get("danger_allow_modules"), "danger_allow_modules"))
-    if not written:
-        return
-    reviewed = frozenset(" ".join(GROUPS.values()).split())
-    for path, name in written:
-        top = name.partition(".")[0]
-        if not all(part.isidentifier() for part in name.split(".")) or name.startswith("_"):
-            yield source.mistake(path, f"expected a package as in an import statement, found {name!r}")
-        elif top in reviewed and name not in REFUSED_MODULES:
-            yield source.mistake(path, f"{top} has been reviewed: it belongs under imports")
-        elif reason := unallowable(name):
-            yield source.mistake(path, reason)
+    if module in WORDS or top in sys.stdlib_module_names:
+        return True
+    try:
+        return find_spec(top) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _requirements(source: PolicyFile) -> Iterable[Mistake]:
@@ -161,7 +137,6 @@ def _rest(source: PolicyFile) -> Iterable[Mistake]:
     for path, name in _written(content.get("danger_allow_commands"), "danger_allow_commands"):
         if not name.strip() or " " in name:
             yield source.mistake(path, f"expected the name or path of one program without arguments, found {name!r}")
-    yield from _unreviewed(source)
     yield from _requirements(source)
     clock = (content.get("determinism") or {}).get("clock", "real")
     if clock != "real":

@@ -122,8 +122,9 @@ class Document(Struct, forbid_unknown_fields=True):
     builtins: Maybe[Names] = UNSET
     """Builtin names that guest code may use."""
     imports: Maybe[dict[str, Chosen]] = UNSET
-    """Module → `all` its public names, `none`, a list of names, or all `except` some."""
-    attributes: Maybe[AttributesSection] = UNSET
+    """Module → `all` its names, `none`, a list of names, or all `except` some. `stdlib` stands for every module of the
+    standard library, `any` for every module that is installed. Lines that name a module have it loaded with the
+    sandbox.""" attributes: Maybe[AttributesSection] = UNSET
     limits: Maybe[Limits] = UNSET
     filesystem: Maybe[FilesystemSection] = UNSET
     checkpoints: Maybe[Checkpoints] = UNSET
@@ -144,7 +145,7 @@ class Document(Struct, forbid_unknown_fields=True):
     danger_allow_commands: Maybe[Names] = UNSET
     """Programs that `sandbox.command` may run."""
     danger_allow_modules: Maybe[Names] = UNSET
-    """Packages that nobody has reviewed: guest code gets all their public names, and what these open, run or import."""
+    """How files of before 0.10 spell lines of `imports`: `[humanize]` is `imports: {humanize: all}`."""
     requirements: Maybe[Names] = UNSET
     """Packages that are fetched as wheels when a sandbox starts, each a name and versions (`humanize==4.9.0`): guest
-    code may import them, reviewed or not."""
+    code may import them."""

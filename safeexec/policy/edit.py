@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from safeexec.errors import PolicyError
-from safeexec.facades import tables
 from safeexec.matching import suggestion
 from safeexec.policy import requirements
-from safeexec.policy.checks import unallowable
 from safeexec.policy.loader import PolicyFile, checked
 from safeexec.policy.resolve import resolve
 from safeexec.policy.settings import ALL, Limits, P, PolicyData, Selection
@@ -109,25 +108,18 @@ def _text(dumper: Any, text: str) -> Any:
 def brought(policy: P, modules: Mapping[str, Iterable[str]]) -> P:
     """The policy that also opens what came with its requirements: name of a requirement → its modules.
 
-    A reviewed module is opened by its table, another as `danger_allow_modules` does.
-    Raises `PolicyError` for a requirement of which nothing can be opened.
+    Raises `PolicyError` for a requirement that brings none, or would stand in the way of Python's own.
     """
     rules = {requirements.parse(line).name: policy.origin(f"requirements.{line}") for line in policy.requirements}
-    origins, imports, unreviewed = dict(policy.origins), dict(policy.imports), list(policy.danger_allow_modules)
+    origins, imports = dict(policy.origins), dict(policy.imports)
     for name, found in modules.items():
         rule = rules.get(name, "")
-        reasons = {module: "" if tables.table(module) is not None else unallowable(module) for module in found}
-        if all(reasons.values()):
-            refusals = "; ".join(f"{module}: {reason}" for module, reason in reasons.items())
-            why = refusals or "it brings no module that could be imported"
+        useful = [module for module in found if module not in sys.stdlib_module_names and module != "safeexec"]
+        if not useful:
+            why = f"{', '.join(found)} is of Python, or of safeexec" if found else "it brings no module"
             raise PolicyError(f"{rule}: requirements: {name} is of no use to guest code: {why}")
-        for module in (module for module, reason in reasons.items() if not reason):
+        for module in useful:
             origins[f"{requirements.BROUGHT}{name}.{module}"] = rule
-            if tables.table(module) is not None:
-                imports.setdefault(module, ALL)
-            else:
-                unreviewed.append(module)
-                origins.setdefault(f"danger_allow_modules.{module}", rule)
-    return msgspec.structs.replace(
-        policy, imports=imports, danger_allow_modules=tuple(dict.fromkeys(unreviewed)), origins=origins
-    )
+            origins.setdefault(f"imports.{module}", rule)
+            imports.setdefault(module, ALL)
+    return msgspec.structs.replace(policy, imports=imports, origins=origins)

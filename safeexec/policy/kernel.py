@@ -63,21 +63,12 @@ def wanted(module: str, names: Container[str]) -> dict[str, object]:
 def file_calls(policy: PolicyData) -> Files:
     """Which file calls there are.
 
-    None where the policy has no workspace and allows nothing but the standard library, all of which is imported before
-    the first child; other libraries import late and read data of their own.
+    Reading is always among them: libraries import late, and what can be read are their files alone.
     """
     filesystem = policy.filesystem
     if filesystem.workspace != "none":
         return "write" if filesystem.workspace == "read-write" else "read"
-    closed = (
-        policy.language.mode == "restricted"
-        and not policy.requirements
-        and all(
-            name.partition(".")[0] in sys.stdlib_module_names
-            for name in (*policy.imports, *policy.danger_allow_modules)
-        )
-    )
-    return "none" if closed and not filesystem.read else "read"
+    return "read"
 
 
 OPEN_LINE = "builtins: {add: [open]}"

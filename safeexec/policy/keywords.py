@@ -62,7 +62,6 @@ class PluginChanges(LimitChanges, total=False):
     socketpair: bool
     danger_allow_executable_mappings: bool
     danger_allow_commands: Sequence[str] | Section
-    danger_allow_modules: Sequence[str] | Section
     requirements: Sequence[str] | Section
 
 

@@ -29,10 +29,6 @@ def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
                 rule=policy.origin(f"imports.{module}"),
             )
             for module, chosen in policy.imports.items()
-        }
-        | {
-            module: ImportPlan(rule=policy.origin(f"danger_allow_modules.{module}"), unreviewed=True)
-            for module in policy.danger_allow_modules
         },
         allowed_attributes=frozenset(policy.attributes.danger_allow),
         refused_attributes={name: policy.origin(f"attributes.refuse.{name}") for name in policy.attributes.refuse},
@@ -47,7 +43,7 @@ def _refused_constructs(policy: PolicyData) -> dict[str, str]:
     chosen = policy.language.constructs
     if chosen.names is None and not chosen.refused:
         return {}
-    from safeexec.compiler.names import CONSTRUCTS  # for the policies that refuse some
+    from safeexec.language.names import CONSTRUCTS  # for the policies that refuse some
 
     return {name: policy.origin(f"language.constructs.{name}") for name in CONSTRUCTS if name not in chosen}
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
+from safeexec.language.access import WORDS
 from safeexec.matching import TYPING_ERROR, nearest, suggestion
 from safeexec.policy.checks import check_names, is_module
 from safeexec.policy.document import Document
@@ -31,7 +32,7 @@ NOTHING = Selection(names=())
 
 SCALARS = ("description", "checkpoints", "on_error", "socketpair", "danger_allow_executable_mappings")
 SECTIONS = ("language", "attributes", "limits", "filesystem", "tools")
-LISTS = ("builtins", "require", "danger_allow_commands", "danger_allow_modules", "requirements")
+LISTS = ("builtins", "require", "danger_allow_commands", "requirements")
 
 
 def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
@@ -148,6 +149,8 @@ class _Draft:
                 for module, entry in value.items():  # after the line of its package, wherever that is written
                     if entry == "none" and not self._take_from_package(module):
                         self._taken(module, inherited, source)
+            elif key == "danger_allow_modules":
+                self._opened(value, source)
             elif key == "hints":
                 for name, hint in value.items():
                     self.hints[name] = hint
@@ -220,6 +223,9 @@ class _Draft:
             for name in [known for known in self.imports if known == module or known.startswith(module + ".")]:
                 del self.imports[name]
                 self.origins[f"imports.{name}"] = source.rule(path)
+            for word in WORDS if module not in WORDS else ():
+                if (chosen := self.imports.get(word)) is not None and module not in chosen.refused:
+                    self.imports[word] = Selection(names=chosen.names, refused=(*chosen.refused, module))
             return
         if isinstance(entry, dict) and inherited is None:
             if "remove" in entry:
@@ -227,6 +233,15 @@ class _Draft:
                 self._note(source.mistake(f"{path}.remove", text))
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
+
+    def _opened(self, value: Any, source: PolicyFile) -> None:
+        """`danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
+        removed = value.get("remove", ()) if isinstance(value, dict) else ()
+        for module in value.get("add", ()) if isinstance(value, dict) else value:
+            self.imports[module] = ALL
+            self.origins[f"imports.{module}"] = source.rule(f"danger_allow_modules.{module}")
+        for module in removed:
+            self.imports.pop(module, None)
 
     def _take_from_package(self, module: str) -> bool:
         """The entry of the nearest package above covers its submodules: it leaves this one out. False if none does."""
@@ -247,7 +262,7 @@ class _Draft:
 
     def _taken(self, module: str, inherited: Collection[str], source: PolicyFile) -> None:
         """`none` for a module that is not inherited says nothing, unless its name is a slip: another stays open."""
-        if any(known == module or known.startswith(f"{module}.") for known in inherited):
+        if any(known == module or known.startswith(f"{module}.") or known in WORDS for known in inherited):
             return
         meant = nearest(module, inherited, worst=TYPING_ERROR)
         if meant and not is_module(module):

@@ -13,13 +13,31 @@ from typing import Any
 
 import msgspec
 
-from safeexec.compiler.names import CONSTRUCTS
-from safeexec.facades import tables
+from safeexec.language.access import WORDS
+from safeexec.language.names import CONSTRUCTS
 from safeexec.policy import document, settings
 from safeexec.policy.checks import BUILTINS
 from safeexec.policy.places import shipped_directory
 
 FILE = "schema.json"
+_MODULES = (
+    *(
+        "asyncio",
+        "collections",
+        "csv",
+        "datetime",
+        "decimal",
+        "fractions",
+        "json",
+        "math",
+        "os",
+        "pathlib",
+        "random",
+        "re",
+    ),
+    *("sqlite3", "statistics", "string", "time", "numpy", "pandas", "scipy", "sklearn", "matplotlib", "sympy"),
+)
+"""What an editor offers to complete; any other may be written, too."""
 
 
 def descriptions() -> dict[str, dict[str, str]]:
@@ -61,7 +79,7 @@ def schema() -> dict[str, Any]:
         properties[key] = _choosing(properties[key], choice, parts)
     root = parts.pop("Document")
     root["properties"]["imports"]["propertyNames"] = {
-        "anyOf": [{"enum": sorted(tables.modules())}, {"pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"}]
+        "anyOf": [{"enum": [*WORDS, *_MODULES]}, {"pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"}]
     }
     del root["title"]
     return {

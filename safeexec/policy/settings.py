@@ -181,8 +181,6 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """Executable memory mappings after lockdown, which extension modules that are imported lazily need."""
     danger_allow_commands: tuple[str, ...] = ()
     """Programs that `sandbox.command` may run."""
-    danger_allow_modules: tuple[str, ...] = ()
-    """Packages without a reviewed table that guest code may import, with all their public names."""
     requirements: tuple[str, ...] = ()
     """Packages that are fetched for this policy when a sandbox starts; guest code may import them."""
     origins: Mapping[str, str] = {}
@@ -193,7 +191,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     def __post_init__(self) -> None:
         for field in ("imports", "hints", "origins"):
             msgspec.structs.force_setattr(self, field, MappingProxyType(dict(getattr(self, field))))
-        for field in ("builtins", "require", "danger_allow_commands", "danger_allow_modules", "requirements", "files"):
+        for field in ("builtins", "require", "danger_allow_commands", "requirements", "files"):
             msgspec.structs.force_setattr(self, field, tuple(getattr(self, field)))
 
     def __eq__(self, other: object) -> bool:
@@ -213,7 +211,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         content: dict[str, Any] = msgspec.to_builtins(self, enc_hook=plain, order="deterministic")
         for field in ("origins", "files"):
             del content[field]
-        for field in ("builtins", "require", "danger_allow_commands", "danger_allow_modules", "requirements"):
+        for field in ("builtins", "require", "danger_allow_commands", "requirements"):
             content[field] = sorted(content[field])
         return content
 
@@ -223,7 +221,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         from hashlib import sha256
 
         content = self.content()
-        for field in ("danger_allow_modules", "requirements"):
+        for field in ("requirements",):
             if not content[field]:
                 del content[field]  # younger than states and recordings that name a policy by its digest
         return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()

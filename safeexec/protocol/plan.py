@@ -14,21 +14,17 @@ OUTPUT_CEILING = 16
 
 
 class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
-    """Which names of one module guest code may use.
-
-    `names` None means: every public name that the facade table of the module has judged allowed. `refused` names are
-    taken away from either. `rule` is where the policy says so (``profile.yaml:12``).
+    """Which names of one module guest code may write. `names` None means all, but for those that `language.refusals`
+    names; `refused` names are taken away from either. `rule` is where the policy says so (``profile.yaml:12``).
     """
 
     names: frozenset[str] | None = None
     refused: frozenset[str] = frozenset()
     rule: str = ""
-    unreviewed: bool = False
-    """Nobody has judged the module: all its public names are open, and those of its submodules."""
 
 
 class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The language layer as data: what the compiler, the builtins and the facades enforce in a child.
+    """The language layer as data: what the compiler, the builtins and the importer refuse in a child.
 
     `mode` ``python`` compiles any source with the real builtins and the real import (kernel confinement only).
     """
@@ -36,11 +32,11 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["restricted", "python"] = "restricted"
     profile: str = ""
     refused_constructs: dict[str, str] = {}
-    """Language construct (see `compiler.names.CONSTRUCTS`) → rule (``profile.yaml:7``)."""
+    """Language construct (see `language.names.CONSTRUCTS`) → rule (``profile.yaml:7``)."""
     builtins: frozenset[str] = frozenset()
     """Names of the builtins that guest code may use."""
     imports: dict[str, ImportPlan] = {}
-    """Module name (dotted) → its names."""
+    """Module name (dotted), or a word of `language.access` for many modules → its names."""
     allowed_attributes: frozenset[str] = frozenset()
     """Attribute names that the compiler refuses by default and this policy allows."""
     refused_attributes: dict[str, str] = {}
@@ -58,7 +54,7 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_sql(self) -> bool:
         """Whether guest code has `sql`: where it may have DataFrames."""
-        return self.mode == "python" or "pandas" in self.imports
+        return self.mode == "python" or "pandas" in self.imports or "any" in self.imports
 
 
 class LimitsPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from safeexec.compiler.names import CONSTRUCTS
-from safeexec.facades.access import module_access, runs_text
+from safeexec.language.access import ANY, STDLIB, WORDS, module_access
+from safeexec.language.names import CONSTRUCTS
 from safeexec.policy.kernel import OPEN_LINE, lacks_open
 from safeexec.policy.requirements import coming
 from safeexec.reports.why import Judge, reported_plan
@@ -125,25 +125,32 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
 
 
 def _imports(plan: LanguagePlan, fetched: Container[str]) -> list[str]:
-    """What can be imported here: installed or `fetched`, and open; a submodule only where its parent is not named."""
-    shown = []
+    """What can be imported here: installed or `fetched`, and open; a submodule only where its parent is not named. What
+    a word covers is said in its words.
+    """
+    shown = [_word(word, plan) for word in WORDS if word in plan.imports][:1]
     for module, entry in plan.imports.items():
-        parent = module.rpartition(".")[0]
-        if parent in plan.imports or module.startswith("_"):
+        top = module.partition(".")[0]
+        covered = ANY in plan.imports or (STDLIB in plan.imports and top in sys.stdlib_module_names)
+        if module in WORDS or module.startswith("_") or (covered and entry.names is None and not entry.refused):
             continue
-        if (top := module.partition(".")[0]) not in fetched and find_spec(top) is None:
+        if module.rpartition(".")[0] in plan.imports or (top not in fetched and find_spec(top) is None):
             continue
         if module_access(module, plan).allowed:
-            if entry.unreviewed:
-                text = ", runs text as code" if runs_text(module) else ""
-                shown.append(f"{module} (not reviewed{text})")
-                continue
             refused = sorted(entry.refused)
             if entry.names is not None:
                 shown.append(f"{module} ({', '.join(sorted(entry.names - entry.refused))})")
             else:
                 shown.append(f"{module} (not {', '.join(refused)})" if refused else module)
     return shown
+
+
+_WORDS = {ANY: "every module that is installed", STDLIB: "the standard library"}
+
+
+def _word(word: str, plan: LanguagePlan) -> str:
+    refused = sorted(plan.imports[word].refused)
+    return f"{_WORDS[word]} (not {', '.join(refused)})" if refused else _WORDS[word]
 
 
 def _builtins(plan: LanguagePlan) -> str:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from importlib.util import find_spec
 from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
 
-from safeexec.compiler.names import CONSTRUCTS, RESERVED
-from safeexec.compiler.transformer import bound_names
 from safeexec.errors import PolicyError
-from safeexec.facades import tables
+from safeexec.language import refusals
+from safeexec.language.names import CONSTRUCTS, RESERVED
+from safeexec.language.transformer import bound_names
+from safeexec.policy.checks import is_module
 from safeexec.policy.edit import replaced, written
 from safeexec.policy.kernel import wanted
 from safeexec.policy.places import names
 from safeexec.policy.settings import ALL, PolicyData
-from safeexec.reports.why import Answer, Judge, is_builtin, reported_plan
+from safeexec.reports.why import Answer, Judge, is_builtin, module_of, reported_plan
 from safeexec.untrusted.source_text import costly_name
 
 MAX_NAMES = 300
@@ -241,20 +241,17 @@ def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
 
 
 def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
-    """Adds the line under `imports` that opens a module or a name of it; or tells why the review refuses it."""
-    module, leaf = name, ""
-    while module and tables.table(module) is None:
-        module, _, leaf = module.rpartition(".")
-    if not module:
-        return _unreviewed(name)
-    if leaf:
-        verdict = tables.judge(module, leaf)
-        if not verdict.allowed:
-            return verdict.reason
-        if verdict.tag == "files" and policy.filesystem.workspace == "none":
-            _workspace(policy, changes)
-            if module in policy.imports and leaf in policy.imports[module]:
-                return ""
+    """Adds the line under `imports` that opens a module or a name of it; or tells why that would be of no use."""
+    module, leaf = module_of(name)
+    if not is_module(module):
+        return "it is not installed; `requirements` has a package fetched when a sandbox starts"
+    row = refusals.of_name(module, leaf) if leaf else refusals.of_module(module)
+    if row is not None and row.tag == "files":
+        _workspace(policy, changes)
+        if module in policy.imports and policy.imports[module].names is None:
+            return ""
+    elif row is not None:
+        return row.text
     for setting, value in wanted(module, (leaf,) if leaf else ALL).items():
         if not attrgetter(setting)(policy):
             section, _, key = setting.rpartition(".")
@@ -272,22 +269,6 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
     else:
         imports.setdefault(module, []).append(leaf)
     return ""
-
-
-def _unreviewed(name: str) -> str:
-    """Why nothing under `imports` opens a module that has no table."""
-    reason = tables.module_reason(name)
-    if reason.tag:
-        return reason.text
-    try:
-        installed = find_spec(name.partition(".")[0]) is not None
-    except (ImportError, ValueError):
-        installed = False
-    return (
-        f"{reason.text}; `danger_allow_modules` allows it as it is, and `confined-python` runs it"
-        if installed
-        else "it is not installed; `requirements` has a package fetched when a sandbox starts"
-    )
 
 
 def _file(policy: PolicyData, changes: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.compiler.names import CONSTRUCTS
+from safeexec.language.names import CONSTRUCTS
 from safeexec.policy.places import shipped_directory
 from safeexec.policy.schema import schema
 from safeexec.policy.settings import ALL, PROTECTIONS, Determinism, PolicyData

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
 
 import msgspec
 
-from safeexec.facades import tables
-from safeexec.facades.access import unreviewed_cost
-from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNLISTED
+from safeexec.language import refusals
+from safeexec.language.access import WORDS, name_access
 from safeexec.matching import suggestion
-from safeexec.policy.checks import unallowable
+from safeexec.policy.checks import is_module
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
 from safeexec.policy.mistakes import Mistake
 from safeexec.policy.requirements import coming
@@ -22,15 +23,12 @@ from safeexec.reports.why import Judge, reported_plan
 
 
 class PolicyFinding(msgspec.Struct, frozen=True):
-    """One thing to know about a policy. A harmless one needs no change: a module that is allowed, but not installed.
-    A cost is harmless, and what the policy itself asks for in so many words: `danger_allow_modules`, `requirements`.
-    """
+    """One thing to know about a policy. A harmless one needs no change: a module that is allowed, but not installed."""
 
     rule: str
     path: str
     text: str
     harmless: bool = False
-    cost: bool = False
 
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
@@ -45,7 +43,6 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
         *_bare(policy),
         *_undo(policy),
         *_modules(policy),
-        *_unreviewed(policy),
         *_settings(policy),
         *_attributes(policy),
         *_hints(policy),
@@ -70,22 +67,32 @@ def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
     fetched = coming(policy)
+    plan = reported_plan(policy)
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
         top = module.partition(".")[0]
-        if _is_own(rule, policy) and top not in fetched and find_spec(top) is None:
+        if _is_own(rule, policy) and top not in fetched and not is_module(module):
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
-        reviewed = tables.table(module)
-        if reviewed is None and not tables.submodules(module):
-            parent, _, leaf = module.rpartition(".")
-            hint = suggestion(leaf, tables.submodules(parent))
-            yield PolicyFinding(rule, path, f"it stays refused: {tables.module_reason(module).text}{hint}")
-            continue
-        edited = () if chosen.names is not None else _edited(policy, path)
-        for name in dict.fromkeys((*(chosen.names or ()), *chosen.refused, *edited)):
-            text, harmless = _judged(policy, module, name, taken=name in chosen.refused)
-            if text:
-                yield PolicyFinding(policy.origin(f"{path}.{name}"), f"{path}.{name}", text, harmless)
+        if (row := refusals.of_module(module)) is not None and row.tag != "display":
+            yield PolicyFinding(rule, path, f"it can be imported, but {row.text}", harmless=True)
+        edited = () if chosen.names is not None or module in WORDS else _edited(policy, path)
+        for name in dict.fromkeys((*(chosen.names or ()), *edited)):
+            row = refusals.of_name(module, name)
+            if row is not None and not name_access(module, name, plan).allowed:
+                yield PolicyFinding(policy.origin(f"{path}.{name}"), f"{path}.{name}", f"it stays refused: {row.text}")
+            elif top in sys.stdlib_module_names and not _has(module, name):
+                hint = suggestion(name, dir(import_module(module)))
+                yield PolicyFinding(
+                    policy.origin(f"{path}.{name}"), f"{path}.{name}", f"{module} has no such name{hint}"
+                )
+
+
+def _has(module: str, name: str) -> bool:
+    """Whether a module of the standard library has the name, or a module below it. Another is not imported for this."""
+    try:
+        return hasattr(import_module(module), name.partition(".")[0]) or find_spec(f"{module}.{name}") is not None
+    except Exception:  # a module of another system, or one that needs what is not here
+        return True
 
 
 def _edited(policy: PolicyData, path: str) -> Iterator[str]:
@@ -98,36 +105,6 @@ def _edited(policy: PolicyData, path: str) -> Iterator[str]:
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
     """Whether a rule stands in the policy's own file. What a profile offers where it is installed is its own affair."""
     return rule is None or rule.rpartition(":")[0].rpartition(".")[0] in ("", policy.name)
-
-
-def _unreviewed(policy: PolicyData) -> Iterator[PolicyFinding]:
-    fetched = coming(policy)
-    for module in policy.danger_allow_modules:
-        path, rule = f"danger_allow_modules.{module}", policy.origin(f"danger_allow_modules.{module}")
-        yield PolicyFinding(rule, path, unreviewed_cost(module), harmless=True, cost=True)
-        if find_spec(module.partition(".")[0]) is None and module not in fetched:
-            yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
-    for module, rule in fetched.items():
-        if tables.table(module) is None and module not in policy.danger_allow_modules:
-            useless = unallowable(module)
-            text = useless or f"{module}: {unreviewed_cost(module)}"
-            yield PolicyFinding(rule, "requirements", text, harmless=True, cost=not useless)
-
-
-def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple[str, bool]:
-    """What is wrong with a name that the policy lists or takes away, if anything, and whether that is harmless."""
-    # A submodule's own names may be taken away in the line of its package: `numpy: {except: [random.seed]}`.
-    owner, _, leaf = f"{module}.{name}".rpartition(".")
-    verdict, reviewed = tables.judge(owner, leaf), tables.table(owner)
-    if verdict.allowed:
-        closed = verdict.tag == "files" and policy.filesystem.workspace == "none" and not taken
-        return (f"it stays refused: {NEEDS_WORKSPACE.text}" if closed else ""), False
-    if reviewed is None and not tables.submodules(owner):
-        return f"no module {owner} has been reviewed", False
-    if verdict.reason == UNLISTED.text:
-        known = {*(reviewed.allowed if reviewed else ()), *tables.submodules(owner)}
-        return f"the reviewed names of {owner} do not include it{suggestion(leaf, known)}", False
-    return ("it is refused in any case", True) if taken else (f"it stays refused: {verdict.reason}", False)
 
 
 def examined(mistakes: Iterable[Mistake], draft: PolicyData) -> list[PolicyFinding]:
@@ -168,11 +145,10 @@ def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
     """Names of modules that the policy refuses: what does not exist is misspelt, and something else stays open."""
     for name in policy.attributes.refuse:
         module, _, leaf = name.rpartition(".")
-        if module:
-            text, harmless = _judged(policy, module, leaf, taken=True)
-            if text:
-                path = f"attributes.refuse.{name}"
-                yield PolicyFinding(policy.origin(path), path, text, harmless)
+        if module.partition(".")[0] in sys.stdlib_module_names and not _has(module, leaf):
+            path = f"attributes.refuse.{name}"
+            hint = suggestion(leaf, dir(import_module(module)))
+            yield PolicyFinding(policy.origin(path), path, f"{module} has no such name{hint}")
 
 
 def _hints(policy: PolicyData) -> Iterator[PolicyFinding]:

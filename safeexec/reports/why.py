@@ -1,7 +1,7 @@
 """`why`: is a name allowed, by which line, through which `extends`, and what to use instead.
 
 There is no second copy of the rules here: a name is put into a tiny program and the compiler is asked; for the names of
-modules the facades' own `access` is asked; for system calls the table that a child installs.
+modules `language.access` is asked; for system calls the table that a child installs.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ import re
 import sys
 from collections.abc import Collection
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from safeexec.compiler.diagnostics import MESSAGES, Rejection
-from safeexec.compiler.names import GUARDED
-from safeexec.compiler.step import compile_step
 from safeexec.errors import PolicyError
-from safeexec.facades.access import allowed_names, module_access, name_access
-from safeexec.facades.tables import submodules, table
-from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
-from safeexec.facades.tables.reasons import MODULE
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
+from safeexec.language import refusals
+from safeexec.language.access import allowed_names, module_access, name_access
+from safeexec.language.diagnostics import MESSAGES, Rejection
+from safeexec.language.names import FORMAT
+from safeexec.language.step import compile_step
 from safeexec.matching import TYPING_ERRORS, nearest, suggestion
-from safeexec.policy.checks import BUILTINS, unallowable
+from safeexec.policy.checks import BUILTINS, is_module
 from safeexec.policy.kernel import file_calls, rules
 from safeexec.policy.plans import language_plan, limits_plan
 from safeexec.policy.requirements import coming
@@ -43,7 +42,7 @@ from safeexec.syscalls.table import group_of, rules_for
 from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
-    from safeexec.compiler.diagnostics import Diagnostic
+    from safeexec.language.diagnostics import Diagnostic
     from safeexec.policy.settings import PolicyData
     from safeexec.syscalls import Rule
 
@@ -74,7 +73,7 @@ _LISTED = ("imports.", "language.constructs.", "tools.", "hints.", "attributes.r
 """Where a policy has names for keys, as `check` and `diff` write them."""
 _SETTINGS = (
     *("checkpoints", "on_error", "require", "requirements"),
-    *("danger_allow_executable_mappings", "danger_allow_commands", "danger_allow_modules"),
+    *("danger_allow_executable_mappings", "danger_allow_commands"),
 )
 """Settings at the top of a policy that are no names of programs, too."""
 
@@ -131,8 +130,7 @@ def reported_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
     """What a sandbox of this policy will enforce, as far as it can be told before its requirements are fetched."""
     plan = language_plan(policy, tools)
     for module, rule in coming(policy).items():
-        if (reviewed := table(module) is not None) or not unallowable(module):
-            plan.imports.setdefault(module, ImportPlan(rule=rule, unreviewed=not reviewed))
+        plan.imports.setdefault(module, ImportPlan(rule=rule))
     return plan
 
 
@@ -205,7 +203,7 @@ class Judge:
         # Not the name alone is refused, but what the program does with it.
         reason = "" if objection.message == MESSAGES[kind].format(name) else objection.message
         shown = f".{name}" if kind == "attribute" and "." not in name else name
-        return self._answer(shown, _KINDS[kind], False, objection.rule, reason, objection.hint or "")
+        return self._answer(shown, _KINDS[kind], False, objection.rule, reason, self._hint(objection))
 
     def compile(self, source: str) -> list[Diagnostic]:
         """What the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython, PolicyError
@@ -252,10 +250,14 @@ class Judge:
         objections = self.compile(source)
         if objections:
             first = objections[0]
-            return self._answer(name, kind, False, first.rule, instead=first.hint or "")
+            return self._answer(name, kind, False, first.rule, instead=self._hint(first))
         paths = {"builtin": f"builtins.{name}", "construct": f"language.constructs.{name}"}
         path = "language.mode" if self.plan.mode == "python" else paths.get(kind, "language.mode")
         return self._answer(name, kind, True, self.policy.origin(path))
+
+    def _hint(self, objection: Diagnostic) -> str:
+        """What a refusal would say to do instead."""
+        return hint_for(objection.kind, objection.name, self.plan) or ""
 
     def _construct(self, name: str, construct: str, source: str) -> Answer:
         answer = self._program(construct or name, "construct", source)
@@ -269,40 +271,25 @@ class Judge:
 
     def _attribute(self, name: str) -> Answer:
         answer = self._program(f".{name}", "attribute", f"{_PROBE}.{name}")
-        if (
-            answer.allowed
-            and self.plan.mode == "restricted"
-            and name in GUARDED
-            and name not in self.plan.allowed_attributes
-        ):
-            return msgspec.structs.replace(
-                answer, reason="it is looked at when it runs: some objects give it, some refuse it"
-            )
+        if answer.allowed and self.plan.mode == "restricted" and name in FORMAT:
+            return msgspec.structs.replace(answer, reason="the fields of a template are judged, when they are known")
         return answer
 
     def _dotted(self, name: str, *, imported: bool = False) -> Answer:
         """A module, or a name in one: the longest part that is a module is one. `imported`: by an import statement."""
         if self.plan.mode == "python":
             return self._answer(name, "module", True, self.policy.origin("language.mode"))
-        parts = name.removesuffix(".*").split(".")
-        module = parts[0]
-        for at, part in enumerate(parts[1:], 1):
-            below = f"{module}.{part}"
-            step = submodules(module).get(part) or (below if table(below) or below in self.plan.imports else "")
-            if step:
-                module = step
-                continue
-            if not (access := module_access(module, self.plan)).allowed:
-                break
+        module, rest = module_of(name.removesuffix(".*"))
+        if rest and module_access(module, self.plan).allowed:
+            part = rest.partition(".")[0]
             access = name_access(module, part, self.plan)
-            path = parts[at:]
             if imported and access.allowed and "attribute" in self.plan.refused_constructs:
                 # Where no attribute can be read, `from` still imports the name. That is all that is asked here.
                 objections = self.compile(f"from {module} import {part}")
                 refusal = objections[0] if objections else None
-                rule, hint = (refusal.rule, refusal.hint or "") if refusal else (access.rule, "")
+                rule, hint = (refusal.rule, self._hint(refusal)) if refusal else (access.rule, "")
                 return self._answer(name, "attribute", refusal is None, rule, access.reason, hint)
-            return self._member(name, module, path, access.allowed, access.rule, access.reason)
+            return self._member(name, module, rest.split("."), access.allowed, access.rule, access.reason)
         access = module_access(module, self.plan)
         # What a refused module is called as a whole says more than the module it lies in: urllib.request, os.system.
         subject = name.removesuffix(".*") if not access.allowed else module
@@ -318,19 +305,10 @@ class Judge:
                 if not (answer := self._attribute(attribute)).allowed:
                     return msgspec.structs.replace(answer, name=name)
             if objections := self.compile(f"import {module}\n{module}.{'.'.join(path)}"):
-                return self._answer(name, "attribute", False, objections[0].rule, reason, objections[0].hint or "")
+                return self._answer(name, "attribute", False, objections[0].rule, reason, self._hint(objections[0]))
         dotted = f"{module}.{path[0]}"
-        if reason == MODULE.text:
-            reason += self._of_module(path[0])
         answer = self._access(dotted, "module" if dotted in MODULES else "attribute", allowed, rule, reason)
         return msgspec.structs.replace(answer, name=name)
-
-    def _of_module(self, name: str) -> str:
-        """What there is to know of a module that another one has imported for itself."""
-        if module_access(name, self.plan).allowed:
-            return f": `import {name}`"
-        reviewed = table(name) is not None or bool(submodules(name))
-        return ", and the policy does not list that" if reviewed else ", and has not been reviewed"
 
     def _access(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str) -> Answer:
         instead = ""
@@ -462,13 +440,27 @@ def is_builtin(name: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
+def module_of(name: str) -> tuple[str, str]:
+    """The longest part of a dotted name that is a module, and the rest. Nothing is imported: a package is asked for
+    what lies in its folders.
+    """
+    parts = name.split(".")
+    if len(parts) == 1 or name in refusals.MODULES or name in refusals.NAMES:
+        return name, ""
+    folders = None
+    for depth, part in enumerate(parts):
+        above = ".".join(parts[: depth + 1])
+        known = above in refusals.MODULES or above in refusals.NAMES
+        try:
+            spec = PathFinder.find_spec(above if folders is None else part, folders) if depth else find_spec(above)
+        except (ImportError, ValueError):
+            spec = None
+        if depth and spec is None and not known:
+            return ".".join(parts[:depth]), ".".join(parts[depth:])
+        folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return name, ""
+
+
 def _is_module(name: str) -> bool:
-    """Whether a top-level module of this name exists, has been reviewed, or is one that hints are known for."""
-    if name in sys.stdlib_module_names or name in MODULES or name in REFUSED_MODULES:
-        return True
-    if any(name in group.split() for group in GROUPS.values()):
-        return True
-    try:
-        return find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
+    """Whether a top-level module of this name exists, or is one that hints are known for."""
+    return name in MODULES or is_module(name)

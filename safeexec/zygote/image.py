@@ -17,15 +17,13 @@ from collections.abc import Callable, Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder, SourceFileLoader
 
 from safeexec.child.process.library import ABSENT, ENCODINGS, HEAD, MODULES, SOURCES, ZONES, Library, Table
-from safeexec.facades.tables.groups import REWRITTEN
 
 __all__ = ["Image"]
 
 ON_DEMAND = (
     # of this package, and what it is made with
     "safeexec.child",
-    "safeexec.compiler",
-    "safeexec.facades",
+    "safeexec.language",
     "safeexec.hints",
     "safeexec.matching",
     "safeexec.protocol",
@@ -134,7 +132,7 @@ def _code(names: tuple[str, ...], loaded: set[str]) -> Iterator[Found]:
 
 def _sources() -> Iterator[Found]:
     """The source of modules that run as guest code, and of their parts."""
-    for name, origin, package in _files(tuple(name for name in sorted(REWRITTEN) if "." not in name)):
+    for name, origin, package in _files(()):
         with contextlib.suppress(OSError), open(origin, "rb") as file:
             yield name, file.read(), origin, package
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from safeexec.child.language.language import Language
 from safeexec.child.process import checkpoints, substitutes
 from safeexec.child.process.link import Link
 from safeexec.child.process.serve import Server
@@ -22,6 +21,7 @@ from safeexec.child.step.displays import Displays
 from safeexec.child.step.execute import Guest
 from safeexec.child.step.output import Streams
 from safeexec.child.step.tools import ToolCaller, make_help, tool_functions
+from safeexec.language.language import Language
 from safeexec.protocol import messages as m
 
 ENVIRONMENT = {
@@ -72,7 +72,7 @@ def _accept_read_only(directory: str) -> None:
 
 
 LATE = (
-    "safeexec.compiler.transformer",
+    "safeexec.language.transformer",
     "safeexec.child.step.errors",
     "safeexec.child.step.tracebacks",
     "safeexec.hints.tables.modules",
@@ -83,7 +83,6 @@ LATE = (
     "safeexec.hints.runtime",
     "safeexec.hints.syntax",
     "safeexec.hints.limits",
-    "safeexec.compiler.diagnostics",
     "asttokens",
     "cloudpickle",
 )
@@ -187,8 +186,6 @@ def finish(server: Server) -> None:
     checkpoints.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
-    if server.guest.language.plan.mode == "restricted":
-        server.guest.language.seal()
     server.warm_up()
     gc.freeze()
     gc.enable()

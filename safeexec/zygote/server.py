@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
 
-from safeexec.child.language import determinism
 from safeexec.child.process.command import run_command
 from safeexec.child.process.link import Link
 from safeexec.child.process.lockdown import Lockdown
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
 from safeexec.child.step.violations import make_catchable, refuse_programs
-from safeexec.facades.sealing import find_classes
-from safeexec.facades.tables.groups import REWRITTEN
+from safeexec.language import determinism
 from safeexec.linux import notify
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
@@ -78,12 +76,7 @@ class Zygote:
 
     def _late_work(self, preloaded: Sequence[str]) -> list[Callable[[], object]]:
         """What no first result waits for: late imports, and the facades of what was preloaded."""
-        prepare = self.server.guest.language.prepare
-        return [
-            *(partial(preload.import_modules, (name,)) for name in preload.LATE),
-            partial(prepare, [name for name in preloaded if name not in REWRITTEN]),
-            *(partial(prepare, (name,)) for name in preloaded if name in REWRITTEN),
-        ]
+        return [partial(preload.import_modules, (name,)) for name in preload.LATE]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
@@ -169,7 +162,6 @@ def run(fd: int) -> NoReturn:
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
     preload.import_modules(preload.COMMON)
-    find_classes()  # looking touches all pages: after the fork of `enter` each of them would be copied
     make_catchable()
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -208,7 +200,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     mechanisms = enter(configure.confinement)
     if configure.seed is not None:
         determinism.install(configure.seed, configure.clock)
-    preload.import_modules([name for name in configure.preload if name.partition(".")[0] not in REWRITTEN])
+    preload.import_modules(configure.preload)
     image = None
     if configure.child.files == "none":
         image = Image()
@@ -218,7 +210,8 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
     kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
     lockdown = Lockdown.prepare(configure.child, kept)
-    refusals.listen(configure.child, configure.language.mode == "restricted")
+    refusals.listen(configure.child)
+    server.guest.language.close_paths(refusals.closed_paths(configure.child))
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)

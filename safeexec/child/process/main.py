@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec.structs import replace
 
-from safeexec.child.language import determinism
-from safeexec.child.language.libraries.imports import close_directory
+from safeexec.language import determinism
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
@@ -60,8 +59,6 @@ def become_child(
     guest = server.guest
     if spawn.workspace is not None and guest.language.plan.mode == "python":
         sys.path.insert(0, "")  # as `python` does: modules of the directory that a program stands in
-    elif spawn.workspace is not None:
-        close_directory(spawn.workspace)
     if guest.threads is not None and spawn.threads is not None:
         guest.threads.limit = spawn.threads
     if spawn.value is not None:

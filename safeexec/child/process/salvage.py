@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from sys import intern
 from typing import Any, ClassVar, Final
-
-from safeexec.child.process.state_names import Inert
 
 _IN_PYTHON: Final[Any] = vars(pickle)["_Unpickler"]
 _TEXT: Final = (str, bytes)
@@ -24,6 +21,39 @@ _CALLED: Final = (pickle.REDUCE,)
 """What is called stands where the result will be."""
 _FILLED: Final = (pickle.BUILD, pickle.APPEND, pickle.APPENDS, pickle.SETITEM, pickle.SETITEMS, pickle.ADDITEMS)
 """The object that is filled stays where it is."""
+
+
+class _InertType(type):
+    """The type of `Inert`, with what a pickle does to the objects that it makes."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
+        return cls
+
+    def __setitem__(cls, key: object, value: object) -> None: ...
+
+    def append(cls, item: object) -> None:
+        """Nothing."""
+
+    def extend(cls, items: object) -> None:
+        """Nothing."""
+
+    def add(cls, item: object) -> None:
+        """Nothing."""
+
+
+class Inert(metaclass=_InertType):
+    """Stands for what could not be made, and for all that is made of it."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> Any:
+        return cls
+
+
+def variables(unpickler: Any) -> list[str]:
+    """The names of the variables that the next pickles are. Raises UnpicklingError."""
+    names = unpickler.load()
+    if type(names) is not list or not all(type(name) is str for name in names):
+        raise pickle.UnpicklingError("the saved state holds no variables")
+    return names
 
 
 class Salvager(_IN_PYTHON):  # type: ignore[misc]
@@ -60,25 +90,9 @@ class Salvager(_IN_PYTHON):  # type: ignore[misc]
             self.errors.append(error)
             return Inert
 
-    def load_build(self) -> None:
-        """What a state sets is judged as it is now, and then set."""
-        state = self.stack.pop()
-        Inert.__setstate__(state)
-        made = self.stack[-1]
-        if (setstate := getattr(made, "__setstate__", None)) is not None:
-            setstate(state)
-            return
-        attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
-        if not {type(attributes), type(slots)} <= {dict, type(None)}:
-            raise pickle.UnpicklingError("the saved state sets attributes of an object by something else than a dict")
-        if attributes:
-            vars(made).update({intern(name): value for name, value in attributes.items()})
-        for name, value in (slots or {}).items():
-            setattr(made, name, value)
-
 
 def _going_on(code: bytes) -> Callable[[Salvager], None]:
-    real = Salvager.load_build if code == pickle.BUILD else _IN_PYTHON.dispatch[code[0]]
+    real = _IN_PYTHON.dispatch[code[0]]
 
     def opcode(self: Salvager) -> None:
         try:

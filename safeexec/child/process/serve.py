@@ -287,7 +287,7 @@ class Server:
             self.tools.close()
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
-        done.refusals = refusals.take(done.error)
+        done.refusals = refusals.take(done.error, self.guest.language.plan)
         threads = self.guest.threads
         done.threads = threads is not None and threads.started and threads.ran()
         if self.guest.exit_functions:

@@ -8,7 +8,7 @@ import errno
 import sys
 from typing import Any
 
-from safeexec.child.language.on_import import after_import
+from safeexec.child.process.on_import import after_import
 
 _OPTIONS = ("flags", "prot", "access", "offset")
 """The arguments of `mmap.mmap` after file and length."""

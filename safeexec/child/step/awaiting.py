@@ -14,8 +14,7 @@ from typing import Any
 class StepLoop:
     """The event loop of a session's steps, made when a first one awaits."""
 
-    def __init__(self, *, restricted: bool) -> None:
-        self._restricted = restricted
+    def __init__(self) -> None:
         self._loop: Any = None
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -40,8 +39,4 @@ class StepLoop:
 
         # No epoll: its descriptor would be one object for all copies of the process.
         selector = selectors.PollSelector()
-        if self._restricted:
-            from safeexec.facades.replacements.loops import GuestLoop
-
-            return GuestLoop(selector)
         return asyncio.SelectorEventLoop(selector)

@@ -22,15 +22,14 @@ from __future__ import annotations
 import sys
 from itertools import compress, islice
 from operator import ne
-from types import CodeType, FunctionType, GetSetDescriptorType
+from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 from zlib import crc32
 
 from msgspec import Struct
 
-from safeexec.compiler.names import is_internal
-from safeexec.facades.sealed import MODULES
 from safeexec.identity import class_name, dict_of, identity, module_of, mro_of, read_getset
+from safeexec.language.names import is_internal
 from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, NAME_CHARACTERS, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
 
@@ -205,7 +204,7 @@ def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
         return (size, sum(map(identity, value))) if size <= _ITEMS else (size, *map(identity, islice(value, _SPREAD)))
     if kind is bytearray:
         return (len(value), crc32(value if len(value) <= _BYTES else value[:: len(value) // _ELEMENTS]))
-    if kind in (FunctionType, type) or issubclass(kind, MODULES):
+    if kind in (FunctionType, type) or issubclass(kind, ModuleType):
         return None
     return _of_object(value, kind, levels)
 
@@ -336,7 +335,7 @@ def _describe_other(value: Any, kind: type) -> str:
         return f"function {_plain(code.co_name)}({_plain(arguments)})"
     if issubclass(kind, type):
         return f"class {_plain(type_name(value))}"
-    if issubclass(kind, MODULES):
+    if issubclass(kind, ModuleType):
         return "module"
     size = shape_of(value)
     name = _plain(type_name(kind).rpartition(".")[2])

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from safeexec.child.language.native import builtin
-from safeexec.child.language.on_import import after_import
+from safeexec.child.process.on_import import after_import
 from safeexec.child.step import figures, rich
 from safeexec.protocol.messages import DisplayData
 
@@ -125,7 +124,7 @@ class Displays:
     def prepare(self) -> None:
         """Take over `plt.show()`, now or when the guest loads matplotlib. Once per process: a fork inherits it."""
         after_import("matplotlib.backend_bases", lambda: figures.take_over_show(self.show_figures))
-        after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", builtin(self._show_chart, "show")))
+        after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", self._show_chart))
         after_import("altair", self._take_over_altair)
 
     def _take_over_altair(self) -> None:

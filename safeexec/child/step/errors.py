@@ -5,15 +5,15 @@ Nothing here trusts the exception: see `tracebacks` for how its facts are read. 
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec import hints
 from safeexec.child.step import tracebacks
 from safeexec.child.step.changes import variables
 from safeexec.child.step.violations import explain, is_out_of_memory, rule_of
-from safeexec.compiler.names import is_internal
-from safeexec.facades.build import facade_name
-from safeexec.identity import class_name
+from safeexec.identity import class_name, instance_dict
+from safeexec.language.names import is_internal
 from safeexec.protocol.messages import ErrorReport, FrameData
 from safeexec.syscalls.table import group_of
 
@@ -87,12 +87,14 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources).format(exc))
-    hint = _refusal(exc, "hint")
+    hint = _told(exc, "hint")
+    if hint is None:
+        hint = _text_or_empty(lambda: _of_refusal(exc, plan)) or None
     if hint is None:
         hint = _text_or_empty(lambda: _shadowed(exc, shadowed)) or _text_or_empty(
             lambda: _hint(exc, message, frames, facts)
         )
-    kind, rule = class_name(type(exc)), _refusal(exc, "rule")
+    kind, rule = class_name(type(exc)), _told(exc, "rule")
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
         call, message, hint = refusal
@@ -117,23 +119,27 @@ def report(
     )
 
 
-def _refusal(exc: BaseException, name: str) -> str | None:
-    """What a guard of the language wrote onto the exception it raised: the ``rule`` that refused, the ``hint``. None:
-    nothing; an empty hint: none is to be looked for.
+def _told(exc: BaseException, name: str) -> str | None:
+    """What whoever raised the exception wrote onto it: the ``rule`` that refused, a ``hint``. None: nothing; an empty
+    hint: none is to be looked for.
     """
-    try:
-        found = object.__getattribute__(exc, "__dict__").get(name)
-    except Exception:
-        return None
+    found = instance_dict(exc).get(name)
     return found if type(found) is str else None
+
+
+def _of_refusal(exc: BaseException, plan: LanguagePlan) -> str:
+    """What to do instead of what a guard of the language has refused: it wrote kind and name onto the exception."""
+    refused = instance_dict(exc).get("refused")
+    if type(refused) is not tuple or len(refused) != 2:
+        return ""
+    return hints.refusals.hint_for(*refused, plan) or ""
 
 
 def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) -> str:
     """The hint for a name that a library's module does not have, and perhaps the file of that name."""
     if shadowed is None or type(exc) is not AttributeError:
         return ""
-    module = facade_name(exc.obj)
-    return (shadowed(module) or "") if module is not None else ""
+    return (shadowed(exc.obj.__name__) or "") if type(exc.obj) is ModuleType else ""
 
 
 def _place(

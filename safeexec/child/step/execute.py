@@ -13,27 +13,27 @@ from collections.abc import Callable, Mapping
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.language.native import builtin
+from safeexec import hints
 from safeexec.child.step.awaiting import StepLoop
 from safeexec.child.step.changes import variables
 from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
-from safeexec.compiler.names import GUARD_NAMES, is_internal
-from safeexec.compiler.rules import KNOWN_BUILTINS
-from safeexec.compiler.step import Rejection
 from safeexec.identity import class_name
+from safeexec.language.diagnostics import Diagnostic, Rejection
+from safeexec.language.names import GUARD_NAMES, is_internal
+from safeexec.language.rules import KNOWN_BUILTINS
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import encode
 from safeexec.text import short_repr
 
 if TYPE_CHECKING:
-    from safeexec.child.language.language import Language
     from safeexec.child.process.threads import Threads
     from safeexec.child.step.changes import Tracker
     from safeexec.child.step.displays import Displays
     from safeexec.child.step.output import Streams
+    from safeexec.language.language import Language
     from safeexec.protocol.plan import LimitsPlan
 
 ARRAY_BYTES = 128 << 10
@@ -78,7 +78,7 @@ class Guest:
         self.displays = displays
         self.tracker = tracker
         self.progress = ProgressBars(lambda description, done, total: None)
-        self.loop = StepLoop(restricted=language.plan.mode == "restricted")
+        self.loop = StepLoop()
         self.threads: Threads | None = None
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()
@@ -97,11 +97,11 @@ class Guest:
         sys.modules["__main__"] = self.module
         language.install(self.namespace)
         language.remember = self.remember
-        language.builtins.setdefault("display", builtin(displays.display, "display"))
+        language.builtins.setdefault("display", displays.display)
         if language.plan.has_sql:
-            language.builtins.setdefault("sql", builtin(self._sql, "sql"))
+            language.builtins.setdefault("sql", self.sql)
         if "print" in language.builtins:
-            language.builtins["print"] = builtin(streams.print, "print")
+            language.builtins["print"] = streams.print
         sys.argv = list(NO_ARGUMENTS)
         self.input = GuestInput(language.builtins, restricted=language.plan.mode == "restricted")
         if language.plan.mode == "python":
@@ -150,7 +150,7 @@ class Guest:
         """Compile a source and throw the code away."""
         source = request.source.decode("utf-8", "surrogatepass")
         try:
-            self.language.check(source, stdin=request.stdin)
+            self.language.compile(source, "<check>", stdin=request.stdin)
         except BaseException as error:
             return self.refused(error, "<check>", source)
         return m.StepDone("ok")
@@ -234,7 +234,7 @@ class Guest:
                 raise NameError(f"{request.name!r} belongs to the sandbox")
             if not self.language.plan.has_sql:
                 raise SqlError("there are no tables under this policy", hint="data-analysis, for one, has them.")
-            frame = self._sql(request.query.decode("utf-8", "surrogatepass"))
+            frame = self.sql(request.query.decode("utf-8", "surrogatepass"))
             if frame is not None:
                 self.language.builtins["_"] = frame
             if frame is not None and request.name is not None:
@@ -247,7 +247,7 @@ class Guest:
         done.changes = self.tracker.after(self.namespace, before)
         return done
 
-    def _sql(self, query: str, /, **tables: Any) -> Any:
+    def sql(self, query: str, /, **tables: Any) -> Any:
         """`sql` of guest code: run a query on DataFrames and CSV files, by their names, and on `tables`; a DataFrame.
 
         A query without a result prints what it did.
@@ -345,9 +345,14 @@ class Guest:
         """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
         if isinstance(error, Rejection):
             self.streams.end()
-            return m.StepDone("rejected", error=rejection_report(error))
+            return m.StepDone("rejected", error=rejection_report(error, self._hint))
         self.remember(filename, source)
         return self.failed(error)
+
+    def _hint(self, kind: str, name: str) -> str | None:
+        """What to do instead of something that the policy refuses."""
+        shadowed = self.language.shadowed(name) if kind == "module" else None
+        return shadowed or hints.refusals.hint_for(kind, name, self.language.plan)
 
     def remember(self, filename: str, source: str) -> None:
         """Keep a source for tracebacks."""
@@ -459,10 +464,11 @@ def outcome_of(error: BaseException) -> Any:
     return "violation" if explain(error) is not None else "error"
 
 
-def rejection_report(rejection: Any) -> m.ErrorReport:
-    """All diagnostics of a rejection as one report: the first one leads."""
+def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | None]) -> m.ErrorReport:
+    """All diagnostics of a rejection as one report: the first one leads. `hint_of` gives the hint for kind and name."""
 
-    def report(d: Any) -> dict[str, Any]:
+    def report(d: Diagnostic) -> dict[str, Any]:
+        hint = hint_of(d.kind, d.name)
         return {
             "type": "PolicyViolation",
             "message": d.message.encode("utf-8", "surrogatepass"),
@@ -473,7 +479,7 @@ def rejection_report(rejection: Any) -> m.ErrorReport:
             "source_line": d.caret.partition("\n")[0].encode("utf-8", "surrogatepass"),
             "traceback": d.caret.encode("utf-8", "surrogatepass"),
             "rule": d.rule,
-            "hint": None if d.hint is None else d.hint.encode("utf-8", "surrogatepass"),
+            "hint": None if hint is None else hint.encode("utf-8", "surrogatepass"),
         }
 
     diagnostics = rejection.diagnostics[: m.MANY]

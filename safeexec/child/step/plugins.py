@@ -1,20 +1,17 @@
 """Plugins in the child: exports that the host calls, generators that it continues.
 
-The main module is the session's own namespace. The others are `child.language.modules`.
+The main module is the session's own namespace; the others are found by `language.imports`.
 """
 
 from __future__ import annotations
 
-import builtins
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.language.modules import Modules, ModuleSource, parents
-from safeexec.compiler.rules import rules_of
-from safeexec.facades.build import importer
-from safeexec.facades.replacements.checked import checked_getattr
+from safeexec.language.access import module_access, parents
+from safeexec.language.imports import Importer, ModuleSource
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
 from safeexec.protocol.values import ByFields, decode, encode
@@ -41,33 +38,25 @@ def _signature_of_enum(value: object) -> Any:
     return Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
 
 
-def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> Modules:
-    """The modules of one plugin; the main one, whose namespace is the session's own, is the first of `sources`."""
-    language = guest.language
+def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> tuple[Importer, Callable[[str], ModuleSource]]:
+    """The importer of one plugin's modules, and what finds their sources; the main one, whose namespace is the
+    session's own, is the first of `sources`.
+    """
     main = next(iter(sources))
-    packages = {part for module in sources for part in parents(module)}
+    packages = {above for module in sources for above in parents(module)} - sources.keys()
+    packages |= {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+
+    def source(name: str) -> ModuleSource:
+        file = f"<plugin {label}>" if name == main else f"<plugin {label}:{name}>"
+        return ModuleSource(file, sources.get(name, ""), is_package=name in packages)
 
     def find(name: str) -> ModuleSource | None:
-        if name not in sources:
-            return ModuleSource("", "", is_package=True) if name in packages else None
-        file = f"<plugin {label}>" if name == main else f"<plugin {label}:{name}>"
-        return ModuleSource(file, sources[name], is_package=name in packages)
+        return source(name) if name in sources or name in packages else None
 
-    tops = {name.partition(".")[0] for name in sources}
-    restricted = language.plan.mode != "python"
-    if restricted:
-        rules_of(language.plan).open_modules |= packages | sources.keys()
-    modules = Modules(
-        language.plan,
-        language.program,
-        find,
-        importer(language.plan) if restricted else builtins.__import__,
-        knows=tops.__contains__,
-        remember=guest.remember,
-        place=f"the plugin (it has {', '.join(sources)})",
-    )
-    modules.adopt(guest.namespace, main, "__main__")
-    return modules
+    tops = frozenset(name.partition(".")[0] for name in sources)
+    importer = guest.language.have(find, f"the plugin (it has {', '.join(sources)})", tops)
+    sys.modules[main] = guest.module
+    return importer, source
 
 
 class LoadedPlugin:
@@ -75,10 +64,8 @@ class LoadedPlugin:
 
     def __init__(self, guest: Guest) -> None:
         self._guest = guest
-        self._getattr = getattr if guest.language.plan.mode == "python" else checked_getattr
-        """Checked as in guest code: the author of a plugin writes the paths of its exports, and a call may give the
-        plugin what is found there.
-        """
+        self._getattr = guest.language.builtins.get("getattr", getattr)
+        """As guest code has it: the author of a plugin writes the paths of its exports."""
         self._exports: list[str] = []
         self._items: Iterator[Any] | None = None
         self._by_fields = False
@@ -106,8 +93,8 @@ class LoadedPlugin:
         guest = self._guest
         sources = {name: source.decode("utf-8", "surrogatepass") for name, source in request.modules}
         main = next(iter(sources))
-        modules = modules_of(guest, request.name, sources)
-        source = modules.source(main)
+        importer, source_of = modules_of(guest, request.name, sources)
+        source = source_of(main)
         taken = next((name for name in sources if name != main and _is_a_library(name.partition(".")[0])), None)
         guest.streams.begin()
         try:
@@ -115,21 +102,17 @@ class LoadedPlugin:
                 raise ImportError(f"a module of the plugin may not be called {taken!r}: a library has that name")
             namespace = guest.namespace
             if request.settings:
-                modules.given["settings"] = decode(request.settings)
-                namespace.update(modules.given)
+                importer.given["settings"] = decode(request.settings)
+                namespace.update(importer.given)
             namespace["__package__"] = main if source.is_package else main.rpartition(".")[0]
-            if guest.language.plan.mode == "python":
-                namespace["__builtins__"] = modules.builtins_for(namespace)
-            else:
-                guest.language.have(modules)
-            modules.run(main, source, namespace)
+            importer.run(main, source, namespace)
             names = request.exports if request.exports is not None else self._public()
             done = self._done([self._describe(name) for name in names])
             self._exports = names
         except BaseException as error:
-            module = modules.compiling or main
-            file = modules.source(module).file
-            done = guest.refused(modules.as_refused(error), file, sources.get(module, ""))
+            module = importer.compiling or main
+            file = source_of(module).file
+            done = guest.refused(importer.as_refused(error), file, sources.get(module, ""))
             if done.error is not None and done.outcome == "rejected":
                 done.error.file = file
                 if module != main:
@@ -271,7 +254,7 @@ class LoadedPlugin:
     def _await(self, value: Any) -> Any:
         """Run a coroutine to its end: on an event loop where the policy opens asyncio, else as far as it needs none."""
         plan = self._guest.language.plan
-        if plan.mode == "python" or "asyncio" in plan.imports:
+        if module_access("asyncio", plan).allowed:
             import asyncio
 
             async def main() -> Any:

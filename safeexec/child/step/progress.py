@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-from safeexec.child.language.on_import import after_import
+from safeexec.child.process.on_import import after_import
 
 Emit = Callable[[str, float, float | None], object]
 """Called with description, how much is done, and of how much (None where that is not known)."""

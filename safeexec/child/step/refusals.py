@@ -4,8 +4,6 @@ A caught exception leaves no trace. So this module listens to the interpreter's 
 operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
 the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
 what C code of a library calls by itself. A new thread that is refused raises no event of its own.
-
-By the same hook it is asked who makes code (`child.language.code_makers`): a second one would be a call for each event.
 """
 
 from __future__ import annotations
@@ -13,12 +11,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.language.code_makers import CODE_EVENTS, judge_maker
-from safeexec.child.language.guards import unseen
+from safeexec import hints
 from safeexec.child.step import violations
+from safeexec.language.builtins import unseen
 from safeexec.protocol.messages import ErrorReport, Refusal
 from safeexec.syscalls import NAMING_BASE
 from safeexec.syscalls.numbers import numbers
@@ -26,6 +25,7 @@ from safeexec.syscalls.table import group_of, rules_for
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
+    from safeexec.protocol.plan import LanguagePlan
 
 __all__ = ["listen", "take"]
 
@@ -62,12 +62,12 @@ _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 _noted: dict[tuple[str, int], Refusal] = {}
 
 
-def take(error: ErrorReport | None) -> list[Refusal]:
+def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
     if unseen:
         for refused, line in unseen:
-            _noted[str(refused), line] = _of_name(refused, line)
+            _noted[str(refused), line] = _of_name(refused, line, plan)
         unseen.clear()
     if not _noted:
         return []
@@ -76,35 +76,46 @@ def take(error: ErrorReport | None) -> list[Refusal]:
     return reports
 
 
-def _of_name(refused: AttributeError, line: int) -> Refusal:
+def _of_name(refused: Exception, line: int, plan: LanguagePlan) -> Refusal:
     """A name that was refused, in whose place `getattr` gave its default."""
+    kind, name = vars(refused)["refused"]
+    hint = hints.refusals.hint_for(kind, name, plan)
     return Refusal(
         type="AttributeError",
         message=str(refused).encode("utf-8", "surrogatepass"),
         line=line,
         rule=vars(refused)["rule"],
-        hint=vars(refused)["hint"].encode() if vars(refused)["hint"] else None,
+        hint=hint.encode() if hint else None,
     )
 
 
-def listen(plan: ChildConfinement, has_rules: bool) -> None:
-    """Listen from now on, in this process and in those forked from it. It cannot be undone. `has_rules`: programs are
-    compiled under a policy, and code is made by those who may alone.
-    """
+def closed_paths(plan: ChildConfinement) -> Callable[[str], bool]:
+    """Tells whether a path that a program spells lies outside of all that this child may open."""
+    open_here = ("/dev/", *_code(plan))
+
+    def is_closed(path: str) -> bool:
+        return path[:1] == "/" and not path.startswith(open_here) and not violations.in_workspace(path)
+
+    return is_closed
+
+
+def _code(plan: ChildConfinement) -> tuple[str, ...]:
+    """Where libraries, and what the policy names, are read from."""
+    return tuple(path for path in {*sys.path, sys.prefix, sys.base_prefix, *plan.read} if path)
+
+
+def listen(plan: ChildConfinement) -> None:
+    """Listen from now on, in this process and in those forked from it. It cannot be undone."""
     rules = rules_for(plan)
     refused = {event: call for event, call in _CALLS.items() if call not in rules or call == "socket"}
     if "execve" not in rules:
         refused["os.fork"] = refused["os.forkpty"] = "clone"
-    code = tuple(path for path in {*sys.path, sys.prefix, sys.base_prefix, *plan.read} if path)
-    heard = frozenset((*refused, *_PATHS, *_CHANGES, _DATABASE, *(CODE_EVENTS if has_rules else ())))
+    code = _code(plan)
+    heard = frozenset((*refused, *_PATHS, *_CHANGES, _DATABASE))
     busy: list[int] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in heard:
-            return
-        if event in CODE_EVENTS:
-            return judge_maker(sys._getframe(1))
-        if busy:
+        if event not in heard or busy:
             return
         frame = _guest_frame()
         if frame is None:

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
 from safeexec.child.step.sql_engines import Engine, QueryFailed, open_duckdb
-from safeexec.compiler.names import is_internal
+from safeexec.language.names import is_internal
 from safeexec.matching import nearest
 
 MAX_FILES: Final = 1000

@@ -8,9 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from safeexec.child.language.native import builtin
-from safeexec.facades.replacements.streams import INPUT_BYTES, set_has_input
-
 STDIN = 0
 NO_ARGUMENTS = ("",)
 """`sys.argv` of a step that was given none, as at a prompt."""
@@ -23,12 +20,14 @@ class GuestInput:
     to read.
     """
 
-    __slots__ = ("_builtins", "_empty", "_lent", "_threads", "stream")
+    __slots__ = ("_builtins", "_empty", "_kept", "_lent", "_threads", "stream")
 
     def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
         self._builtins = builtins
         offered: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input} if restricted else {}
-        self._lent = {name: builtin(value, name) for name, value in offered.items() if name not in builtins}
+        self._lent = {name: value for name, value in offered.items() if name not in builtins or name == "input"}
+        self._kept: dict[str, Any] = {}
+        """What stands in the place of these while no step has an input."""
         self._empty = -1
         """What was behind descriptor 0 before the first input: reading it gives nothing."""
         self.stream: TextIO | None = None
@@ -47,8 +46,8 @@ class GuestInput:
         os.close(fd)
         self.stream = self._open()
         self._threads = set(_running())
+        self._kept = {name: self._builtins[name] for name in self._lent if name in self._builtins}
         self._builtins.update(self._lent)
-        set_has_input(True)
 
     def wait_for_threads(self) -> None:
         """A step that has an input is a program: it ends with the last thread that it has started and that is no
@@ -62,7 +61,6 @@ class GuestInput:
         sys.argv = list(NO_ARGUMENTS)
         if self.stream is None:
             return
-        set_has_input(False)
         os.dup2(self._empty, STDIN)
         if sys.stdin is self.stream:
             self._open()
@@ -70,6 +68,8 @@ class GuestInput:
         for name, value in self._lent.items():
             if self._builtins.get(name) is value:
                 del self._builtins[name]
+                if name in self._kept:
+                    self._builtins[name] = self._kept[name]
 
     @staticmethod
     def _open() -> TextIO:
@@ -132,4 +132,4 @@ def open_input(
     if type(file) is not int or file != STDIN or not reads:
         refusal = _NoFile if reads else PermissionError
         raise refusal(f"open({file!r}) is refused: the only file here is open(0), the standard input")
-    return INPUT_BYTES if mode == "rb" else io.TextIOWrapper(INPUT_BYTES, encoding or "utf-8", errors, newline)
+    return open(STDIN, mode, buffering, encoding, errors, newline, closefd=False)

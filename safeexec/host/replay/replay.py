@@ -119,19 +119,9 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
 def _harm(policy: Policy, here: Policy) -> str:
     """What a policy of a stranger grants that the one of its name here does not; "" if nothing."""
     checks = (
-        ("switches the language layer off", policy.language.mode == "python" != here.language.mode),
         ("opens files of the host", bool({*policy.filesystem.read} - {*here.filesystem.read})),
         ("runs programs", bool({*policy.danger_allow_commands} - {*here.danger_allow_commands})),
-        (
-            "imports modules that nobody has reviewed",
-            bool({*policy.danger_allow_modules} - {*here.danger_allow_modules}),
-        ),
         ("fetches packages", bool({*policy.requirements} - {*here.requirements})),
-        ("allows dangerous attributes", bool({*policy.attributes.danger_allow} - {*here.attributes.danger_allow})),
-        (
-            "allows executable mappings",
-            policy.danger_allow_executable_mappings and not here.danger_allow_executable_mappings,
-        ),
         ("requires less of the kernel", bool({*here.require} - {*policy.require})),
     )
     if grant := next((grant for grant, found in checks if found), ""):

@@ -17,10 +17,6 @@ SHARED = (
     "processes, the Landlock domain of their first process; when one is stopped, all pause. Give each principal a "
     "template of its own"
 )
-UNREVIEWED = (
-    "danger_allow_modules opens {}, which nobody has reviewed: the language layer does not see what they open, run or "
-    "import; the kernel's mechanisms hold it"
-)
 
 
 def planned(policy: Policy, group: Group | None, template: str | None) -> list[Mechanism]:
@@ -33,11 +29,6 @@ def planned(policy: Policy, group: Group | None, template: str | None) -> list[M
         rows = [Mechanism(row.name, False, why) if row.active else row for row in rows]
     if template is not None:
         rows = [*rows, Mechanism("own-lineage", False, SHARED.format(template))]
-    if policy.danger_allow_modules:
-        why = UNREVIEWED.format(", ".join(policy.danger_allow_modules))
-        if policy.requirements:
-            why += f"; fetched from an index: {', '.join(policy.requirements)}"
-        rows = [*rows, Mechanism("module-review", False, why)]
     return rows
 
 

@@ -1,1 +1,0 @@
-"""The language at run time: builtins, guards and imports of guest code."""

@@ -1,1 +1,0 @@
-"""The language layer at compile time: source text in, code objects or explained refusals out. Pure."""

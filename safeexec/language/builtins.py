@@ -1,0 +1,235 @@
+"""The builtins of guest code: the real ones of the policy's list, and a guard where a name or a text is computed.
+
+A guard says no in the policy's words to what an honest program computes. It holds nothing back from one that means to
+get around it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import os
+import sys
+from collections.abc import Callable
+from operator import index
+from types import CodeType, FrameType, ModuleType
+from typing import Any, Final
+
+from safeexec.language import names
+from safeexec.language.diagnostics import MESSAGES, Rejection
+from safeexec.language.formats import refused_field
+from safeexec.language.refusals import canonical
+from safeexec.language.rules import Rules
+from safeexec.language.step import compile_text
+
+NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
+"""Builtins that no policy can give to restricted code: they are for a person at a prompt."""
+MOST_UNSEEN: Final = 16
+_OF_FUNCTION: Final = 1
+"""The flag (`CO_OPTIMIZED`) of code whose locals are not a namespace: of a function, not of a module or a class."""
+_ERRORS: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameError, "attribute": AttributeError}
+"""What a refusal is raised as while code runs, by its kind."""
+
+unseen: Final[list[tuple[Exception, int]]] = []
+"""Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""
+
+
+def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
+    """The dict that is `__builtins__` of a program under these rules, whose imports are those of `importer`."""
+    given = rules.plan.builtins - NEVER
+    module = ProgramBuiltins("builtins", builtins.__doc__)
+    table = vars(module)
+    table.update((name, value) for name, value in vars(builtins).items() if name in given)
+    guards = _attribute_guards(rules) | _text_guards(rules, table) | {"exit": leave, "quit": leave}
+    for name, guard in guards.items():
+        guard.__qualname__ = guard.__name__ = name  # as its errors name it
+        guard.__module__ = "builtins"
+        guard.__doc__ = getattr(getattr(builtins, name, None), "__doc__", guard.__doc__)
+        if name in given or name in names.GUARD_NAMES:
+            table[name] = guard
+    table["input"] = table.get("input", _no_input(rules))
+    table["__build_class__"] = builtins.__build_class__
+    table["__import__"] = importer
+    table["__debug__"] = True
+    del table["__loader__"], table["__spec__"]
+    sys.modules["builtins"] = module
+    return table
+
+
+class ProgramBuiltins(ModuleType):
+    """The module `builtins` as programs and libraries find it. Its dict is what the program looks its names up in,
+    so that ``patch("builtins.open")`` works as in Python. Names that the policy leaves out are there for libraries.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(builtins, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _PATCHED:
+            of_program, of_libraries = _kept.setdefault(name, (getattr(self, name), getattr(builtins, name)))
+            setattr(builtins, name, of_libraries if value is of_program else value)
+        super().__setattr__(name, value)
+
+
+_PATCHED: Final = ("input", "open", "print")
+"""What tests put other objects in the place of, and libraries call."""
+_kept: Final[dict[str, tuple[Any, Any]]] = {}
+"""Name → what the program and libraries had before the program replaced it."""
+
+
+def leave(code: object = None, /) -> None:
+    """Leave the step: `exit` and `quit` as `site` defines them."""
+    raise SystemExit(code)
+
+
+def refusal(rules: Rules, kind: str, name: str, message: str = "") -> Any:
+    """An exception that says what was refused; `rule` and `refused` (kind and name) are for the report of the step."""
+    found = _ERRORS.get(kind, SyntaxError)(message or MESSAGES[kind].format(name))
+    found.rule, found.refused = rules.rule(kind, name), (kind, name)
+    return found
+
+
+def _no_input(rules: Rules) -> Callable[..., str]:
+    def input(prompt: object = "", /) -> str:
+        raise refusal(rules, "builtin", "input", "input() is refused: this step has no standard input")
+
+    return input
+
+
+def _attribute_guards(rules: Rules) -> dict[str, Any]:
+    """`getattr` and its kind, which judge names that are known only while running, and `format` of such a template."""
+    refused, members, plain = rules.refused, rules.members, ModuleType
+    get, set_, delete, has = builtins.getattr, builtins.setattr, builtins.delattr, builtins.hasattr
+
+    def is_refused(object: Any, name: Any) -> bool:
+        try:
+            if name in refused:
+                return True
+        except TypeError:  # no text: CPython says so itself
+            return False
+        return type(object) is plain and name in members.get(canonical(object.__name__), ())
+
+    def refuse(object: Any, name: str) -> Any:
+        return refusal(rules, "attribute", name if name in refused else f"{canonical(object.__name__)}.{name}")
+
+    def getattr(object: Any, name: str, /, *default: Any) -> Any:
+        if (type(object) is plain or name in refused) and is_refused(object, name):
+            error = refuse(object, name)
+            if not default:
+                raise error
+            unseen.append((error, sys._getframe(1).f_lineno))
+            del unseen[:-MOST_UNSEEN]
+            return default[0]
+        return get(object, name, *default)
+
+    def hasattr(object: Any, name: str, /) -> bool:
+        return not is_refused(object, name) and has(object, name)
+
+    def setattr(object: Any, name: str, value: Any, /) -> None:
+        if name in refused:
+            raise refuse(object, name)
+        set_(object, name, value)
+
+    def delattr(object: Any, name: str, /) -> None:
+        if name in refused:
+            raise refuse(object, name)
+        delete(object, name)
+
+    def format_of(value: Any, method: str = "format", /) -> Any:
+        """The method `format` or `format_map` of a template, once its fields are judged."""
+        if isinstance(value, str) and (field := refused_field(str.__str__(value), rules)) is not None:
+            raise refusal(rules, "attribute", field)
+        return get(value, method)
+
+    return {
+        "getattr": getattr,
+        "hasattr": hasattr,
+        "setattr": setattr,
+        "delattr": delattr,
+        names.GUARD_FORMAT: format_of,
+    }
+
+
+def _text_guards(rules: Rules, table: dict[str, Any]) -> dict[str, Any]:
+    """`eval`, `exec` and `compile` of text: compiled under the same rules, run with the same builtins."""
+    frame_of = sys._getframe
+
+    def code(source: Any, mode: str, function: str, space: dict[str, Any]) -> CodeType:
+        if type(source) is CodeType:
+            return source
+        if isinstance(source, bytes | bytearray | memoryview):
+            source = _decoded(bytes(source))
+        if not isinstance(source, str):
+            raise TypeError(f"{function}() arg 1 must be a string, bytes or code object")
+        text = str.__str__(source)
+        return _judged(rules, text.lstrip(" \t") if mode == "eval" else text, mode, function, space, "<string>")
+
+    def run(source: Any, mode: str, frame: FrameType, globals: Any, locals: Any) -> Any:
+        if globals is None:
+            globals, locals = frame.f_globals, _locals_of(frame) if locals is None else locals
+        if not isinstance(globals, dict):
+            raise TypeError(f"{mode}() globals must be a dict, not {type(globals).__name__}")
+        globals.setdefault("__builtins__", table)
+        made = code(source, mode, mode, globals)
+        return builtins.eval(made, globals, globals if locals is None else locals)  # of statements it gives None
+
+    def eval(source: Any, /, globals: Any = None, locals: Any = None) -> Any:
+        return run(source, "eval", frame_of(1), globals, locals)
+
+    def exec(source: Any, /, globals: Any = None, locals: Any = None, *, closure: Any = None) -> None:
+        if closure is not None:
+            builtins.exec(source, globals, locals, closure=closure)
+            return
+        run(source, "exec", frame_of(1), globals, locals)
+
+    def compile(
+        source: Any,
+        filename: Any,
+        mode: str,
+        flags: int = 0,
+        dont_inherit: bool = False,
+        optimize: int = -1,
+        *,
+        _feature_version: int = -1,
+    ) -> Any:
+        if isinstance(source, ast.AST):
+            source = ast.unparse(ast.fix_missing_locations(source))
+        if not isinstance(source, str | bytes | bytearray | memoryview):
+            raise TypeError("compile() arg 1 must be a string, bytes or AST object")
+        text = str.__str__(source) if isinstance(source, str) else _decoded(bytes(source))
+        name = os.fsdecode(filename)
+        if index(flags) & ast.PyCF_ONLY_AST:
+            return builtins.compile(text, name, mode, flags, True, _feature_version=_feature_version)
+        return _judged(rules, text, mode, "compile", frame_of(1).f_globals, name, flags)
+
+    return {"eval": eval, "exec": exec, "compile": compile}
+
+
+def _judged(
+    rules: Rules, text: str, mode: str, function: str, space: dict[str, Any], filename: str, flags: int = 0
+) -> CodeType:
+    """Text that a program runs, compiled under the rules. Raises what `function` would, for a refusal too."""
+    try:
+        return compile_text(text, rules, filename, mode, space, flags)
+    except Rejection as rejection:
+        first = rejection.diagnostics[0]
+    raise refusal(rules, first.kind, first.name, f"{function}: {first.message}")
+
+
+def _locals_of(frame: FrameType) -> Any:
+    """What `eval` without a namespace runs in: of a function a snapshot, as CPython gives it."""
+    found = frame.f_locals
+    return dict(found) if frame.f_code.co_flags & _OF_FUNCTION else found
+
+
+def _decoded(source: bytes) -> str:
+    """Source text in the encoding that it declares."""
+    from tokenize import detect_encoding
+
+    try:
+        encoding, _ = detect_encoding(io.BytesIO(source).readline)
+        return source.decode(encoding).removeprefix("\ufeff")
+    except (SyntaxError, UnicodeDecodeError):
+        ast.parse(source, "<string>")  # says where
+        raise

@@ -1,0 +1,223 @@
+"""Randomness and clock as a policy's `determinism` fixes them: two runs of a program print the same bytes.
+
+What is replaced is replaced in the real modules, in the zygote, before any program runs, so that libraries and
+``from time import time`` of guest code find the same. From the seed come `random` (the global generator and those that
+are made without a seed), `os.urandom` and with it `secrets`, `uuid4`, `random.SystemRandom`, temporary names and
+numpy's generators without a seed; numpy's global generator is seeded as ``numpy.random.seed(seed)`` does.
+
+A clock that stands: `time.time` and what else tells the date always give the policy's instant, plus what `time.sleep`
+was asked to wait. The counters (`monotonic`, `perf_counter`, `process_time`, `thread_time`) advance by one microsecond
+per reading, so that a rate can be computed. Waiting itself is real: event loops, locks, queues and futures keep the
+machine's clock, and so does C code that asks the kernel (``numpy.datetime64("now")``).
+
+Object addresses: the zygote runs without address randomisation where the kernel allows it, so that sets of objects
+mostly keep their order and `repr` its addresses from run to run on one machine. That is not promised: not across
+machines or versions, not after a restore, and not where the kernel refuses. Neither are `os.getpid`, the path of the
+workspace, the times of its files, and what threads do at the same time.
+"""
+
+from __future__ import annotations
+
+import _random
+import contextlib
+import ctypes
+import gc
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__all__ = ["begin", "install", "paused"]
+
+_WAITERS = ("threading", "queue", "selectors", "subprocess", "concurrent.futures._base", "asyncio.base_events")
+"""Modules that wait by the clock: one that stands would let them wait for ever."""
+_COUNTERS = ("monotonic", "perf_counter", "process_time", "thread_time")
+_TICK_NS = 1000
+_COUNTERS_START_NS = 1000 * 10**9
+_ENTROPY = 1 << 64
+"""Keeps the stream behind `os.urandom` apart from what `random.seed` makes of the same number."""
+
+_entropy = _random.Random(0)
+
+
+def install(seed: int, clock: str) -> None:
+    """Replace the sources of this process, once: randomness by `seed`, the clock unless `clock` is ``real``."""
+    _install_randomness()
+    if clock != "real":
+        _install_clock(clock)
+    begin(seed)
+
+
+def begin(seed: int) -> None:
+    """Start every generator afresh, as each new session does."""
+    _entropy.seed(seed + _ENTROPY)
+    random.seed(seed)
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None:
+        numpy.seed(seed & 0xFFFFFFFF)
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Take nothing from the program's next random numbers meanwhile."""
+    kept = _entropy.getstate()
+    try:
+        yield
+    finally:
+        _entropy.setstate(kept)
+
+
+def _install_randomness() -> None:
+    entropy, seed_of = _entropy, random.Random.seed
+
+    def urandom(size: int, /) -> bytes:
+        if size < 0:
+            raise ValueError("negative argument not allowed")
+        return entropy.getrandbits(8 * size).to_bytes(size, "little") if size else b""
+
+    def seed(self: Any, a: Any = None, version: int = 2) -> None:
+        seed_of(self, entropy.getrandbits(128) if a is None else a, version)
+
+    def getrandom(size: int, flags: int = 0) -> bytes:
+        return urandom(size)
+
+    seed.__qualname__ = "Random.seed"
+    _replace(os, urandom, getrandom)
+    _replace(sys.modules["posix"], urandom, getrandom)
+    module: Any = random
+    module._urandom = urandom
+    module.Random.seed = seed
+    module.seed = module._inst.seed
+
+
+def _replace(module: ModuleType, *functions: Callable[..., Any]) -> None:
+    """Put each function in the place of the one of its name, where there is one; it looks as if made there."""
+    for function in functions:
+        if hasattr(module, function.__name__):
+            function.__module__, function.__qualname__ = module.__name__, function.__name__
+            setattr(module, function.__name__, function)
+
+
+def _install_clock(instant: str) -> None:
+    real = ModuleType("time")
+    vars(real).update(vars(time))
+    waiters = [import_module(name) for name in _WAITERS]
+    clock = _Clock(instant)
+    _replace(time, *_clock_functions(clock, real), *_counter_functions(clock))
+    for module in waiters:
+        if vars(module).get("time") is time:
+            vars(module)["time"] = real
+    _install_dates(clock)
+
+
+class _Clock:
+    """An instant that moves when somebody sleeps, and a counter that moves when somebody looks."""
+
+    __slots__ = ("_counter", "now_ns")
+
+    def __init__(self, instant: str) -> None:
+        from datetime import UTC, datetime, timedelta
+
+        moment = datetime.fromisoformat(instant)
+        since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
+        self.now_ns = since // timedelta(microseconds=1) * 1000
+        self._counter = _COUNTERS_START_NS
+
+    def count_ns(self) -> int:
+        self._counter += _TICK_NS
+        return self._counter
+
+    def advance(self, seconds: float) -> None:
+        passed = int(seconds * 1e9)
+        self.now_ns += passed
+        self._counter += passed
+
+
+def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
+    """`time.time` and its relatives, and those that take the current time where they are given none."""
+    wall = {real.CLOCK_REALTIME, getattr(real, "CLOCK_TAI", real.CLOCK_REALTIME)}
+
+    def now() -> float:
+        return clock.now_ns / 1e9
+
+    def time_ns() -> int:
+        return clock.now_ns
+
+    def clock_gettime_ns(clk_id: int, /) -> int:
+        real.clock_gettime_ns(clk_id)
+        return clock.now_ns if clk_id in wall else clock.count_ns()
+
+    def clock_gettime(clk_id: int, /) -> float:
+        return clock_gettime_ns(clk_id) / 1e9
+
+    def localtime(seconds: float | None = None, /) -> Any:
+        return real.localtime(now() if seconds is None else seconds)
+
+    def gmtime(seconds: float | None = None, /) -> Any:
+        return real.gmtime(now() if seconds is None else seconds)
+
+    def ctime(seconds: float | None = None, /) -> Any:
+        return real.ctime(now() if seconds is None else seconds)
+
+    def asctime(*moment: Any) -> Any:
+        return real.asctime(*(moment or (localtime(),)))
+
+    def strftime(format: str, *moment: Any) -> Any:
+        return real.strftime(format, *(moment or (localtime(),)))
+
+    def sleep(seconds: float, /) -> None:
+        real.sleep(seconds)
+        clock.advance(seconds)
+
+    now.__name__ = "time"
+    return [now, time_ns, clock_gettime, clock_gettime_ns, localtime, gmtime, ctime, asctime, strftime, sleep]
+
+
+def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
+    def counters(name: str) -> tuple[Callable[[], float], Callable[[], int]]:
+        def read() -> float:
+            return clock.count_ns() / 1e9
+
+        def read_ns() -> int:
+            return clock.count_ns()
+
+        read.__name__, read_ns.__name__ = name, f"{name}_ns"
+        return read, read_ns
+
+    return [function for name in _COUNTERS for function in counters(name)]
+
+
+def _install_dates(clock: _Clock) -> None:
+    """`datetime.now` and `utcnow` of the real class (its `today`, and that of `date`, ask `time.time`).
+
+    They are written into the dict of the C type, which has no other door: so `datetime` stays the very class that
+    libraries hold, and its objects, subclasses, pickles and representations are the ordinary ones.
+    """
+    from datetime import UTC, datetime
+
+    def now(cls: type[datetime], tz: Any = None) -> datetime:
+        seconds, rest = divmod(clock.now_ns, 10**9)
+        return cls.fromtimestamp(seconds, tz).replace(microsecond=rest // 1000)
+
+    def utcnow(cls: type[datetime]) -> datetime:
+        if sys.version_info >= (3, 12):
+            import warnings
+
+            warnings.warn(_UTCNOW, DeprecationWarning, stacklevel=2)
+        return now(cls, UTC).replace(tzinfo=None)
+
+    attributes = gc.get_referents(vars(datetime))[0]  # the dict behind the read-only view
+    for function in now, utcnow:
+        function.__module__, function.__qualname__ = "datetime", f"datetime.{function.__name__}"
+        attributes[function.__name__] = classmethod(function)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(datetime))  # what the class remembers of itself is void
+
+
+_UTCNOW = (
+    "datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version. Use timezone-aware "
+    "objects to represent datetimes in UTC: datetime.datetime.now(datetime.UTC)."
+)

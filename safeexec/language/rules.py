@@ -1,0 +1,186 @@
+"""A plan's language rules, made ready to be asked once per name: built once per plan, shared by every step."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from safeexec.identity import identity
+from safeexec.language import names, refusals
+from safeexec.language.access import WORDS, is_passage, module_access, name_access, parents, refused_names, taken
+from safeexec.protocol.plan import LanguagePlan
+
+KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | names.SITE_BUILTINS
+_CACHED_NAMES: Final = 20_000
+_LOOKED_AT: Final = names.FORMAT | {"open", "input", "import_module"}
+"""Names of which the tree tells more than the code: with which text they are called."""
+
+
+class Finding(NamedTuple):
+    """One thing that a program may not do: `kind` is module, builtin, attribute or construct; `node` is where."""
+
+    kind: str
+    name: str
+    node: ast.AST
+    message: str = ""
+    """What to say where the usual message of the kind would mislead."""
+
+
+class Rules:
+    """What a `LanguagePlan` says about attribute names, identifiers, modules and constructs."""
+
+    __slots__ = (
+        "_open_modules",
+        "choosing",
+        "closed",
+        "constructs",
+        "decorators",
+        "denied_builtins",
+        "is_closed_path",
+        "is_own",
+        "leaves",
+        "members",
+        "own_refused",
+        "plain",
+        "plan",
+        "refused",
+        "star_imports",
+        "step_flags",
+    )
+
+    def __init__(self, plan: LanguagePlan) -> None:
+        self.plan = plan
+        self.denied_builtins = (
+            KNOWN_BUILTINS - plan.builtins - {"__debug__", "__name__", "__doc__", "__import__", "input"}
+        )
+        """Builtins that exist in Python and not in this policy. (`__import__` judges what it is asked for; `input` is
+        there, and says when it is called that there is none.)"""
+        self.constructs = {
+            kind: construct
+            for construct in plan.refused_constructs
+            for label in names.CONSTRUCTS.get(construct, ())
+            if (kind := getattr(ast, label, None)) is not None
+        }
+        """Refused node kind → the construct it is."""
+        self.decorators = "decorator" not in plan.refused_constructs
+        self.star_imports = "star-import" not in plan.refused_constructs
+        awaits = plan.mode == "python" or module_access("asyncio", plan).allowed
+        self.step_flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if awaits else 0
+        """Flags of `compile` for a step: it may await at its top level where programs have an event loop."""
+        self.is_own: Callable[[str], bool] = _is_main
+        """Tells whether a module may be the program's own: itself, a file of its workspace, a part of its plugin."""
+        self.is_closed_path: Callable[[str], bool] = _is_never
+        """Tells whether the kernel will refuse to open a path that the program spells."""
+        self.own_refused = frozenset(name for name in plan.refused_attributes if "." not in name)
+        self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | self.own_refused
+        """Attribute names that no program writes."""
+        self.members = {module: refused for module in _members(plan) if (refused := refused_names(module, plan))}
+        """Open module → its names that some row or line refuses."""
+        if module_access("builtins", plan).allowed:
+            self.members["builtins"] = self.denied_builtins - {"input"}
+        self.leaves = frozenset().union(*self.members.values())
+        """All of these names: where one stands, the module is looked for."""
+        self.choosing = frozenset(_choosing(plan))
+        """Modules of which the policy says which names may be written."""
+        self.closed = frozenset(
+            name for name in (*refusals.MODULES, *taken(plan)) if "." in name and not module_access(name, plan).allowed
+        )
+        """Modules that are refused below others: ``urllib.request``."""
+        self.plain: set[str] = set()
+        """Names seen before that need no second look, whatever they are used for; see `is_plain`."""
+        self._open_modules: dict[str, bool] = {}
+
+    def refuses(self, name: str) -> bool:
+        """Tell whether this attribute name is refused, whatever the object."""
+        return name in self.refused
+
+    def is_plain(self, name: str) -> bool:
+        """Tell whether `name` is harmless in every role: attribute, identifier, keyword."""
+        if name in self.plain:
+            return True
+        if name in self.refused or name in self.denied_builtins or name in names.RESERVED or name in _LOOKED_AT:
+            return False
+        if len(self.plain) >= _CACHED_NAMES:
+            self.plain.clear()
+        self.plain.add(name)
+        return True
+
+    def importable(self, module: str) -> bool:
+        """Tell whether an import statement may name `module` (dotted): the policy opens it, or the program has it."""
+        found = self._open_modules.get(module)
+        if found is None:
+            if len(self._open_modules) >= _CACHED_NAMES:
+                self._open_modules.clear()
+            found = self._open_modules[module] = module_access(module, self.plan).allowed
+        return found or self.is_own(module)
+
+    def refuses_member(self, module: str, name: str) -> bool:
+        """Tell whether a name of an open module is refused where it is written. What a module does not have is not:
+        CPython's own error says so.
+        """
+        if self.plan.stdin and (module, name) in (("sys", "stdin"), ("os", "read"), ("io", "open")):
+            return False
+        if module in self.choosing:
+            return name[:2] != "__" and not name_access(module, name, self.plan).allowed
+        return name in self.members.get(module, ())
+
+    def rule(self, kind: str, name: str) -> str:
+        """Where the policy says no to `name`: ``standard.yaml:12``, or its name when it says so nowhere."""
+        plan = self.plan
+        if kind == "construct":
+            return plan.refused_constructs.get(name) or self._origin("language.constructs")
+        if kind == "module":
+            return module_access(name, plan).rule or self._origin(f"imports.{name}")
+        if kind == "builtin":
+            return self._origin(f"builtins.{name}")
+        module, _, leaf = name.rpartition(".")
+        if name in plan.refused_attributes:
+            return plan.refused_attributes[name]
+        if module:
+            rule = plan.rules.get(f"imports.{name}") or name_access(module, leaf, plan).rule
+            return rule or self._origin(f"imports.{module}")
+        return self._origin("language.mode")
+
+    def _origin(self, path: str) -> str:
+        rules = self.plan.rules
+        while path:
+            if path in rules:
+                return rules[path]
+            path = path.rpartition(".")[0]
+        return self.plan.profile
+
+
+def _members(plan: LanguagePlan) -> set[str]:
+    """Modules of which a row or a line refuses names."""
+    return {*refusals.NAMES, *(name.rpartition(".")[0] for name in taken(plan))} - {""}
+
+
+def _choosing(plan: LanguagePlan) -> Iterator[str]:
+    """Modules of which the policy lists names, and packages that are open only as the way to a module below."""
+    for module, entry in plan.imports.items():
+        if entry.names is not None and module not in WORDS:
+            yield module
+        yield from (above for above in parents(module) if above != module and is_passage(above, plan))
+
+
+def _is_never(path: str) -> bool:
+    return False
+
+
+def _is_main(module: str) -> bool:
+    return module == "__main__"
+
+
+_rules: dict[int, Rules] = {}
+
+
+def rules_of(plan: LanguagePlan) -> Rules:
+    """The rules of `plan`, built at its first use."""
+    found = _rules.get(identity(plan))
+    if found is None:
+        if len(_rules) >= 16:
+            _rules.clear()
+        found = _rules[identity(plan)] = Rules(plan)  # keeps the plan alive, so that its id stays its own
+    return found
