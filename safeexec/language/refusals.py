@@ -67,7 +67,8 @@ NAMES: Final[dict[str, dict[str, Reason]]] = {
     "glob": _spread({"glob iglob": NO_FILES}),
     "shutil": _spread(
         {
-            "copy copy2 copyfile copymode copystat copytree disk_usage make_archive move rmtree unpack_archive": NO_FILES,
+            "copy copy2 copyfile copymode copystat copytree disk_usage make_archive move rmtree "
+            "unpack_archive": NO_FILES,
             "chown": PROCESS,
         }
     ),

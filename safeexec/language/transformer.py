@@ -181,8 +181,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             if not _is_text(function.value) and not self.rules.refuses(function.attr):
                 self._templates.append((node, function))
         elif _name_of(function) in ("__import__", "import_module") and node.args and _is_text(node.args[0]):
-            if (module := node.args[0].value) and module[0] != ".":  # type: ignore[attr-defined]
-                self._check_module(node, module, node)
+            self._check_module(node, node.args[0].value, node)  # type: ignore[attr-defined]
         return self.node_contents_visit(node)
 
     def _check_template(self, template: str, node: ast.AST) -> None:
@@ -260,7 +259,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.check_import_names(node)
 
     def _check_module(self, node: ast.AST, module: str, statement: ast.AST) -> bool:
-        if self.rules.importable(module) or statement in self._excused:
+        if module[:1] == "." or self.rules.importable(module) or statement in self._excused:
             return True
         self.refuse("module", module, node)
         return False

@@ -124,7 +124,8 @@ class Document(Struct, forbid_unknown_fields=True):
     imports: Maybe[dict[str, Chosen]] = UNSET
     """Module → `all` its names, `none`, a list of names, or all `except` some. `stdlib` stands for every module of the
     standard library, `any` for every module that is installed. Lines that name a module have it loaded with the
-    sandbox.""" attributes: Maybe[AttributesSection] = UNSET
+    sandbox."""
+    attributes: Maybe[AttributesSection] = UNSET
     limits: Maybe[Limits] = UNSET
     filesystem: Maybe[FilesystemSection] = UNSET
     checkpoints: Maybe[Checkpoints] = UNSET
