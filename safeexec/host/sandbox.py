@@ -316,24 +316,21 @@ class SandboxCore:
 
         def begin() -> Core[SessionCore]:
             if state is not None and os.path.exists(state):
-                return self._restored(state, "signed", None, label=label, **keywords)
+                return self._restored(state, None, label=label, **keywords)
             return self.new_session(label=label, **keywords)
 
         asked = {name: value for name, value in keywords.items() if name not in _AT_THE_BEGINNING}
         return self._labels.session(label, asked, begin)
 
-    def restore(
-        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
-    ) -> Core[SessionCore]:
+    def restore(self, path: str | os.PathLike[str], timeout: float | None, record: Any = None) -> Core[SessionCore]:
         """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
         recorded.
         """
-        return self._restored(path, trust, timeout, record)
+        return self._restored(path, timeout, record)
 
     def _restored(
         self,
         path: str | os.PathLike[str],
-        trust: str,
         timeout: float | None,
         record: Any = None,
         namespace: Mapping[str, Any] | None = None,
@@ -348,7 +345,7 @@ class SandboxCore:
 
         self.check_usable()
         begin = partial(self.new_session, **tightened)
-        return (yield from restoring.from_file(self.policy, begin, path, trust, timeout, record, namespace or {}))
+        return (yield from restoring.from_file(self.policy, begin, path, timeout, record, namespace or {}))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""

@@ -38,9 +38,7 @@ unseen: Final[list[tuple[Exception, int]]] = []
 def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     """The dict that is `__builtins__` of a program under these rules, whose imports are those of `importer`."""
     given = rules.plan.builtins - NEVER
-    module = ProgramBuiltins("builtins", builtins.__doc__)
-    table = vars(module)
-    table.update((name, value) for name, value in vars(builtins).items() if name in given)
+    table = {name: value for name, value in vars(builtins).items() if name in given}
     guards = _attribute_guards(rules) | _text_guards(rules, table) | {"exit": leave, "quit": leave}
     for name, guard in guards.items():
         guard.__qualname__ = guard.__name__ = name  # as its errors name it
@@ -52,30 +50,37 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = importer
     table["__debug__"] = True
-    del table["__loader__"], table["__spec__"]
-    sys.modules["builtins"] = module
     return table
 
 
-class ProgramBuiltins(ModuleType):
-    """The module `builtins` as programs and libraries find it. Its dict is what the program looks its names up in,
-    so that ``patch("builtins.open")`` works as in Python. Names that the policy leaves out are there for libraries.
+class _Written(ModuleType):
+    """The class of the module `builtins` in a session. What is written there, as ``patch("builtins.open")`` does,
+    counts in the program, whose names are looked up in a dict of their own; and for libraries where they call what
+    tests replace.
     """
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(builtins, name)
-
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _PATCHED:
-            of_program, of_libraries = _kept.setdefault(name, (getattr(self, name), getattr(builtins, name)))
-            setattr(builtins, name, of_libraries if value is of_program else value)
-        super().__setattr__(name, value)
+        table, before = _tables[-1]
+        undone = name in before and value is (_REAL.get(name) or vars(self).get(name))
+        table[name] = before[name] if undone else value
+        if name in _REPLACED or name not in vars(self):
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        _tables[-1][0].pop(name, None)
 
 
-_PATCHED: Final = ("input", "open", "print")
-"""What tests put other objects in the place of, and libraries call."""
-_kept: Final[dict[str, tuple[Any, Any]]] = {}
-"""Name → what the program and libraries had before the program replaced it."""
+_REPLACED: Final = ("input", "open", "print")
+_REAL: Final = {name: vars(builtins)[name] for name in _REPLACED}
+_tables: Final[list[tuple[dict[str, Any], dict[str, Any]]]] = []
+"""The builtins of the program, and what they were before it wrote any."""
+
+
+def watch_builtins(table: dict[str, Any]) -> None:
+    """Let what is written to the module `builtins` from now on be written to `table`, too."""
+    _tables[:] = [(table, dict(table))]
+    builtins.__class__ = _Written
 
 
 def leave(code: object = None, /) -> None:

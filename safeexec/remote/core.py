@@ -103,11 +103,11 @@ class RemoteSandboxCore:
         self.templates()
 
     def restore(
-        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: object = None
+        self, path: str | os.PathLike[str], timeout: float | None, record: object = None
     ) -> Core[RemoteSessionCore]:
         _unrecorded(record)
         state = marked((yield Work(partial(_read_file, path))))
-        given = {**self._which, "state": state, "trust": trust, "timeout": timeout}
+        given = {**self._which, "state": state, "timeout": timeout}
         return (yield from self._opened("sandbox.restore", given))
 
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
@@ -360,10 +360,6 @@ class RemoteSessionCore:
 
     def list_files(self) -> list[str]:
         return list(drive(self._ask("list_files")).files)
-
-    @property
-    def trust(self) -> str:
-        return str(drive(self._ask("trust")).trust)
 
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         return tuple(_mechanisms((yield from self._ask("protection"))))

@@ -175,7 +175,7 @@ METHODS = {
         _method(
             "sandbox.restore",
             "Open a session that goes on from a state that `session.save` gave.",
-            {"state": Bytes, "trust": (Literal["signed", "kernel-only"], "signed"), "timeout": (Seconds, None)},
+            {"state": Bytes, "trust": (str, ""), "timeout": (Seconds, None)},
             {"session": str},
         ),
         _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
@@ -241,7 +241,7 @@ METHODS = {
         _method("session.list_files", "The names of the workspace's files.", {}, {"files": list[str]}),
         _method(
             "session.save",
-            "The variables and files as bytes, signed by the server; `unsaved` are names that are not in it, and why.",
+            "The variables and files as bytes; `unsaved` are names that are not in it, and why.",
             {"timeout": (Seconds, None), "wait": (Seconds, None)},
             {"state": Bytes, "unsaved": dict[str, str]},
         ),
@@ -255,7 +255,6 @@ METHODS = {
         _method(
             "session.protection", "What the kernel does for this very session.", {}, {"protection": list[Protection]}
         ),
-        _method("session.trust", "What is to be relied on in this session.", {}, {"trust": str}),
         _method("session.close", "End the session and remove its files.", {}, {}),
     )
 }

@@ -364,7 +364,7 @@ async def _open_session(
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 
-async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, **how: Any) -> Answer:
+async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
         path.write_bytes(state.base64)

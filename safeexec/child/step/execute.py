@@ -20,6 +20,7 @@ from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.identity import class_name
+from safeexec.language.builtins import watch_builtins
 from safeexec.language.diagnostics import Diagnostic, Rejection
 from safeexec.language.names import GUARD_NAMES, is_internal
 from safeexec.language.rules import KNOWN_BUILTINS
@@ -110,6 +111,8 @@ class Guest:
         for name, tool in tools.items():
             if not is_internal(name):  # a builtin, which `del` brings back; none of Python's own is replaced
                 (self.namespace if name in KNOWN_BUILTINS else language.builtins)[name] = tool
+        if language.plan.mode != "python":
+            watch_builtins(language.builtins)
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import closing
@@ -287,18 +288,20 @@ class Sandbox(SandboxFace):
         self,
         path: str | os.PathLike[str],
         *,
-        trust: Literal["signed", "kernel-only"] = "signed",
+        trust: str | None = None,
         timeout: float | None = None,
         record: str | os.PathLike[str] | RecordOptions | bool | None = None,
     ) -> Core[Session]:
         """A session that goes on from a state that `Session.save` wrote.
 
-        A file that this host did not sign, or that was saved under another policy, is code of unknown origin: it needs
-        ``trust="kernel-only"`` and a policy without a language layer. The limits of a step hold; `timeout` is its limit
-        in seconds; `record` is as for `session`. Raises `StateFileError` for a damaged, foreign or newer file, and for
-        one that holds or takes more than the policy's limits allow.
+        A state is a program: restoring it runs it, under the policy of this sandbox, held by the kernel. The limits
+        of a step hold; `timeout` is its limit in seconds; `record` is as for `session`. `trust` has no effect any
+        more. Raises `StateFileError` for a damaged or newer file, and for one that holds or takes more than the
+        policy's limits allow.
         """
-        return self._session((yield from self._core.restore(path, trust, timeout, record)))
+        if trust is not None:
+            warnings.warn("restore(trust=...) has no effect: the policy of the sandbox holds", DeprecationWarning, 2)
+        return self._session((yield from self._core.restore(path, timeout, record)))
 
     @blocking
     def plugin(
@@ -522,13 +525,6 @@ class SessionFace:
         """The directory of the session's files, or None when the policy gives none."""
         return self._core.workspace.path if self._core.workspace is not None else None
 
-    @property
-    def trust(self) -> str:
-        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
-        host did not sign, or that was saved under another policy.
-        """
-        return self._core.trust
-
 
 class Session(SessionFace):
     """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
@@ -681,7 +677,7 @@ class Session(SessionFace):
     def save(
         self, path: str | os.PathLike[str], *, timeout: float | None = None, wait: float | None = None
     ) -> Core[dict[str, str]]:
-        """Write the variables and files to `path`, signed with this host's key. The session goes on.
+        """Write the variables and files to `path`. The session goes on.
 
         The limits of a step hold while guest code pickles itself, and `cancel`; `timeout` is its limit in seconds.
         `wait`: how many seconds to wait while another thread or task uses the session, as in `run`.

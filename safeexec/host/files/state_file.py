@@ -1,9 +1,10 @@
-"""A saved session as a file: a header that the host wrote and signed, and a payload that only a child ever unpickles.
+"""A saved session as a file: a header that the host wrote, and a payload that only a child ever unpickles.
 
-    magic · length of the header · header (msgpack) · files · payload · HMAC-SHA256 of all that comes before
+    magic · length of the header · header (msgpack) · files · payload · SHA-256 of all that comes before
 
-Unpickling is running code. A signature says that this host's own children wrote the payload; without it the payload is
-taken only by a policy that does not rely on the language layer, and only when the caller says so.
+Unpickling is running code: whoever restores a state runs it, under the policy of the sandbox that it is restored in,
+and held by the kernel. The sum tells a damaged file. (Files of before 0.10 have a keyed one, which nobody checks any
+more.)
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import hmac
 import os
 import platform
 import secrets
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Limits, Policy
     from safeexec.protocol import messages as m
 
-MAGIC = b"safeexec-state-1\n"
+MAGIC = b"safeexec-state-2\n"
+_KEYED = b"safeexec-state-1\n"
+"""What files of before 0.10 begin with."""
 NAMES = 10_000
 """Names that a header tells of at most."""
 _LENGTH = Struct("<Q")
 _HEADER_CAP = 16 << 20
-_SIGNATURE = 32
-_KEY_LEAST = 16
+_SUM = 32
 _CHUNK = 1 << 20
 
 
@@ -115,85 +116,21 @@ class SavedState(NamedTuple):
     """A descriptor of the contents of the files, one after the other."""
     payload: int
     """A descriptor of the pickle, for a child."""
-    signed: bool
-    """Whether the signature is this host's."""
     head: bytes
     """What the file begins with, up to the contents of the files."""
-    signature: bytes
+    sum: bytes
 
     def whole(self) -> bytes:
         """The file again, as it was read."""
         parts = [self.head]
         for fd in (self.files, self.payload):
             _each_chunk(fd, 0, os.fstat(fd).st_size, parts.append)
-        return b"".join([*parts, self.signature])
+        return b"".join([*parts, self.sum])
 
     def close(self) -> None:
         """Close both descriptors."""
         os.close(self.files)
         os.close(self.payload)
-
-
-def signing_key() -> bytes:
-    """The host's key: `SAFEEXEC_STATE_KEY` (hex), or one made at first use and kept where only the user can read it."""
-    given = os.environ.get("SAFEEXEC_STATE_KEY")
-    if given:
-        try:
-            key = bytes.fromhex(given)
-        except ValueError:
-            raise StateFileError("SAFEEXEC_STATE_KEY is not a hexadecimal number") from None
-        if len(key) < _KEY_LEAST:
-            raise StateFileError(f"SAFEEXEC_STATE_KEY is too short: {2 * _KEY_LEAST} hexadecimal digits at least")
-        return key
-    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    path = os.path.join(base, "safeexec", "state.key")
-    try:
-        return _key_in(path) or _new_key(path)
-    except OSError as error:
-        raise StateFileError(
-            f"the key that signs states cannot be kept in {path}: {error.strerror}; set SAFEEXEC_STATE_KEY to one"
-        ) from None
-
-
-def _key_in(path: str) -> bytes | None:
-    """The key in a file that nobody else could have written or read, None where there is none."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return None
-    try:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode) or info.st_mode & 0o077 or info.st_uid not in (os.geteuid(), 0):
-            raise StateFileError(
-                f"{path} signs states, and must be a file that you alone can read and write (chmod 600)"
-            )
-        key = os.read(fd, 1024)
-    finally:
-        os.close(fd)
-    if len(key) < _KEY_LEAST:
-        raise StateFileError(f"{path} is damaged: it holds no key. Remove it; a new one will be made")
-    return key
-
-
-def _new_key(path: str) -> bytes:
-    """Make a key. Of two processes that do so at once, both get that of the first."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}.{secrets.token_hex(4)}"
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
-            file.flush()
-            os.fsync(file.fileno())
-        # link and not rename, which would replace a key that another process has read already.
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-    key = _key_in(path)
-    if key is None:
-        raise StateFileError(f"{path} was removed while it was made")
-    return key
 
 
 def target(path: str | os.PathLike[str]) -> str:
@@ -223,11 +160,11 @@ def payload() -> Iterator[int]:
         os.close(fd)
 
 
-def write(real: str, header: Header, open_file: Callable[[str], int], payload: int, key: bytes) -> None:
+def write(real: str, header: Header, open_file: Callable[[str], int], payload: int) -> None:
     """Write a state to a file that `target` gave. `open_file` opens a file of the workspace; `payload` is a descriptor
     with the pickle. The state appears whole or not at all. Raises `StateFileError`, OSError.
     """
-    mac = hmac.new(key, digestmod=hashlib.sha256)
+    checksum = hashlib.sha256()
     encoded = msgspec.msgpack.encode(header)
     directory = os.path.dirname(real)
     temporary = os.path.join(directory, f".{secrets.token_hex(8)}.safeexec")
@@ -235,7 +172,7 @@ def write(real: str, header: Header, open_file: Callable[[str], int], payload: i
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
 
             def put(data: bytes) -> None:
-                mac.update(data)
+                checksum.update(data)
                 out.write(data)
 
             put(MAGIC + _LENGTH.pack(len(encoded)) + encoded)
@@ -248,7 +185,7 @@ def write(real: str, header: Header, open_file: Callable[[str], int], payload: i
                     os.close(fd)
             if _each_chunk(payload, 0, header.payload_bytes, put) < header.payload_bytes:
                 raise StateFileError("the saved state was cut off while it was read from the child")
-            out.write(mac.digest())
+            out.write(checksum.digest())
             out.flush()
             os.fsync(out.fileno())
         os.replace(temporary, real)
@@ -273,7 +210,7 @@ def _each_chunk(fd: int, start: int, size: int, use: Callable[[bytes], object]) 
     return done
 
 
-def read(path: str | os.PathLike[str], key: bytes, limits: Limits) -> SavedState:
+def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
     """Read a state whose parts the policy's limits have room for. A header says how large they are, and what is larger
     than that is not read.
 
@@ -291,24 +228,24 @@ def read(path: str | os.PathLike[str], key: bytes, limits: Limits) -> SavedState
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             raise StateFileError(f"{shown} is no regular file, and so no saved state")
-        return _read(fd, info.st_size, key, limits, shown)
+        return _read(fd, info.st_size, limits, shown)
     except OSError as error:
         raise StateFileError(f"{shown} cannot be read: {error.strerror}") from None
     finally:
         os.close(fd)
 
 
-def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> SavedState:
+def _read(fd: int, size: int, limits: Limits, shown: str) -> SavedState:
     """Read an open file of so many bytes."""
     head = os.pread(fd, len(MAGIC) + _LENGTH.size, 0)
-    if not head.startswith(MAGIC):
-        if head.startswith(MAGIC.rstrip(b"1\n")):
+    if not head.startswith((MAGIC, _KEYED)):
+        if head.startswith(MAGIC.rstrip(b"2\n")):
             raise StateFileError(f"{shown} was written by a newer version of safeexec")
         raise StateFileError(f"{shown} is not a saved state")
-    if size < len(MAGIC) + _LENGTH.size + _SIGNATURE or len(head) < len(MAGIC) + _LENGTH.size:
+    if size < len(MAGIC) + _LENGTH.size + _SUM or len(head) < len(MAGIC) + _LENGTH.size:
         raise StateFileError(f"{shown} is damaged: it ends inside its header")
     (length,) = _LENGTH.unpack_from(head, len(MAGIC))
-    if length > min(_HEADER_CAP, size - len(head) - _SIGNATURE):
+    if length > min(_HEADER_CAP, size - len(head) - _SUM):
         raise StateFileError(f"{shown} is damaged: its header does not fit into it")
     encoded = os.pread(fd, length, len(head))
     try:
@@ -317,26 +254,27 @@ def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> SavedSt
         raise StateFileError(f"{shown} is damaged: {error}") from None
     sizes = [size for _, size in header.files]
     parts = [sum(sizes), header.payload_bytes]
-    if any(part < 0 for part in (*sizes, *parts)) or len(head) + length + sum(parts) != size - _SIGNATURE:
+    if any(part < 0 for part in (*sizes, *parts)) or len(head) + length + sum(parts) != size - _SUM:
         raise StateFileError(f"{shown} is damaged: its parts do not add up to its size")
     _check_room(parts, len(sizes) + len(header.directories), limits, shown)
     # A directory is made for each part of a path: with 16 MB of them that takes minutes.
     if deep := next((name for name in (*header.directories, *dict(header.files)) if is_too_deep(name)), None):
         raise StateFileError(f"{shown} is damaged: the path {ascii(deep)[:200]} is deeper than a workspace's may be")
-    mac = hmac.new(key, head + encoded, hashlib.sha256)
+    checksum = hashlib.sha256(head + encoded)
     copies: list[int] = []
     try:
         place = len(head) + length
         for part in parts:
-            copies.append(_copy(fd, place, part, mac.update, shown))
+            copies.append(_copy(fd, place, part, checksum.update, shown))
             place += part
-        signature = os.pread(fd, _SIGNATURE, place)
+        found = os.pread(fd, _SUM, place)
+        if head.startswith(MAGIC) and found != checksum.digest():
+            raise StateFileError(f"{shown} is damaged: its sum is another one")
     except BaseException:
         for copy in copies:
             os.close(copy)
         raise
-    signed = hmac.compare_digest(mac.digest(), signature)
-    return SavedState(header, copies[0], copies[1], signed, head + encoded, signature)
+    return SavedState(header, copies[0], copies[1], head + encoded, found)
 
 
 def _check_room(parts: list[int], files: int, limits: Limits, shown: str) -> None:
@@ -387,28 +325,8 @@ def put_back(workspace: Workspace, saved: SavedState) -> None:
         raise StateFileError(f"the file {ascii(name)[:200]} cannot be restored: {error}") from None
 
 
-def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mode: str, path: object) -> None:
-    """Whether this state may be restored here. Raises `StateFileError` that says what to do instead."""
-    if trust not in ("signed", "kernel-only"):
-        raise ValueError(f"trust={trust!r}: it is 'signed' or 'kernel-only'")
-    if trust == "signed" and not signed:
-        raise StateFileError(
-            f"{path} was not signed by this host (or was changed since; where the home is not kept, set "
-            "SAFEEXEC_STATE_KEY): unpickling it is running its code. "
-            'If you must, open it with trust="kernel-only", under a policy without a language layer'
-        )
-    if trust == "signed" and header.digest != digest:
-        raise StateFileError(
-            f"{path} was saved under another policy ({one_line(header.policy, 100)}, {one_line(header.digest, 12)}); "
-            f"this is {policy} ({digest[:12]}){', with other settings' if header.policy == policy else ''}"
-        )
-    # Under another policy, what wrote it was held by other rules, or by none but the kernel's.
-    if mode != "python" and not (signed and header.digest == digest):
-        raise StateFileError(
-            f"{path} is {'of another policy' if signed else 'foreign'}, and the policy {policy!r} relies on its "
-            "language layer, which such a state can undo; "
-            "use a policy with `language: {mode: python}`, such as confined-python"
-        )
+def check(header: Header, path: object) -> None:
+    """Whether this state can be restored here. Raises `StateFileError` that says why not."""
     if header.python != python_version():
         raise StateFileError(
             f"{path} was saved by Python {one_line(header.python, 20)}; "

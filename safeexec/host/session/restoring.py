@@ -19,7 +19,6 @@ def from_file(
     policy: Policy,
     begin: Callable[[], Core[SessionCore]],
     path: str | os.PathLike[str],
-    trust: str,
     timeout: float | None,
     record: Any,
     namespace: Mapping[str, Any],
@@ -27,11 +26,9 @@ def from_file(
     """The session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told by
     `SandboxCore._restored`.
     """
-    saved = yield Work(partial(state_file.read, path, state_file.signing_key(), policy.limits))
+    saved = yield Work(partial(state_file.read, path, policy.limits))
     try:
-        state_file.check(
-            saved.header, policy.name, policy.digest, saved.signed, trust, policy.language.mode, os.fsdecode(path)
-        )
+        state_file.check(saved.header, os.fsdecode(path))
         session = yield from begin()
         try:
             if session.line.workspace is not None:
@@ -52,6 +49,4 @@ def from_file(
             raise
     finally:
         saved.close()
-    own = saved.signed and saved.header.digest == policy.digest
-    session.trust = "policy" if own else "kernel-only"
     return session

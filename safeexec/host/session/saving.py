@@ -40,7 +40,7 @@ class Saving:
 
     def save(self, path: str | os.PathLike[str], step: int) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a signed file. Returns what could not be saved, and why."""
-        key, target = state_file.signing_key(), state_file.target(path)
+        target = state_file.target(path)
         with state_file.payload() as fd:
             answer = yield from self._keeper.ask(lambda runner: self._watched(runner, m.Save(), m.Saved, (fd,)))
             if isinstance(answer, Verdict):
@@ -51,7 +51,7 @@ class Saving:
             files = yield from self._files()
             digest, size = self._keeper.sandbox.policy.digest, os.fstat(fd).st_size
             header, failed = state_file.header_of(answer, size, files, self._policy, digest, step)
-            yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
+            yield Work(partial(state_file.write, target, header, self._open_file, fd))
         return failed
 
     def _files(self) -> Core[dict[str, os.stat_result]]:

@@ -135,8 +135,6 @@ class SessionCore:
         """The name of the template that the session, or the one that it branched from, began with."""
         self.code = b""
         """The source of the plugin that is loaded."""
-        self.trust = "policy"
-        """`kernel-only` when the session was restored from a state that this host did not sign."""
         self.used = monotonic()
         """When the session was last used."""
         self.compacted = self.used
@@ -821,7 +819,7 @@ class SessionCore:
 
     @exclusive
     def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
-        """Write the variables and the workspace's files to a signed file. Returns what could not be saved, and why."""
+        """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         return (yield from self._saving(timeout).save(path, self.step))
 
     @exclusive
