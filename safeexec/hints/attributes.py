@@ -147,6 +147,15 @@ def _of_policy(failure: Failure, name: str, owner: Any, text: str) -> str | None
 # modules
 
 
+@_when(
+    pattern=r"is a module that has not been imported",
+    wrong="import xml\nxml.dom.minidom",
+    right="import xml.dom.minidom\nxml.dom.minidom",
+)
+def _not_imported(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    return f"Import it first: `import {module_name(owner)}.{name}`." if is_module(owner) else None
+
+
 @_when(pattern="", wrong="math.squrt(2)", right="math.sqrt(2)")
 def _in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if not is_module(owner):

@@ -87,6 +87,8 @@ NAMES: Final[dict[str, dict[str, Reason]]] = {
 }
 """Module → its names that are refused where they are written. Those about files are there where a policy has files."""
 
+_THREADS_ALONE: Final = frozenset({"multiprocessing.dummy"})
+"""A part of a module with a row that does not do what the row says."""
 _CANONICAL: Final = {"posixpath": "os.path", "posix": "os", "_io": "io"}
 
 
@@ -97,7 +99,7 @@ def canonical(module: str) -> str:
 
 def of_module(module: str) -> Reason | None:
     """Why the word `stdlib` leaves this module out; None for one that no row names."""
-    while module:
+    while module and module not in _THREADS_ALONE:
         if module in MODULES:
             return MODULES[module]
         module = module.rpartition(".")[0]

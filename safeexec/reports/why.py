@@ -25,7 +25,7 @@ from safeexec.hints.tables.modules import MODULES
 from safeexec.language import refusals
 from safeexec.language.access import allowed_names, module_access, name_access
 from safeexec.language.diagnostics import MESSAGES, Rejection
-from safeexec.language.names import FORMAT
+from safeexec.language.names import FORMAT, REFUSED_ATTRIBUTES
 from safeexec.language.step import compile_step
 from safeexec.matching import TYPING_ERRORS, nearest, suggestion
 from safeexec.policy.checks import BUILTINS, is_module
@@ -176,7 +176,7 @@ class Judge:
             return self._attribute(rest.rpartition(".")[2])
         if _is_system_call(word):
             return self._system_call(word)
-        if word.startswith("_"):
+        if word.startswith("_") or word in self.plan.refused_attributes or word in REFUSED_ATTRIBUTES:
             return self._attribute(word)
         if word in (self.policy.tools.allow.names or ()) or word in self.policy.tools.approval:
             return self._tool(word)
@@ -345,6 +345,10 @@ class Judge:
 
     def _unknown(self, name: str) -> Answer:
         """No module, builtin, construct or call: a name of the program itself, as any other."""
+        if (own := self.plan.hints.get(name)) is not None:
+            return self._answer(
+                name, "name", True, self.policy.origin(f"hints.{name}"), "the policy has a hint for it", own
+            )
         near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
         meant = f"; did you mean {near[0]}?" if near else ""
         reason = f"Python has no module or builtin of this name{meant}; a program may use it as its own"

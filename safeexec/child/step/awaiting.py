@@ -10,12 +10,25 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
+from safeexec.child.process.on_import import after_import
+
 
 class StepLoop:
     """The event loop of a session's steps, made when a first one awaits."""
 
     def __init__(self) -> None:
         self._loop: Any = None
+
+    def prepare(self) -> None:
+        """Be the loop on which tasks are made where none runs, as in a notebook; once asyncio is there."""
+        after_import("asyncio", self._adopt)
+
+    def _adopt(self) -> None:
+        import asyncio
+
+        self._loop = self._make()
+        self._loop._close_self_pipe()
+        asyncio.set_event_loop(self._loop)
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run a step's coroutine to its end; it raises what that raises, and RuntimeError where a loop runs."""

@@ -5,6 +5,7 @@ Nothing here trusts the exception: see `tracebacks` for how its facts are read. 
 
 from __future__ import annotations
 
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -85,7 +86,7 @@ def report(
     facts = _Facts(lines, sources, namespace, plan, lost_names, workspace_files)
     frames = tracebacks.guest_frames(exc, sources)
     filename, position = _place(exc, frames, lines, sources)
-    message = tracebacks.message_of(exc)
+    message = _not_imported(exc) or tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources).format(exc))
     hint = _told(exc, "hint")
     if hint is None:
@@ -117,6 +118,20 @@ def report(
         hint=_encode(tracebacks.without_middle(hint, MAX_HINT)) if hint else None,
         file=filename,
     )
+
+
+def _not_imported(exc: BaseException) -> str:
+    """What to say of a module that lies below another and that nothing has imported yet. CPython says that the one
+    above has no such attribute.
+    """
+    if type(exc) is not AttributeError or type(exc.obj) is not ModuleType or type(exc.name) is not str:
+        return ""
+    path = vars(exc.obj).get("__path__")
+    try:
+        found = PathFinder.find_spec(f"{exc.obj.__name__}.{exc.name}", path) if path else None
+    except (ImportError, ValueError, OSError):
+        return ""
+    return f"{exc.obj.__name__}.{exc.name} is a module that has not been imported" if found is not None else ""
 
 
 def _told(exc: BaseException, name: str) -> str | None:
