@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from safeexec import Policy, PolicyError, compare_policies
 from safeexec.cli.common import add_policy_option, read_source, tell
-from safeexec.cli.draft import draft
 from safeexec.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -34,8 +33,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
     diff = commands.add_parser("diff", help="what the second policy says differently; exit code 1 if anything")
-    diff.add_argument("before", metavar="OLD", help="name or path")
+    diff.add_argument("before", metavar="OLD", nargs="?", help="name or path")
     diff.add_argument("after", metavar="NEW", help="name or path")
+    diff.add_argument(
+        "--since", metavar="VERSION", default="", help="in place of OLD: NEW with the profiles of that version (0.9)"
+    )
     diff.add_argument(
         "--recording", nargs="+", default=[], metavar="FILE", help="say which of its steps end differently under NEW"
     )
@@ -57,11 +59,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     why.add_argument("--program", metavar="FILE", help="everything a program would need (- is standard input)")
     why.add_argument("--json", action="store_true", help="as JSON")
 
-    review = commands.add_parser(
-        "review", help="draft a table for a package that nobody has reviewed, from its source; nothing is imported"
-    )
-    review.add_argument("package", help="as in an import statement")
-
 
 def main(args: argparse.Namespace) -> int:
     """Runs the chosen subcommand. Raises `PolicyError` for mistakes in names and files."""
@@ -71,7 +68,6 @@ def main(args: argparse.Namespace) -> int:
         "check": _check,
         "diff": _diff,
         "why": _why,
-        "review": _review,
         "learn": _learn,
     }
     return commands[args.policy_command](args)
@@ -110,7 +106,7 @@ def _check(args: argparse.Namespace) -> int:
         try:
             found = Policy.examine(name)
             findings += found
-            mistakes = sum(args.strict or not finding.harmless for finding in found)
+            mistakes = sum((args.strict and not finding.news) or not finding.harmless for finding in found)
         except PolicyError as error:
             findings.append(
                 {"rule": "", "path": "", "text": str(error), "harmless": False, "cost": False} if args.json else error
@@ -128,7 +124,10 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _diff(args: argparse.Namespace) -> int:
-    before, after = Policy.load(args.before), Policy.load(args.after)
+    after = Policy.load(args.after)
+    if (args.before is None) != bool(args.since):
+        raise PolicyError("policy diff compares two policies; or one with what it was, --since VERSION")
+    before = Policy.load(args.before or args.after, since=args.since)
     changed = compare_policies(before, after, args.recording)
     differences = before.diff(after)
     if args.json:
@@ -159,11 +158,6 @@ def _learn(args: argparse.Namespace) -> int:
     for reason in learnt.left_out:
         tell(f"# not in it: {one_line(reason)}")
     tell(learnt.policy.to_yaml().rstrip())
-    return 0
-
-
-def _review(args: argparse.Namespace) -> int:
-    print(draft(args.package), end="")
     return 0
 
 

@@ -7,7 +7,7 @@ import os
 from safeexec.errors import PolicyError
 from safeexec.policy import resolved
 from safeexec.policy.loader import PolicyFile, read, unreadable
-from safeexec.policy.places import directories, existing, is_path, named, shipped_directory, stem
+from safeexec.policy.places import directories, existing, find, is_path, named, names, shipped_directory, stem
 from safeexec.policy.resolve import resolve
 from safeexec.policy.settings import P, PolicyData
 from safeexec.untrusted.below import read_named
@@ -17,9 +17,23 @@ MAX_DEPTH = 16
 """Profiles in one line of `extends`."""
 
 
-def read_profile(path: str, make: type[P]) -> P:
-    """The policy of a file, read from its YAML. Raises `PolicyError`."""
-    return resolve(stem(path), _chain(_read(path)), make)
+def read_profile(path: str, make: type[P], since: str = "") -> P:
+    """The policy of a file, read from its YAML. With `since`, a version of this package, what it extends of the shipped
+    profiles is what they were then, where that is kept (`standard-0.9.yaml`). Raises `PolicyError`.
+    """
+    return resolve(stem(path), _chain(_read(path), since), make)
+
+
+def as_of(name: str | os.PathLike[str], make: type[P], since: str) -> P:
+    """The policy of a name or path with the shipped profiles of an earlier version. Raises `PolicyError`."""
+    shipped = names(shipped=True)
+    kept = {profile.rpartition("-")[2] for profile in shipped if profile.rpartition("-")[2][:1].isdigit()}
+    if since not in kept:
+        raise PolicyError(f"of {since!r} no profiles are kept; of {', '.join(sorted(kept))} they are")
+    path = find(name)
+    if path == shipped.get(stem(path)):
+        path = shipped.get(f"{stem(path)}-{since}", path)
+    return read_profile(path, make, since)
 
 
 def from_text(text: str, *, name: str, filename: str, make: type[P]) -> P:
@@ -27,7 +41,7 @@ def from_text(text: str, *, name: str, filename: str, make: type[P]) -> P:
     return resolve(name, _chain(read(text, file=filename)), make)
 
 
-def _parent(child: PolicyFile) -> str:
+def _parent(child: PolicyFile, since: str = "") -> str:
     """The file that `child` extends. Raises `PolicyError` if there is none.
 
     A profile that extends its own name changes the one that it hides: the next of that name along the search. What a
@@ -45,6 +59,8 @@ def _parent(child: PolicyFile) -> str:
         searched = [directory]
     elif parent == stem(child.path) and directory in searched:
         searched = searched[searched.index(directory) + 1 :]
+    if since and os.path.isfile(os.path.join(shipped_directory(), f"{parent}-{since}.yaml")):
+        parent = f"{parent}-{since}"
     return named(parent, searched)
 
 
@@ -63,12 +79,12 @@ def _read(path: str) -> PolicyFile:
     return read(text, file=file, path=path)
 
 
-def _chain(source: PolicyFile) -> list[PolicyFile]:
+def _chain(source: PolicyFile, since: str = "") -> list[PolicyFile]:
     """The file and those it extends, the base first."""
     chain = [source]
     while "extends" in (child := chain[0]).content:
         try:
-            path = _parent(child)
+            path = _parent(child, since)
             if any(one.path and os.path.samefile(one.path, path) for one in chain):
                 names = " → ".join([*(one.file for one in reversed(chain)), os.path.basename(path)])
                 raise PolicyError(f"the profiles extend each other in a circle: {names}")

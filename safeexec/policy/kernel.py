@@ -9,6 +9,8 @@ import sys
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+from safeexec.language.access import WORDS
+
 if TYPE_CHECKING:
     from safeexec.policy.settings import Limits, PolicyData
     from safeexec.protocol.confinement import Files
@@ -50,6 +52,8 @@ def wanted(module: str, names: Container[str]) -> dict[str, object]:
 
     The standard library is imported before the first child; other libraries map extension modules when they are used.
     """
+    if module in WORDS:
+        return {}
     if module.partition(".")[0] not in sys.stdlib_module_names:
         return {"danger_allow_executable_mappings": True}
     found: dict[str, object] = {}

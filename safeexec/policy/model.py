@@ -36,11 +36,16 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     # Reading and writing
 
     @classmethod
-    def load(cls, name: str | os.PathLike[str] | Policy) -> Policy:
-        """The policy of a shipped profile, of one in `SAFEEXEC_POLICY_PATH`, or of a YAML file.
+    def load(cls, name: str | os.PathLike[str] | Policy, *, since: str = "") -> Policy:
+        """The policy of a shipped profile, of one in `SAFEEXEC_POLICY_PATH`, or of a YAML file. With `since`, a version
+        of this package, what it says with the shipped profiles as they were then.
 
         Raises `PolicyError`, which lists every mistake with file, line, column and dotted path.
         """
+        if since:
+            from safeexec.policy.extends import as_of  # with YAML, as below
+
+            return as_of(name, cls, since) if not isinstance(name, Policy) else name
         if isinstance(name, Policy):
             return name
         return profiles.load(name, cls)

@@ -17,6 +17,7 @@ from safeexec.matching import suggestion
 from safeexec.policy.checks import is_module
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
 from safeexec.policy.mistakes import Mistake
+from safeexec.policy.places import names, stem
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import PolicyData
 from safeexec.reports.why import Judge, reported_plan
@@ -29,6 +30,8 @@ class PolicyFinding(msgspec.Struct, frozen=True):
     path: str
     text: str
     harmless: bool = False
+    news: bool = False
+    """A harmless one that an upgrade of this package brings, and that no change of the file answers."""
 
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
@@ -41,6 +44,7 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
         return [*_undo(policy), *_paths(policy)]
     return [
         *_bare(policy),
+        *_grown(policy),
         *_undo(policy),
         *_modules(policy),
         *_settings(policy),
@@ -57,6 +61,19 @@ def _bare(policy: PolicyData) -> Iterator[PolicyFinding]:
         text = f"{what} is open; `extends: standard`, for one, opens the usual ones"
         rule = policy.origin("builtins") or (os.path.basename(policy.files[0]) if policy.files else policy.name)
         yield PolicyFinding(rule, "builtins", text, harmless=True)
+
+
+def _grown(policy: PolicyData) -> Iterator[PolicyFinding]:
+    """What a policy that extends a shipped profile has gained with an upgrade."""
+    for file in policy.files[1:]:
+        pinned = f"{stem(file)}-0.9"
+        if pinned in names(shipped=True) and file == names(shipped=True).get(stem(file)):
+            text = (
+                f"{stem(file)} opens more modules than in 0.9: `policy diff --since 0.9` shows which; "
+                f"`extends: {pinned}` keeps the list"
+            )
+            yield PolicyFinding(policy.origin("extends") or policy.name, "extends", text, harmless=True, news=True)
+            return
 
 
 def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:

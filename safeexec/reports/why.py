@@ -345,9 +345,9 @@ class Judge:
 
     def _unknown(self, name: str) -> Answer:
         """No module, builtin, construct or call: a name of the program itself, as any other."""
-        if (own := self.plan.hints.get(name)) is not None:
+        if (hint := self.plan.hints.get(name)) is not None:
             return self._answer(
-                name, "name", True, self.policy.origin(f"hints.{name}"), "the policy has a hint for it", own
+                name, "name", True, self.policy.origin(f"hints.{name}"), "the policy has a hint for it", hint
             )
         near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
         meant = f"; did you mean {near[0]}?" if near else ""
