@@ -348,7 +348,7 @@ class Judge:
         allowed = bool(rule.alternatives)
         written = rules(self.policy)
         reason = "" if () in rule.alternatives else "the arguments must be those that ordinary programs use"
-        if not allowed and rule.error is not None:
+        if not allowed and rule.error != errno.EPERM:
             reason = f"the kernel filter answers {errno.errorcode[rule.error]}, on which libraries take another call"
         elif not allowed:
             reason = f"the kernel filter keeps out the group {group!r}"

@@ -275,11 +275,11 @@ GROUPS: dict[str, frozenset[str]] = {
             "sched_setaffinity sched_setscheduler sched_setparam sched_setattr ioprio_set",
         ),
         "threads": _names("clone clone3"),
-        "executable-mappings": _names("mmap mprotect pkey_mprotect memfd_create"),
+        "executable-mappings": _names("mmap mprotect pkey_mprotect"),
         "limits": _names("prlimit64 setrlimit"),
         "shared-memory": _names(
             "shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl",
-            "mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+            "memfd_create mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
         ),
     }.items()
 }

@@ -21,7 +21,7 @@ from safeexec.child.process.link import Link
 from safeexec.child.process.lockdown import Lockdown
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
-from safeexec.child.step.violations import make_catchable, refuse_programs
+from safeexec.child.step.violations import refuse_programs
 from safeexec.facades.sealing import find_classes
 from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.linux import notify
@@ -170,7 +170,6 @@ def run(fd: int) -> NoReturn:
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
     preload.import_modules(preload.COMMON)
     find_classes()  # looking touches all pages: after the fork of `enter` each of them would be copied
-    make_catchable()
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     configure = link.receive()
@@ -218,7 +217,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
     kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
     lockdown = Lockdown.prepare(configure.child, kept)
-    refusals.listen(configure.child, configure.language.mode == "restricted")
+    refusals.listen(configure.child)
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)

@@ -6,6 +6,7 @@ namespaces by a filter like Docker's, before anything is probed or planned.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -180,7 +181,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         substitutes.install()
         lockdown = Lockdown.prepare(decided.child, kept)
         if job["strict"]:
-            _kill_instead_of_naming(lockdown)
+            _kill_instead_of_refusing(lockdown)
         lockdown.limit()
         mechanisms += lockdown.mechanisms
         pid = os.fork()
@@ -196,15 +197,13 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         os._exit(0)
 
 
-def _kill_instead_of_naming(lockdown: Any) -> None:
+def _kill_instead_of_refusing(lockdown: Any) -> None:
     from safeexec.linux import bpf, seccomp
-    from safeexec.syscalls import NAMING_BASE
 
-    named = range(seccomp.ERRNO | NAMING_BASE, (seccomp.ERRNO | 4095) + 1)
     program = decode(lockdown._filter.data.raw)
     killing = [
         bpf.Instruction(bpf.RETURN, 0, 0, seccomp.KILL_PROCESS)
-        if one.code == bpf.RETURN_A or (one.code == bpf.RETURN and one.k in named)
+        if one.code == bpf.RETURN and one.k == seccomp.ERRNO | errno.EPERM
         else one
         for one in program
     ]

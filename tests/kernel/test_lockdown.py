@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 
 import pytest
@@ -104,7 +105,7 @@ CALLS = {
 def _attempt(source: str) -> str:
     """The source, its refusal told as one line."""
     body = "\n".join("    " + line for line in source.splitlines())
-    return f"try:\n{body}\nexcept OSError as error:\n    print('refused', error.errno)\n"
+    return f"try:\n{body}\nexcept (OSError, ValueError) as error:\n    print('refused', error)\n"
 
 
 def _many(sources: dict[str, str]) -> str:
@@ -161,18 +162,18 @@ def test_system_calls_that_are_never_legitimate_fail(run: Run) -> None:
 
 
 def test_a_refusal_names_its_call(run: Run) -> None:
-    """As Python shows it, and as the child explains it."""
+    """As Python shows it, and as the child explains it: here no audit hook has listened."""
     source = """
 from safeexec.child.step.violations import explain
 import socket
 try:
     socket.socket()
 except OSError as error:
-    print(error.errno - 3000, *explain(error)[:2], sep='|')
+    print(type(error).__name__, error.errno, explain(error).message, sep='|')
 """
-    number, name, message = run(source).output.strip().split("|")
-    assert name == "socket" and message.startswith("socket() is refused by ")
-    assert int(number) in (41, 198)
+    kind, number, message = run(source).output.strip().split("|")
+    assert (kind, int(number)) == ("PermissionError", errno.EPERM)
+    assert message.startswith("socket.socket() is refused by ")
 
 
 def test_no_secret_is_in_memory_or_environment(run: Run) -> None:
@@ -216,10 +217,10 @@ from safeexec.child.step.violations import explain
 try:
     import _lsprof
 except ImportError as error:
-    print(*explain(error)[:2])
+    print(explain(error).message)
 """
     profile = "extends: data-analysis\ndanger_allow_executable_mappings: false\n"
-    assert run(source, profile).output.startswith("mmap mapping ")
+    assert run(source, profile).output.startswith("mapping ")
 
 
 def test_the_workspace_can_be_used(run: Run) -> None:
@@ -267,9 +268,9 @@ from safeexec.child.step.violations import explain
 try:
     threading.Thread(target=print).start()
 except RuntimeError as error:
-    print(explain(error)[0])
+    print(explain(error).message)
 """
-    assert run(source, "calculator").output == "clone\n"
+    assert run(source, "calculator").output.startswith("a new thread is refused by ")
 
 
 def test_memory_and_descriptors_are_bounded(run: Run) -> None:
