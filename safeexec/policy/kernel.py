@@ -21,7 +21,6 @@ SETTINGS = {
     "processes": "limits.processes",
     "limits": "limits",
     "network": "socketpair",
-    "executable-mappings": "danger_allow_executable_mappings",
     "programs": "danger_allow_commands",
 }
 """Group of refused system calls (`syscalls.table.GROUPS`) → the setting of a policy that is behind it."""
@@ -46,18 +45,25 @@ WANTED: dict[str, tuple[str, object]] = {
 
 
 def wanted(module: str, names: Container[str]) -> dict[str, object]:
-    """The settings without which names of a module do not work, with the values that let them.
-
-    The standard library is imported before the first child; other libraries map extension modules when they are used.
-    """
-    if module.partition(".")[0] not in sys.stdlib_module_names:
-        return {"danger_allow_executable_mappings": True}
+    """The settings without which names of a module do not work, with the values that let them."""
     found: dict[str, object] = {}
     for dotted, (setting, value) in WANTED.items():
         owner, _, leaf = dotted.rpartition(".")
         if f"{owner}.".startswith(f"{module}.") and leaf in names:
             found.setdefault(setting, value)
     return found
+
+
+def opens_libraries(policy: PolicyData) -> bool:
+    """Whether guest code may import what is not of Python's own library. Compiled parts of such libraries make code in
+    memory (JIT compilers, callbacks of ctypes), and any of them could do so for a program.
+    """
+    named = (*policy.imports, *policy.danger_allow_modules)
+    return (
+        policy.language.mode == "python"
+        or bool(policy.requirements)
+        or any(name.partition(".")[0] not in sys.stdlib_module_names for name in named)
+    )
 
 
 def file_calls(policy: PolicyData) -> Files:
@@ -69,15 +75,7 @@ def file_calls(policy: PolicyData) -> Files:
     filesystem = policy.filesystem
     if filesystem.workspace != "none":
         return "write" if filesystem.workspace == "read-write" else "read"
-    closed = (
-        policy.language.mode == "restricted"
-        and not policy.requirements
-        and all(
-            name.partition(".")[0] in sys.stdlib_module_names
-            for name in (*policy.imports, *policy.danger_allow_modules)
-        )
-    )
-    return "none" if closed and not filesystem.read else "read"
+    return "read" if opens_libraries(policy) or filesystem.read else "none"
 
 
 OPEN_LINE = "builtins: {add: [open]}"

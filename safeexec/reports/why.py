@@ -30,7 +30,7 @@ from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
 from safeexec.matching import TYPING_ERRORS, nearest, suggestion
 from safeexec.policy.checks import BUILTINS, unallowable
-from safeexec.policy.kernel import file_calls, rules
+from safeexec.policy.kernel import file_calls, opens_libraries, rules
 from safeexec.policy.plans import language_plan, limits_plan
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
@@ -417,7 +417,7 @@ def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
         processes=limits.processes + limits.threads,
         threads=limits.threads,
         event_loop=policy.socketpair,
-        executable_mappings=policy.danger_allow_executable_mappings,
+        executable_memory=opens_libraries(policy),
         files=(files := file_calls(policy)),
         metadata=files == "write",
         landlock=6,

@@ -20,7 +20,7 @@ BASE: dict[str, Any] = {
 }  # fmt: skip
 CLOSED = ChildConfinement(**BASE)
 OPEN = ChildConfinement(
-    **BASE, threads=4, event_loop=True, executable_mappings=True, files="write", metadata=True, user_namespace=True
+    **BASE, threads=4, event_loop=True, executable_memory=True, files="write", metadata=True, user_namespace=True
 )
 PLANS = {"closed": CLOSED, "open": OPEN}
 
@@ -98,20 +98,23 @@ def test_clone_makes_forks_and_the_threads_of_a_plan(machine: str) -> None:
 
 def test_executable_memory() -> None:
     closed, open_ = Filter(CLOSED), Filter(OPEN)
-    read, write, execute, private, anonymous = 1, 2, 4, 2, 0x20
+    read, write, execute, shared, private, anonymous = 1, 2, 4, 1, 2, 0x20
     assert closed.allows("mmap", 0, 4096, read | write, private | anonymous)
-    assert closed.refuses("mmap", 0, 4096, read | execute, private)
-    assert open_.allows("mmap", 0, 4096, read | execute, private)
-    assert open_.refuses("mmap", 0, 4096, read | execute, private | anonymous)
-    assert open_.refuses("mmap", 0, 4096, read | write | execute, private)
+    assert closed.refuses("mmap", 0, 4096, read | execute, private | anonymous)
+    assert closed.refuses("mmap", 0, 4096, read | write | execute, private)
+    assert open_.allows("mmap", 0, 4096, read | write | execute, private | anonymous)
     for judge in (closed, open_):
+        assert judge.allows("mmap", 0, 4096, read | execute, private), "of a file"
+        assert not judge.allows("mmap", 0, 4096, read | execute, shared | anonymous)
+        assert not judge.allows("mmap", 0, 4096, read | execute, shared), "of a file, and shared"
         assert judge.allows("mprotect", 0, 4096, read)
-        assert judge.refuses("mprotect", 0, 4096, read | execute)
-        assert judge.refuses("mprotect", 0, 4096, execute | 1 << 40)
+        assert judge.refuses("pkey_mprotect", 0, 4096, read | execute, 0)
+    for protection in (read | execute, execute | 1 << 40):
+        assert closed.refuses("mprotect", 0, 4096, protection) and open_.allows("mprotect", 0, 4096, protection)
 
 
 COMMAND = ChildConfinement(
-    **BASE, threads=64, event_loop=True, executable_mappings=True, files="write", metadata=True, programs=("/bin/sh",)
+    **BASE, threads=64, event_loop=True, executable_memory=True, files="write", metadata=True, programs=("/bin/sh",)
 )
 EVERY = [
     ChildConfinement(**BASE | {"landlock": abi}, files=files, event_loop=True)

@@ -276,7 +276,7 @@ def _seccomp_detail(plan: ChildConfinement) -> str:
     parts = [
         "threads" if plan.threads else "no threads",
         "socket pairs, no other sockets" if plan.event_loop else "no sockets",
-        "executable mappings of files only" if plan.executable_mappings else "no executable mappings",
+        "executable memory" if plan.executable_memory else "executable mappings of files alone",
         {"none": "no files", "read": "files read-only", "write": "files"}[plan.files],
     ]
     unseen = "no shared memory" if not plan.programs else "no shared memory without a file"

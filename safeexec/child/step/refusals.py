@@ -226,7 +226,7 @@ def _changing(path: str) -> OSError | None:
     return PermissionError(errno.EACCES, "", path)
 
 
-def _note(refused: violations.Refused | None, frame: FrameType) -> None:
+def _note(refused: violations.KernelRefusal | None, frame: FrameType) -> None:
     if refused is None or len(_noted) >= MOST:
         return
     _noted[refused.message, frame.f_lineno] = Refusal(

@@ -6,7 +6,7 @@ the sealed root answer EACCES and EROFS. Of an exception that leaves a step, thi
 - EPERM that a system call has answered, wherever it is from: an OSError with this errno, or an exception of a library's
   own type that has its text ("Operation not permitted");
 - EACCES or EROFS for a path outside of the workspace; inside it is the file's own mode, an **ordinary error**;
-- a thread that the policy does not give, a file that may not be mapped executable;
+- a thread that the policy does not give;
 - a limit that may not be raised (`resource` says ValueError), a name that cannot be looked up without a socket.
 
 A PermissionError, or any other of these, which Python code raised itself is an **ordinary error**: its innermost frame
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
 __all__ = [
-    "Refused",
+    "KernelRefusal",
     "configure",
     "explain",
     "forget_calls",
@@ -67,7 +67,7 @@ _HINTS = {
     "programs": "No other program can be started: do it in Python.",
     "processes": "Other processes cannot be signalled or changed; work within this one.",
     "threads": "Run it in a plain loop: no thread or process can be started here.",
-    "executable-mappings": "No machine code can be loaded or made here: use what is imported, without a JIT compiler.",
+    "executable-mappings": "No machine code can be made here: use what is imported, without a JIT compiler.",
     "limits": "The limits of this sandbox are fixed; do with less at a time.",
     "shared-memory": "Keep the data in ordinary variables: memory cannot be shared with other processes.",
     "kernel": "No ordinary program needs this call; solve it in plain Python.",
@@ -91,11 +91,6 @@ _FUNCTIONS = {
 }
 """Python's functions that do not bear the name of the system call → the group of that call (`syscalls.table`)."""
 
-_NOT_LOADED = (
-    "Only what was loaded with the sandbox can be used: import something else, or name this module under `imports` of "
-    "the policy (`numpy.random: all`), or write `danger_allow_executable_mappings: true` there."
-)
-
 _rules: dict[str, str] = {}
 
 
@@ -108,8 +103,6 @@ class _Known:
     """The path that a library in C is about to be refused."""
     threads = False
     """Whether guest code may start threads."""
-    mappings = False
-    """Whether files may be mapped executable."""
 
 
 _known = _Known()
@@ -139,7 +132,6 @@ def configure(plan: ChildConfinement) -> None:
     _rules.clear()
     _rules.update(plan.rules)
     _known.threads = plan.threads > 0
-    _known.mappings = plan.executable_mappings
 
 
 def remember_workspace(path: str | None) -> None:
@@ -186,7 +178,7 @@ def rule_of(group: str) -> str:
     return _rules.get(group) or _rules.get("profile") or "the kernel confinement of this sandbox"
 
 
-class Refused(NamedTuple):
+class KernelRefusal(NamedTuple):
     """A refusal by the kernel, as it is told."""
 
     message: str
@@ -194,16 +186,15 @@ class Refused(NamedTuple):
     hint: str
 
 
-def explain(error: BaseException) -> Refused | None:
+def explain(error: BaseException) -> KernelRefusal | None:
     """What the kernel refused, if this exception is about that, else None. Never raises."""
     text = _text(error)
     if _is(error, RuntimeError):
         if not _known.threads and _NO_THREAD in text and not _is_raised(error):
             return _refused("a new thread", "threads")
         return None
-    if not _known.mappings and _mapping_failed(error):
-        library = text.partition(":")[0]
-        return _refused(f"mapping {library!r} executable", "executable-mappings")._replace(hint=_NOT_LOADED)
+    if _mapping_failed(error) and _is_never_executed(library := text.partition(":")[0]):
+        return _refused(f"mapping {library!r} executable", "executable-mappings")
     if _is(error, ValueError):
         limited = _NO_HIGHER_LIMIT in text and not _is_raised(error)
         return of_call("prlimit64") if limited else None
@@ -223,17 +214,17 @@ def explain(error: BaseException) -> Refused | None:
     return _explain_path(_path_in(text))
 
 
-def of_call(call: str, path: str | None = None) -> Refused:
+def of_call(call: str, path: str | None = None) -> KernelRefusal:
     """The refusal of a system call."""
     return _refused(f"{_SPOKEN.get(call, call)}()", group_of(call), path)
 
 
-def _refused(subject: str, group: str, path: str | None = None) -> Refused:
+def _refused(subject: str, group: str, path: str | None = None) -> KernelRefusal:
     rule = rule_of(group)
-    return Refused(f"{subject}{f' of {path!r}' if path else ''} is refused by {rule}", rule, _HINTS[group])
+    return KernelRefusal(f"{subject}{f' of {path!r}' if path else ''} is refused by {rule}", rule, _HINTS[group])
 
 
-def _explain_errno(error: BaseException) -> Refused | None:
+def _explain_errno(error: BaseException) -> KernelRefusal | None:
     """Of an exception that a system call is behind."""
     number, path = _errno(error), _path_of(error)
     noted = _noted_for(error)
@@ -249,7 +240,7 @@ def _explain_errno(error: BaseException) -> Refused | None:
     return of_call("socket") if noted == "socket" and type(error).__name__ == "gaierror" else None
 
 
-def _of_frame(error: BaseException, path: str | None) -> Refused:
+def _of_frame(error: BaseException, path: str | None) -> KernelRefusal:
     """Name the call by who made it."""
     called = _caller(error)
     return _refused(f"{called}()" if called else "a system call", _group_of_frame(error) or "unknown", path)
@@ -258,7 +249,7 @@ def _of_frame(error: BaseException, path: str | None) -> Refused:
 # Who called
 
 
-class _Place(NamedTuple):
+class _CallingFrame(NamedTuple):
     """A frame of a traceback."""
 
     code: CodeType
@@ -277,12 +268,12 @@ class _Place(NamedTuple):
         return name if type(name) is str else ""
 
 
-def _places(error: BaseException) -> list[_Place]:
+def _places(error: BaseException) -> list[_CallingFrame]:
     """The frames of the traceback, innermost first."""
     found = []
     place: TracebackType | None = _TRACEBACK(error)
     while place is not None:
-        found.append(_Place(place.tb_frame.f_code, place.tb_lasti, place.tb_frame.f_globals))
+        found.append(_CallingFrame(place.tb_frame.f_code, place.tb_lasti, place.tb_frame.f_globals))
         place = place.tb_next
     return found[::-1]
 
@@ -345,7 +336,7 @@ def _caller(error: BaseException) -> str:
     return f"{place.module}.{function}" if place.module else function
 
 
-def _calling(error: BaseException) -> _Place | None:
+def _calling(error: BaseException) -> _CallingFrame | None:
     """The innermost frame, without those of this package, which stand in for a library's function."""
     return next((place for place in _places(error) if not place.module.startswith("safeexec.")), None)
 
@@ -392,33 +383,41 @@ def _expression(code: CodeType, instruction: int) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out: the allocator said so, not the program, and not the filter in its place; or a library
-    could not be loaded although the policy lets it, as what it maps counts as memory. Never raises.
+    """Whether memory ran out: the allocator said so, and not the program; or a library could not be loaded, as what it
+    maps counts as memory. Never raises.
     """
     if _is(error, MemoryError):
         return _origin(error, MemoryError) is not None
-    return _known.mappings and _mapping_failed(error)
+    return _mapping_failed(error) and not _is_never_executed(_text(error).partition(":")[0])
 
 
 def _mapping_failed(error: BaseException) -> bool:
     return _is(error, ImportError, OSError) and _NO_MAPPING in _text(error) and not _is_raised(error)
 
 
+def _is_never_executed(path: str) -> bool:
+    """Whether nothing on its file system is mapped executable: ``noexec``."""
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_NOEXEC)
+    except (OSError, ValueError):
+        return False
+
+
 # Paths
 
 
-def of_path(error: OSError) -> Refused | None:
+def of_path(error: OSError) -> KernelRefusal | None:
     """What the kernel answered to the opening of a path, if that was a refusal."""
     return _explain_path(_path_of(error)) if _errno(error) in (errno.EACCES, errno.EROFS, errno.EPERM) else None
 
 
-def _explain_path(path: str | None) -> Refused | None:
+def _explain_path(path: str | None) -> KernelRefusal | None:
     """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
     if path is None or in_workspace(path):
         return None
     hint = "Use relative paths: only the session's own directory is open." if _known.workspace else _HINTS["files"]
     rule = rule_of("files")
-    return Refused(f"open() of {path!r} is refused by {rule}", rule, hint)
+    return KernelRefusal(f"open() of {path!r} is refused by {rule}", rule, hint)
 
 
 def in_workspace(path: str) -> bool:

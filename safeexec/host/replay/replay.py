@@ -128,10 +128,6 @@ def _harm(policy: Policy, here: Policy) -> str:
         ),
         ("fetches packages", bool({*policy.requirements} - {*here.requirements})),
         ("allows dangerous attributes", bool({*policy.attributes.danger_allow} - {*here.attributes.danger_allow})),
-        (
-            "allows executable mappings",
-            policy.danger_allow_executable_mappings and not here.danger_allow_executable_mappings,
-        ),
         ("requires less of the kernel", bool({*here.require} - {*policy.require})),
     )
     if grant := next((grant for grant, found in checks if found), ""):
