@@ -67,15 +67,8 @@ def opens_libraries(policy: PolicyData) -> bool:
 
 
 def file_calls(policy: PolicyData) -> Files:
-    """Which file calls there are.
-
-    None where the policy has no workspace and allows nothing but the standard library, all of which is imported before
-    the first child; other libraries import late and read data of their own.
-    """
-    filesystem = policy.filesystem
-    if filesystem.workspace != "none":
-        return "write" if filesystem.workspace == "read-write" else "read"
-    return "read" if opens_libraries(policy) or filesystem.read else "none"
+    """Which file calls there are. Libraries are read by every child: of them it imports late, and they have data."""
+    return "write" if policy.filesystem.workspace == "read-write" else "read"
 
 
 OPEN_LINE = "builtins: {add: [open]}"

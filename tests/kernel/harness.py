@@ -167,19 +167,8 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         from safeexec.child.process import substitutes
         from safeexec.child.process.lockdown import Lockdown
 
-        image = None
-        if decided.child.files == "none":
-            from safeexec.zygote.image import Image
-            from safeexec.zygote.preload import COMMON, import_modules
-
-            import_modules((*COMMON, *job["imports"]))
-            image = Image()
-            image.library.serve_zones()
-            while not image.complete:
-                image.fill()
-        kept = () if image is None else (image.library.fd, image.library.bell)
         substitutes.install()
-        lockdown = Lockdown.prepare(decided.child, kept)
+        lockdown = Lockdown.prepare(decided.child)
         if job["strict"]:
             _kill_instead_of_refusing(lockdown)
         lockdown.limit()
@@ -187,7 +176,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         pid = os.fork()
         if pid == 0:
             own = workspace if decided.child.files == "write" else None
-            _child(job, lockdown, own, output, host, image.library if image is not None else None)
+            _child(job, lockdown, own, output, host)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         told = {"status": status, "mechanisms": {m.name: m.active for m in mechanisms}}
         os.write(report, json.dumps(told).encode())
@@ -211,15 +200,13 @@ def _kill_instead_of_refusing(lockdown: Any) -> None:
     lockdown.measure()
 
 
-def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: int, host: int, library: Any) -> None:
+def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: int, host: int) -> None:
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.chdir(workspace or "/")
     if workspace is not None:
         os.environ["HOME"] = workspace
-    if library is not None:
-        library.replace_files()
     lockdown.apply(workspace=workspace)
     import traceback
 

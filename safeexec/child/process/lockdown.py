@@ -247,7 +247,7 @@ def _describe(plan: ChildConfinement) -> list[Mechanism]:
         Mechanism("rlimits", True, _limits_detail(plan)),
         Mechanism("no-new-privs", True, "no program can gain rights"),
         Mechanism("capabilities", True, "none left"),
-        Mechanism("descriptors", True, _descriptors_detail(plan)),
+        Mechanism("descriptors", True, "only the standard streams and the control socket are open"),
         Mechanism("seccomp", True, _seccomp_detail(plan)),
     ]
     if plan.landlock:
@@ -265,11 +265,6 @@ def _limits_detail(plan: ChildConfinement) -> str:
         f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "
         f"{plan.file_bytes >> 20} MiB per file, {plan.cpu_seconds} s of CPU{count}"
     )
-
-
-def _descriptors_detail(plan: ChildConfinement) -> str:
-    library = ", and what is imported late from memory," if plan.files == "none" else ""
-    return f"only the standard streams and the control socket{library} are open"
 
 
 def _seccomp_detail(plan: ChildConfinement) -> str:
