@@ -166,9 +166,7 @@ FIRST_RUN = {
     ),
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",
-    "host/watch": (
-        "account accountant census clock gate groups idle library lineage memory rotation unnamed verdict watched"
-    ),
+    "host/watch": ("account accountant census clock gate groups idle lineage memory rotation unnamed verdict watched"),
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model places plans profiles resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",

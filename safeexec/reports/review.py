@@ -41,11 +41,12 @@ class PolicyFinding(msgspec.Struct, frozen=True):
 def review(policy: PolicyData) -> list[PolicyFinding]:
     """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
-        return [*_undo(policy), *_paths(policy)]
+        return [*_undo(policy), *_old(policy), *_paths(policy)]
     return [
         *_bare(policy),
         *_grown(policy),
         *_undo(policy),
+        *_old(policy),
         *_modules(policy),
         *_settings(policy),
         *_attributes(policy),
@@ -80,6 +81,15 @@ def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:
     if policy.checkpoints == "off" and policy.on_error == "restore":
         text = "with `checkpoints: off` nothing is kept to go back to, so what a step did that raises stays"
         yield PolicyFinding(policy.origin("on_error"), "on_error", text)
+
+
+def _old(policy: PolicyData) -> Iterator[PolicyFinding]:
+    """What policies say that were written for an earlier release."""
+    path = "danger_allow_executable_mappings"
+    rule = policy.origin(path)
+    if rule and _is_own(rule, policy):
+        text = "it has no effect any more: libraries map what they need where `imports` opens any besides Python's own"
+        yield PolicyFinding(rule, path, text, harmless=True)
 
 
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
@@ -151,10 +161,6 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
             if not attrgetter(setting)(policy) and setting not in seen:
                 seen.add(setting)
                 text = f"most of its work needs `{setting}: {str(value).lower()}`"
-                if setting == "danger_allow_executable_mappings":
-                    if any(name.startswith(f"{module}.") for name in policy.imports):
-                        continue  # the parts that are named are loaded with the sandbox
-                    text += f", or the parts of it that are used in lines of their own (`{module}.…: all`)"
                 yield PolicyFinding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
 
 

@@ -94,7 +94,7 @@ def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
         ("attributes: {refuse: [os.system]}", 0, "note: attributes.refuse.os.system: it is refused in any case"),
         ("imports: {threading: all}", 0, "note: imports.threading: most of its work needs `limits.threads: 16`"),
         ("imports: {asyncio: all}", 0, "note: imports.asyncio: most of its work needs `socketpair: true`"),
-        ("imports: {numpy: all}", 0, "most of its work needs `danger_allow_executable_mappings: true`"),
+        ("danger_allow_executable_mappings: true", 0, "danger_allow_executable_mappings: it has no effect any more"),
         ("filesystem: {read: [/nowhere/data]}", 0, "note: filesystem.read./nowhere/data: there is no such path"),
         ("danger_allow_modules: [nowhere]", 0, "note: danger_allow_modules.nowhere: the module is not installed"),
         ("danger_allow_modules: [nowhere]", 0, "nowhere: nobody has reviewed it: whatever its functions open"),

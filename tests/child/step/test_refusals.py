@@ -134,7 +134,7 @@ def test_a_library_that_asks_another_program_does_without(session: Session) -> N
     assert (caught.outcome, caught.stdout, caught.state) == ("ok", "caught\n", "kept")
     refused = session.run("subprocess.run(['ls'])")
     assert (refused.outcome, refused.state) == ("violation", "kept")
-    assert refused.error is not None and refused.error.message.startswith("fork() is refused by ")
+    assert refused.error is not None and refused.error.message.startswith("execve() is refused by ")
     assert refused.error.hint == "No other program can be started: do it in Python."
     forked = session.run("import os\nos.fork()")
     assert (forked.outcome, forked.state) == ("violation", "restored"), "the kernel holds what goes around it"
