@@ -120,7 +120,7 @@ from safeexec.zygote.server import run
 del sys.modules["typing_extensions"], sys.modules["platform"]
 from safeexec.zygote.preload import COMMON, LATE, import_modules
 import_modules(COMMON)
-import safeexec.zygote.confine, safeexec.child.step.tools, safeexec.facades.build
+import safeexec.zygote.confine, safeexec.child.step.tools
 from safeexec.zygote.image import Image
 image = Image()
 before = set(sys.modules)
@@ -134,7 +134,7 @@ known = image.library.table(0)
 print([name for name, file in files.items() if file.endswith(".py") and known.get(name, (0, -1))[1] < 0])
 """
 MORE = (
-    "safeexec.child.language.determinism",
+    "safeexec.language.determinism",
     "safeexec.child.step.rich",
     "safeexec.child.process.selftest",
     "safeexec.child.step.sql",

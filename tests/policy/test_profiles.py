@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, PolicyError
-from safeexec.compiler.names import CONSTRUCTS
+from safeexec.language.names import CONSTRUCTS
 from safeexec.policy import resolved, schema
 from safeexec.policy.extends import prepared, read_profile
 from safeexec.policy.places import shipped_directory

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from safeexec import Policy
-from safeexec.facades.access import module_access
+from safeexec.language.access import module_access
 from tests.shipped import PROFILES
 
 
