@@ -62,16 +62,31 @@ class ProgramBuiltins(ModuleType):
     so that ``patch("builtins.open")`` works as in Python. Names that the policy leaves out are there for libraries.
     """
 
+    @property
+    def getattr(self) -> Any:
+        """The real one: pickles name it for methods and nested classes, and compare it with what they find here."""
+        return builtins.getattr
+
+    @getattr.setter
+    def getattr(self, value: Any) -> None:
+        vars(self)["getattr"] = value
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(builtins, name)
+        return builtins.getattr(builtins, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _PATCHED:
-            of_program, of_libraries = _kept.setdefault(name, (getattr(self, name), getattr(builtins, name)))
+            of_program, of_libraries = _kept.setdefault(name, (vars(self).get(name, _MISSING), vars(builtins)[name]))
             setattr(builtins, name, of_libraries if value is of_program else value)
         super().__setattr__(name, value)
 
+    def __delattr__(self, name: str) -> None:
+        if name in _kept:
+            setattr(builtins, name, _kept[name][1])
+        super().__delattr__(name)
 
+
+_MISSING: Final = object()
 _PATCHED: Final = ("input", "open", "print")
 """What tests put other objects in the place of, and libraries call."""
 _kept: Final[dict[str, tuple[Any, Any]]] = {}
