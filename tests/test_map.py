@@ -21,7 +21,7 @@ TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
 OUTSIDE = ("tests/", "policies/", "benchmarks/")
 PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|json|md)|/))(?::(\w+))?")
 RECIPES = (
-    "Add a facade",
+    "Refuse a name early",
     "Add a hint",
     "Change a system call rule",
     "Add a message",

@@ -235,7 +235,11 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
                 continue
             elif function.id == "input" and not ("input" in rules.plan.builtins or self._is_own_name("input")):
                 self.refuse("builtin", "input", function)
-            elif function.id == "open" and path is not None and _is_text(path) and rules.is_closed_path(path.value):  # type: ignore[attr-defined]
+            elif function.id != "open" or path is None or not _is_text(path):
+                continue
+            elif rules.input_only and not self._is_own_name("open"):
+                self.refuse("builtin", "open", function)
+            elif rules.is_closed_path(path.value):  # type: ignore[attr-defined]
                 message = f"open() of {path.value!r} is refused: it lies outside of the workspace"  # type: ignore[attr-defined]
                 self.refuse("builtin", "open", call, message)
 
@@ -434,7 +438,15 @@ def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
         node = pending.pop()
         if isinstance(node, ast.Call):
             yield node
-        pending += [child for child in ast.iter_child_nodes(node) if not isinstance(child, _LATER)]
+        within = node.items if isinstance(node, ast.With) and not _only_opens(node) else ast.iter_child_nodes(node)
+        pending += [child for child in within if not isinstance(child, _LATER)]
+
+
+def _only_opens(node: ast.With) -> bool:
+    """Whether a `with` does nothing but open files. Any other may catch what its body raises, as `suppress` does."""
+    return all(
+        isinstance(item.context_expr, ast.Call) and _name_of(item.context_expr.func) == "open" for item in node.items
+    )
 
 
 def _asks_for_environment(test: ast.expr) -> bool:

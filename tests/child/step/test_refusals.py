@@ -45,9 +45,11 @@ def test_so_it_is_in_the_restricted_language(run: Run) -> None:
 
 @pytest.mark.profile("data-analysis")
 def test_what_ends_the_step_is_told_once(run: Run) -> None:
-    result = run("open('/x', 'w')")
+    result = run("name = '/x'\nopen(name, 'w')")
     assert result.outcome == "violation"
     assert result.refusals == ()
+    early = run("open('/x', 'w')")
+    assert (early.outcome, early.refusals) == ("rejected", ())
 
 
 @pytest.mark.profile("data-analysis")
