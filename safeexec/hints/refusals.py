@@ -136,10 +136,12 @@ def _available(plan: LanguagePlan) -> str:
     """The modules of the policy, those that programs use most first."""
     if ANY in plan.imports:
         return "every module that is installed"
-    tops = sorted({module.partition(".")[0] for module in plan.imports if module not in WORDS})
+    tops = {module.partition(".")[0] for module in plan.imports if module not in WORDS}
+    if STDLIB in plan.imports:
+        others = sorted(tops - sys.stdlib_module_names)
+        return f"the standard library, and {quoted(others, 12)}" if others else "those of the standard library"
     first = [name for name in _COMMON if name in tops]
-    named = quoted([*first, *(name for name in tops if name not in first)], 12)
-    return f"the standard library, and {named}" if STDLIB in plan.imports else named
+    return quoted([*first, *sorted(tops.difference(first))], 12)
 
 
 def _builtin(name: str, plan: LanguagePlan) -> str | None:
