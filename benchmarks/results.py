@@ -55,7 +55,7 @@ def printing(rounds: int) -> None:
 
 def machinery(rounds: int) -> None:
     """In one process, without host and kernel: the step's code alone, and the step with all that is found out of it."""
-    from safeexec.child.language.language import Language
+    from safeexec.language.language import Language
     from safeexec.child.step.changes import Tracker
     from safeexec.child.step.displays import Displays
     from safeexec.child.step.execute import Guest

@@ -21,7 +21,7 @@ TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
 OUTSIDE = ("tests/", "policies/", "benchmarks/")
 PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|json|md)|/))(?::(\w+))?")
 RECIPES = (
-    "Add a facade",
+    "Refuse a name early",
     "Add a hint",
     "Change a system call rule",
     "Add a message",
@@ -166,9 +166,7 @@ FIRST_RUN = {
     ),
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",
-    "host/watch": (
-        "account accountant census clock gate groups idle library lineage memory rotation unnamed verdict watched"
-    ),
+    "host/watch": ("account accountant census clock gate groups idle lineage memory rotation unnamed verdict watched"),
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model places plans profiles resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",

@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--strict",
         action="store_true",
-        help="notes count as mistakes, but not those on what the policy allows on purpose",
+        help="notes count as mistakes",
     )
 
     diff = commands.add_parser("diff", help="what the second policy says differently; exit code 1 if anything")
@@ -108,9 +108,7 @@ def _check(args: argparse.Namespace) -> int:
             findings += found
             mistakes = sum((args.strict and not finding.news) or not finding.harmless for finding in found)
         except PolicyError as error:
-            findings.append(
-                {"rule": "", "path": "", "text": str(error), "harmless": False, "cost": False} if args.json else error
-            )
+            findings.append({"rule": "", "path": "", "text": str(error), "harmless": False} if args.json else error)
             mistakes = 1
         wrong += bool(mistakes)
         rows.append({"policy": str(name), "ok": not mistakes, "findings": findings})

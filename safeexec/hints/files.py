@@ -12,8 +12,6 @@ from safeexec.hints.rules import HintRules
 from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
-KERNEL_REFUSALS = 3000
-"""Error numbers from here on are refusals by the kernel layer, which explains them itself."""
 _MODULE_CHARACTERS = 1 << 20
 """Read of a module's file, at most."""
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
@@ -31,10 +29,8 @@ def edited_since(module: str, name: str) -> str | None:
 
 
 def _name(failure: Failure) -> str:
-    """The file that the exception speaks of; empty if it names none or is a refusal by the kernel."""
-    number, name = failure.said_by_exception("errno"), failure.said_by_exception("filename")
-    if type(number) is int and number >= KERNEL_REFUSALS:
-        return ""
+    """The file that the exception speaks of; empty if it names none."""
+    name = failure.said_by_exception("filename")
     if type(name) is bytes:
         name = name.decode("utf-8", "replace")
     if type(name) is not str and (match := re.fullmatch(r"(\S+) not found\.", failure.message)):

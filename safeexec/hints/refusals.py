@@ -15,7 +15,7 @@ from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
-from safeexec.language.access import ANY, STDLIB, WORDS, module_access
+from safeexec.language.access import ANY, STDLIB, WORDS, module_access, taken
 from safeexec.language.refusals import of_name
 from safeexec.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
 from safeexec.protocol.plan import LanguagePlan
@@ -73,12 +73,26 @@ def _module(name: str, plan: LanguagePlan) -> str:
         choose(MODULE_ATTRIBUTES.get(name, {}), plan)
         or _of_table(name, plan)
         or _misspelt_module(name, plan)
-        or (f"The policy leaves `{name}` out; what is left of `{head}` can be used." if head in plan.imports else None)
+        or (_of_package(name, plan) if importable(head, plan) and name != head else None)
         or (
             f"{_missing(head)}these modules can be imported: {_available(plan)}{_written(plan)}."
             if plan.imports and "import" not in plan.refused_constructs
             else "Nothing can be imported here; use the builtins."
         )
+    )
+
+
+def _of_package(name: str, plan: LanguagePlan) -> str:
+    """Of a module below one that can be imported: left out by the policy, or not there."""
+    head = name.partition(".")[0]
+    if not module_access(name, plan).allowed:
+        return f"The policy leaves `{name}` out; what is left of `{head}` can be used."
+    below = [other for other in (*plan.imports, *sys.modules) if other.startswith(f"{head}.") and "._" not in other]
+    near = nearest(name, dict.fromkeys(below), worst=TYPING_ERRORS)
+    return (
+        f"Did you mean `import {near[0]}`?"
+        if near
+        else f"`{head}` has no module `{name}`: `import {head}` alone, and use what it has."
     )
 
 
@@ -163,8 +177,8 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return known
     if full in plan.imports:
         return f"Import it first: `import {full}`."
-    if of_name(module, name) is not None:
-        return None  # it is what the program means, and refused for what it does
+    if of_name(module, name) is not None or full in taken(plan):
+        return None  # it is what the program means, and refused for what it does, or by a line of the policy
     if text := _in_submodule(module, name, plan):
         return text
     names = [candidate for candidate in candidates if not candidate.startswith("_")]

@@ -34,7 +34,6 @@ from safeexec.host.waiting import Core, Work, drive
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.idle import IdleSessions
-from safeexec.host.watch.library import NO_LIBRARY
 from safeexec.linux import probe, processes
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
-    from safeexec.host.watch.library import LateLibrary
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
@@ -227,11 +225,6 @@ class SandboxCore:
     def gate(self) -> ForkGate:
         """What every fork of the sandbox's processes waits for."""
         return self._zygote.gate if self._zygote is not None else NO_GATE
-
-    @property
-    def library(self) -> LateLibrary:
-        """What a step may have to wait for before its clock begins."""
-        return self._zygote.library if self._zygote is not None else NO_LIBRARY
 
     @property
     def mechanisms(self) -> list[Mechanism]:

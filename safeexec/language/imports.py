@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -98,6 +98,8 @@ class Importer:
         rules = self._rules
         if not level and type(name) is str:
             if not rules.importable(name):
+                if not _exists(top := name.partition(".")[0]):
+                    raise ModuleNotFoundError(f"No module named {top!r}", name=top)
                 verdict = module_access(name, rules.plan)
                 raise RefusedModule(name, "", verdict.rule, verdict.reason)
             for item in fromlist or ():
@@ -193,6 +195,16 @@ def _refused(name: str, file: str, rejection: Rejection) -> ImportError:
     refused: Any = ImportError(message, name=name, path=file)
     refused.rule, refused.refused = first.rule, (first.kind, first.name)
     return refused  # type: ignore[no-any-return]
+
+
+def _exists(top: str) -> bool:
+    """Whether a package of this name is Python's, or installed. True where that cannot be looked up."""
+    if top in sys.stdlib_module_names or top in sys.modules:
+        return True
+    try:
+        return PathFinder.find_spec(top) is not None
+    except Exception:
+        return True
 
 
 def _forget(file: str, source: str) -> None: ...

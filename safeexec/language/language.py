@@ -96,6 +96,7 @@ class Language:
             self._with_input = msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True)
             rules, usual = rules_of(self._with_input), rules_of(plan)
             rules.is_own, rules.is_closed_path = usual.is_own, usual.is_closed_path
+            rules.input_only = "open" not in plan.builtins
         return self._with_input
 
 

@@ -82,10 +82,21 @@ NAMES: Final[dict[str, dict[str, Reason]]] = {
         }
     ),
     "concurrent.futures": _spread({"ProcessPoolExecutor": PROCESS}),
-    "multiprocessing": _spread({"Pool Process Manager": PROCESS}),
     "builtins": _spread({"breakpoint help copyright credits license": DISPLAY}),
 }
 """Module → its names that are refused where they are written. Those about files are there where a policy has files."""
+
+CALLS: Final[dict[str, str]] = {
+    "subprocess": "run call check_call check_output Popen getoutput getstatusoutput",
+    "multiprocessing": "Pool Process Manager",
+    "socket": "create_connection create_server socket",
+    "urllib.request": "urlopen urlretrieve",
+    "requests": "get post put patch delete head request",
+    "httpx": "get post put patch delete head request",
+}
+"""Module → its functions that fail at the kernel. A program is refused before it runs where such a call is sure to run;
+where it is not, in a function or a test that replaces it, the kernel says no when it does.
+"""
 
 _THREADS_ALONE: Final = frozenset({"multiprocessing.dummy"})
 """A part of a module with a row that does not do what the row says."""
@@ -104,6 +115,13 @@ def of_module(module: str) -> Reason | None:
             return MODULES[module]
         module = module.rpartition(".")[0]
     return None
+
+
+def of_call(module: str, name: str) -> Reason | None:
+    """Why a call of this function fails here; None for one that no row names."""
+    if name not in CALLS.get(module, "").split():
+        return None
+    return MODULES.get(module, NETWORK)
 
 
 def of_name(module: str, name: str) -> Reason | None:

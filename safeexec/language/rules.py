@@ -38,6 +38,7 @@ class Rules:
         "constructs",
         "decorators",
         "denied_builtins",
+        "input_only",
         "is_closed_path",
         "is_own",
         "leaves",
@@ -73,6 +74,8 @@ class Rules:
         """Tells whether a module may be the program's own: itself, a file of its workspace, a part of its plugin."""
         self.is_closed_path: Callable[[str], bool] = _is_never
         """Tells whether the kernel will refuse to open a path that the program spells."""
+        self.input_only = False
+        """Whether `open` is there for the standard input of a step alone."""
         self.own_refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | self.own_refused
         """Attribute names that no program writes."""

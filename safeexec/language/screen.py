@@ -14,7 +14,8 @@ from collections.abc import Container, Iterable, Iterator
 from types import CodeType, ModuleType
 from typing import Final
 
-from safeexec.language.refusals import canonical
+from safeexec.language.access import parents
+from safeexec.language.refusals import CALLS, canonical
 from safeexec.language.rules import Rules
 
 _WORD: Final = re.compile(r"\bimport\b")
@@ -46,7 +47,7 @@ def is_clean(codes: tuple[CodeType, ...], rules: Rules, source: str, known_names
                 found.update(group)
     if not all(name in known or rules.is_plain(name) for name in found):
         return False
-    return not (rules.leaves or rules.choosing) or not _reads_refused(codes, imported, rules, known_names)
+    return not _reads_refused(codes, imported, rules, known_names)
 
 
 def _all(codes: tuple[CodeType, ...]) -> Iterator[CodeType]:
@@ -81,10 +82,12 @@ def _reads_refused(
     refused stands in the code.
     """
     names = {name for code in _all(codes) for name in code.co_names}
-    modules = {*imported}
+    modules = {above for module in imported for above in parents(module)}
     if type(known_names) is dict:
         modules |= {canonical(found.__name__) for name in names if type(found := known_names.get(name)) is ModuleType}
     for module in modules:
+        if module in CALLS and not names.isdisjoint(CALLS[module].split()):
+            return True
         if module in rules.choosing or not rules.members.get(module, _NOTHING).isdisjoint(names):
             return True
         if any(f"{module}.{name}" in rules.closed for name in names):

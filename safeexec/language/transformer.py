@@ -19,7 +19,7 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from safeexec.language import names
 from safeexec.language.formats import refused_field
-from safeexec.language.refusals import canonical
+from safeexec.language.refusals import canonical, of_call
 from safeexec.language.rules import Finding, Rules
 
 
@@ -39,6 +39,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         """Builtins that the policy leaves out, where they are read: refused unless the program binds the name."""
         self._aliases: dict[str, str] = {}
         """Name → the module that an import of this step binds to it."""
+        self._imported: dict[str, ast.AST] = {}
+        """Module → the first import of it."""
         self._members: list[tuple[str, ast.expr | str, ast.AST]] = []
         """What is read or imported of a module: the name, the module or what stands for it, the node."""
         self._excused: set[ast.AST] = set()
@@ -208,7 +210,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         if type(value) is ast.Attribute:
             above = self._module_of(value.value)
             dotted = f"{above}.{value.attr}" if above is not None else ""
-            return dotted if dotted in self._aliases.values() or dotted in self.rules.members else None
+            return dotted if dotted in self._imported or dotted in self.rules.members else None
         if type(value) is not ast.Name:
             return None
         return self._aliases.get(value.id) or self._known_module(value.id)
@@ -221,19 +223,44 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     # Files
 
     def _check_sure(self, tree: ast.AST) -> None:
-        """``open("/etc/passwd")``, and `input` without an input, where they stand so that they are sure to run.
-        Elsewhere they are refused when they do.
+        """What fails where it stands so that it is sure to run: ``open("/etc/passwd")``, `input` without an input,
+        ``subprocess.run(...)``. Elsewhere it is refused when it runs.
         """
         rules = self.rules
         for call in _sure_calls(tree):
-            name, path = call.func.id, call.args[0] if call.args else None  # type: ignore[attr-defined]
-            if f"builtins.{name}" in self._spelt:
+            function, path = call.func, call.args[0] if call.args else None
+            if (dotted := self._called(function)) is not None:
+                self._check_call(dotted, call)
+            elif type(function) is not ast.Name or f"builtins.{function.id}" in self._spelt:
                 continue
-            if name == "input" and not ("input" in rules.plan.builtins or self._is_own_name(name)):
-                self.refuse("builtin", name, call.func)
-            elif name == "open" and path is not None and _is_text(path) and rules.is_closed_path(path.value):  # type: ignore[attr-defined]
+            elif function.id == "input" and not ("input" in rules.plan.builtins or self._is_own_name("input")):
+                self.refuse("builtin", "input", function)
+            elif function.id != "open" or path is None or not _is_text(path):
+                continue
+            elif rules.input_only and not self._is_own_name("open"):
+                self.refuse("builtin", "open", function)
+            elif rules.is_closed_path(path.value):  # type: ignore[attr-defined]
                 message = f"open() of {path.value!r} is refused: it lies outside of the workspace"  # type: ignore[attr-defined]
-                self.refuse("builtin", name, call, message)
+                self.refuse("builtin", "open", call, message)
+
+    def _called(self, function: ast.expr) -> str | None:
+        """The dotted name of what is called, if it is a module's."""
+        if type(function) is ast.Name:
+            return self._aliases.get(function.id)
+        module = self._module_of(function.value) if type(function) is ast.Attribute else None
+        return None if module is None else f"{module}.{function.attr}"  # type: ignore[attr-defined]
+
+    def _check_call(self, dotted: str, call: ast.Call) -> None:
+        """Refuse a call that the kernel would, at the import that is of no use then."""
+        module, _, name = dotted.rpartition(".")
+        row = of_call(module, name)
+        if (
+            row is None
+            or (row.tag == "network" and self.rules.plan.tools)
+            or not self._spelt.isdisjoint((dotted, name, module))
+        ):
+            return
+        self.refuse("module", module, self._imported.get(module, call), f"{dotted}() is refused: {row.text}")
 
     def _is_own_name(self, name: str) -> bool:
         return name in self._bound or name in self.known_names
@@ -244,6 +271,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         """Every module named must be in the policy."""
         for alias in node.names:
             self._check_module(alias, alias.name, node)
+            self._imported.setdefault(alias.name, alias)
             top = alias.name.partition(".")[0]
             self._aliases[alias.asname or top] = alias.name if alias.asname else top
         return self.check_import_names(node)
@@ -255,6 +283,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self.refuse("construct", "star-import", node)
         if not node.level and self._check_module(node, module, node):
             for alias in node.names:
+                self._imported.setdefault(module, alias)
                 self._aliases[alias.asname or alias.name] = f"{module}.{alias.name}"
                 if node not in self._excused and (alias.name != "*" or module in self.rules.choosing):
                     self._members.append((alias.name, module, alias))
@@ -407,9 +436,17 @@ def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
     )
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("open", "input"):
+        if isinstance(node, ast.Call):
             yield node
-        pending += [child for child in ast.iter_child_nodes(node) if not isinstance(child, _LATER)]
+        within = node.items if isinstance(node, ast.With) and not _only_opens(node) else ast.iter_child_nodes(node)
+        pending += [child for child in within if not isinstance(child, _LATER)]
+
+
+def _only_opens(node: ast.With) -> bool:
+    """Whether a `with` does nothing but open files. Any other may catch what its body raises, as `suppress` does."""
+    return all(
+        isinstance(item.context_expr, ast.Call) and _name_of(item.context_expr.func) == "open" for item in node.items
+    )
 
 
 def _asks_for_environment(test: ast.expr) -> bool:

@@ -16,9 +16,7 @@ JUMP = 0x05  # BPF_JMP | BPF_JA
 EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
 AT_LEAST = 0x35  # BPF_JMP | BPF_JGE | BPF_K
 AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
-ADD = 0x04  # BPF_ALU | BPF_ADD | BPF_K
 RETURN = 0x06  # BPF_RET | BPF_K
-RETURN_A = 0x16  # BPF_RET | BPF_A
 
 _CONDITIONS = (EQUAL, AT_LEAST)
 _WORD = 0xFFFFFFFF
@@ -57,9 +55,6 @@ class Assembler:
     def mask(self, bits: int) -> None:
         self._lines.append(_Line(AND, bits & _WORD))
 
-    def add(self, value: int) -> None:
-        self._lines.append(_Line(ADD, value & _WORD))
-
     def jump(self, target: str) -> None:
         self._lines.append(_Line(JUMP, 0, target))
 
@@ -69,9 +64,6 @@ class Assembler:
 
     def answer(self, value: int) -> None:
         self._lines.append(_Line(RETURN, value))
-
-    def answer_accumulator(self) -> None:
-        self._lines.append(_Line(RETURN_A, 0))
 
     def assemble(self) -> list[Instruction]:
         """The program. Conditional jumps reach 255 instructions; a longer one becomes a jump over a plain jump.

@@ -1,7 +1,7 @@
 """seccomp filters: compile a table of rules into BPF, and install it.
 
-A call without a rule is refused with an errno that names it: `NAMING_BASE` + its number. SECCOMP_RET_ERRNO carries any
-errno up to 4095 unchanged to user space (seen on 6.18), so a refusal reads ``OSError(3041)`` and not a bare EPERM.
+A call without a rule is refused with EPERM, which Python raises as a PermissionError. Who reads a refusal finds out
+which call it was (`child.step.violations`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from safeexec.linux import bpf
 from safeexec.linux.libc import Call, address, make, prctl, prepared
-from safeexec.syscalls import NAMING_BASE, Check, Rule, allow, allow_if, refuse
+from safeexec.syscalls import Check, Rule, allow, allow_if, refuse
 from safeexec.syscalls.numbers import machine, numbers
 
 __all__ = [
@@ -42,11 +42,6 @@ _SET_MODE_FILTER = 1
 _SET_NO_NEW_PRIVS = 38
 
 
-def answer(number: int, error: int | None) -> int:
-    """The filter's answer that refuses call `number` with `error`, or with the errno that names it."""
-    return ERRNO | (NAMING_BASE + number if error is None else error)
-
-
 def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bpf.Instruction]:
     """The filter for `rules` (by system call name; names this machine lacks are passed over).
 
@@ -70,9 +65,6 @@ def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bp
     for error in sorted(answers):
         program.label(error)
         program.answer(ERRNO | int(error.split()[1]))
-    program.label("name")
-    program.add(ERRNO + NAMING_BASE)
-    program.answer_accumulator()
     program.label("allow")
     program.answer(ALLOW)
     program.label("kill")
@@ -86,11 +78,9 @@ def _is_conditional(rule: Rule) -> bool:
 
 def _target(number: int, rule: Rule | None) -> str:
     if rule is None:
-        return "name"
+        return f"errno {errno.EPERM}"
     if _is_conditional(rule):
         return f"rule {number}"
-    if not rule.alternatives and rule.error is None:
-        return "name"
     return "allow" if rule.alternatives else f"errno {rule.error}"
 
 
@@ -142,7 +132,7 @@ def _emit_rule(program: bpf.Assembler, number: int, rule: Rule) -> None:
         program.label(following)
         if len(words) > 1:
             loaded = None
-    program.answer(answer(number, rule.error))
+    program.answer(ERRNO | rule.error)
 
 
 def _words(check: Check) -> list[tuple[int, int, int]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Iterable, Iterator
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import Any
 
 from safeexec.language.access import WORDS
@@ -70,9 +72,31 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
             yield source.mistake(path, text)
         elif not is_module(module) and (meant := nearest(module, _known(), worst=TYPING_ERROR)):
             yield source.mistake(path, f"no module of this name is installed; did you mean {meant[0]}?")
+        elif missing := _missing_part(module):
+            yield source.mistake(path, missing)
         for where, name in _written(entry, path):
             if not all(part.isidentifier() for part in name.split(".")):
                 yield source.mistake(where, f"{name!r} is no name")
+
+
+def _missing_part(module: str) -> str:
+    """What is wrong with a dotted module of the standard library that is not there. Nothing is imported."""
+    folders: list[str] | None = None
+    above = ""
+    for part in module.split(".") if module.partition(".")[0] in sys.stdlib_module_names else ():
+        if f"{above}.{part}".lstrip(".") not in sys.modules:
+            spec = PathFinder.find_spec(part, folders)
+            if spec is None and above:
+                return f"{above} has no module of this name{suggestion(part, _inside(folders))}"
+            folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+        else:
+            folders = list(getattr(sys.modules[f"{above}.{part}".lstrip(".")], "__path__", ()))
+        above = f"{above}.{part}".lstrip(".")
+    return ""
+
+
+def _inside(folders: list[str] | None) -> list[str]:
+    return [found.name for found in iter_modules(folders)] if folders else []
 
 
 def _known() -> list[str]:
@@ -129,6 +153,9 @@ def _requirements(source: PolicyFile) -> Iterable[Mistake]:
 
 def _rest(source: PolicyFile) -> Iterable[Mistake]:
     content = source.content
+    for path, name in _written(content.get("danger_allow_modules"), "danger_allow_modules"):
+        if not all(part.isidentifier() for part in name.split(".")):
+            yield source.mistake(path, f"{name!r} is no name")
     for path, name in _written(content.get("filesystem", {}).get("read"), "filesystem.read"):
         if not name.startswith("/") or ".." in name.split("/") or "\0" in name:
             yield source.mistake(path, f"expected an absolute path without .., found {name!r}")

@@ -142,7 +142,7 @@ class Document(Struct, forbid_unknown_fields=True):
     socketpair: Maybe[bool] = UNSET
     """Socket pairs inside the process, which asyncio's event loop needs."""
     danger_allow_executable_mappings: Maybe[bool] = UNSET
-    """Executable memory mappings, which extension modules that are imported late need."""
+    """Has no effect any more: older policies say so."""
     danger_allow_commands: Maybe[Names] = UNSET
     """Programs that `sandbox.command` may run."""
     danger_allow_modules: Maybe[Names] = UNSET

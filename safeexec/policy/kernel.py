@@ -9,7 +9,7 @@ import sys
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from safeexec.language.access import WORDS
+from safeexec.language.access import STDLIB, WORDS
 
 if TYPE_CHECKING:
     from safeexec.policy.settings import Limits, PolicyData
@@ -23,7 +23,6 @@ SETTINGS = {
     "processes": "limits.processes",
     "limits": "limits",
     "network": "socketpair",
-    "executable-mappings": "danger_allow_executable_mappings",
     "programs": "danger_allow_commands",
 }
 """Group of refused system calls (`syscalls.table.GROUPS`) → the setting of a policy that is behind it."""
@@ -48,14 +47,9 @@ WANTED: dict[str, tuple[str, object]] = {
 
 
 def wanted(module: str, names: Container[str]) -> dict[str, object]:
-    """The settings without which names of a module do not work, with the values that let them.
-
-    The standard library is imported before the first child; other libraries map extension modules when they are used.
-    """
+    """The settings without which names of a module do not work, with the values that let them."""
     if module in WORDS:
         return {}
-    if module.partition(".")[0] not in sys.stdlib_module_names:
-        return {"danger_allow_executable_mappings": True}
     found: dict[str, object] = {}
     for dotted, (setting, value) in WANTED.items():
         owner, _, leaf = dotted.rpartition(".")
@@ -64,15 +58,20 @@ def wanted(module: str, names: Container[str]) -> dict[str, object]:
     return found
 
 
-def file_calls(policy: PolicyData) -> Files:
-    """Which file calls there are.
-
-    Reading is always among them: libraries import late, and what can be read are their files alone.
+def opens_libraries(policy: PolicyData) -> bool:
+    """Whether guest code may import what is not of Python's own library. Compiled parts of such libraries make code in
+    memory (JIT compilers, callbacks of ctypes), and any of them could do so for a program.
     """
-    filesystem = policy.filesystem
-    if filesystem.workspace != "none":
-        return "write" if filesystem.workspace == "read-write" else "read"
-    return "read"
+    return (
+        policy.language.mode == "python"
+        or bool(policy.requirements)
+        or any(name != STDLIB and name.partition(".")[0] not in sys.stdlib_module_names for name in policy.imports)
+    )
+
+
+def file_calls(policy: PolicyData) -> Files:
+    """Which file calls there are. Libraries are read by every child: of them it imports late, and they have data."""
+    return "write" if policy.filesystem.workspace == "read-write" else "read"
 
 
 OPEN_LINE = "builtins: {add: [open]}"

@@ -178,7 +178,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     socketpair: bool = False
     """AF_UNIX socket pairs inside the process, which asyncio's event loop needs."""
     danger_allow_executable_mappings: bool = False
-    """Executable memory mappings after lockdown, which extension modules that are imported lazily need."""
+    """Has no effect any more: older policies say so."""
     danger_allow_commands: tuple[str, ...] = ()
     """Programs that `sandbox.command` may run."""
     requirements: tuple[str, ...] = ()

@@ -73,8 +73,9 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """Threads that guest code may start; 0: the call is refused."""
     event_loop: bool = False
     """Whether AF_UNIX stream socket pairs are allowed."""
-    executable_mappings: bool = False
-    """Whether files may be mapped executable (extension modules that are imported late), never writable as well."""
+    executable_memory: bool = False
+    """Whether memory may be made executable. Files may be mapped so in any case, never writable as well: Landlock says
+    which can be opened, and the interpreter's own parts are imported late."""
     files: Files = "none"
     """Which kinds of file calls there are at all; Landlock says on which paths."""
     metadata: bool = False

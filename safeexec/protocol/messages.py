@@ -183,7 +183,7 @@ class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
     """The zygote is confined and preloaded. `mechanisms`: what holds it, and what will hold each child."""
 
     mechanisms: list[Mechanism]
-    sent: list[Literal["gate", "proc", "image", "bell"]] = []
+    sent: list[Literal["gate", "proc"]] = []
     """What the descriptors are that travel with it: where forks wait for an answer; the ``/proc`` of its children; what
     children without files import from, to be read, and what they ask for it with.
     """

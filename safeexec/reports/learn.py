@@ -124,8 +124,6 @@ class _Learning:
             self.policy = self.policy.replace(**changes)
 
     def _without_harm(self, place: str, changes: dict[str, Any]) -> None:
-        if changes.pop("danger_allow_executable_mappings", False):
-            self._leave(f"{place}: danger_allow_executable_mappings")
         for name in changes.pop("attributes", {}).get("danger_allow", {}).get("add", ()):
             self._leave(f"{place}: .{name} (attributes.danger_allow)")
 

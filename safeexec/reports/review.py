@@ -41,11 +41,12 @@ class PolicyFinding(msgspec.Struct, frozen=True):
 def review(policy: PolicyData) -> list[PolicyFinding]:
     """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
-        return [*_undo(policy), *_paths(policy)]
+        return [*_undo(policy), *_old(policy), *_paths(policy)]
     return [
         *_bare(policy),
         *_grown(policy),
         *_undo(policy),
+        *_old(policy),
         *_modules(policy),
         *_settings(policy),
         *_attributes(policy),
@@ -82,6 +83,15 @@ def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:
         yield PolicyFinding(policy.origin("on_error"), "on_error", text)
 
 
+def _old(policy: PolicyData) -> Iterator[PolicyFinding]:
+    """What policies say that were written for an earlier release."""
+    path = "danger_allow_executable_mappings"
+    rule = policy.origin(path)
+    if rule and _is_own(rule, policy):
+        text = "it has no effect any more: libraries map what they need where `imports` opens any besides Python's own"
+        yield PolicyFinding(rule, path, text, harmless=True)
+
+
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
     fetched = coming(policy)
     plan = reported_plan(policy)
@@ -107,9 +117,14 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
 def _has(module: str, name: str) -> bool:
     """Whether a module of the standard library has the name, or a module below it. Another is not imported for this."""
     try:
-        return hasattr(import_module(module), name.partition(".")[0]) or find_spec(f"{module}.{name}") is not None
+        if hasattr(import_module(module), name.partition(".")[0]):
+            return True
     except Exception:  # a module of another system, or one that needs what is not here
         return True
+    try:
+        return find_spec(f"{module}.{name}") is not None
+    except ImportError:  # of a module that is no package
+        return False
 
 
 def _edited(policy: PolicyData, path: str) -> Iterator[str]:
@@ -147,14 +162,10 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
             yield PolicyFinding(policy.origin("tools.approval"), f"tools.approval.{name}", text)
     seen: set[str] = set()
     for module, chosen in policy.imports.items():
-        for setting, value in wanted(module, chosen).items():
+        for setting, value in wanted(module, chosen).items() if module not in WORDS else ():
             if not attrgetter(setting)(policy) and setting not in seen:
                 seen.add(setting)
                 text = f"most of its work needs `{setting}: {str(value).lower()}`"
-                if setting == "danger_allow_executable_mappings":
-                    if any(name.startswith(f"{module}.") for name in policy.imports):
-                        continue  # the parts that are named are loaded with the sandbox
-                    text += f", or the parts of it that are used in lines of their own (`{module}.…: all`)"
                 yield PolicyFinding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
 
 

@@ -29,7 +29,7 @@ from safeexec.language.names import FORMAT, REFUSED_ATTRIBUTES
 from safeexec.language.step import compile_step
 from safeexec.matching import TYPING_ERRORS, nearest, suggestion
 from safeexec.policy.checks import BUILTINS, is_module
-from safeexec.policy.kernel import file_calls, rules
+from safeexec.policy.kernel import file_calls, opens_libraries, rules
 from safeexec.policy.plans import language_plan, limits_plan
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
@@ -326,7 +326,7 @@ class Judge:
         allowed = bool(rule.alternatives)
         written = rules(self.policy)
         reason = "" if () in rule.alternatives else "the arguments must be those that ordinary programs use"
-        if not allowed and rule.error is not None:
+        if not allowed and rule.error != errno.EPERM:
             reason = f"the kernel filter answers {errno.errorcode[rule.error]}, on which libraries take another call"
         elif not allowed:
             reason = f"the kernel filter keeps out the group {group!r}"
@@ -399,7 +399,7 @@ def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
         processes=limits.processes + limits.threads,
         threads=limits.threads,
         event_loop=policy.socketpair,
-        executable_mappings=policy.danger_allow_executable_mappings,
+        executable_memory=opens_libraries(policy),
         files=(files := file_calls(policy)),
         metadata=files == "write",
         landlock=6,

@@ -5,12 +5,10 @@ A rule is compiled into a filter by `linux.seccomp`, and read by whoever explain
 
 from __future__ import annotations
 
+import errno
 from typing import NamedTuple
 
-__all__ = ["NAMING_BASE", "Check", "Rule", "allow", "allow_if", "refuse"]
-
-NAMING_BASE = 3000
-"""A call that is refused is answered with this errno plus its number, which names it."""
+__all__ = ["Check", "Rule", "allow", "allow_if", "refuse"]
 
 
 class Check(NamedTuple):
@@ -26,13 +24,13 @@ class Check(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Allowed if one of the alternatives holds entirely; otherwise `error` (an errno; None: the one that names it).
+    """Allowed if one of the alternatives holds entirely; otherwise refused with `error`.
 
     `fallbacks` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way.
     """
 
     alternatives: tuple[tuple[Check, ...], ...] = ()
-    error: int | None = None
+    error: int = errno.EPERM
     fallbacks: tuple[tuple[tuple[Check, ...], int], ...] = ()
 
 
@@ -41,11 +39,11 @@ def allow() -> Rule:
     return Rule(((),))
 
 
-def allow_if(*alternatives: tuple[Check, ...], error: int | None = None) -> Rule:
+def allow_if(*alternatives: tuple[Check, ...], error: int = errno.EPERM) -> Rule:
     """Allowed if all checks of one alternative hold."""
     return Rule(alternatives, error)
 
 
-def refuse(error: int | None = None) -> Rule:
+def refuse(error: int = errno.EPERM) -> Rule:
     """Always refused, with `error`: for calls on whose real errno libraries fall back (ENOSYS for clone3)."""
     return Rule((), error)

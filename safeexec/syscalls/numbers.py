@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 
-__all__ = ["MACHINES", "machine", "names", "numbers"]
+__all__ = ["MACHINES", "machine", "numbers"]
 
 _X86_64 = """
 read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask
@@ -107,9 +107,3 @@ def numbers(machine_name: str | None = None) -> dict[str, int]:
             table[token] = number
             number += 1
     return table
-
-
-@functools.cache
-def names(machine_name: str | None = None) -> dict[int, str]:
-    """System call number → name."""
-    return {number: name for name, number in numbers(machine_name).items()}

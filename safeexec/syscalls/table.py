@@ -152,8 +152,9 @@ def _programs(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _memory(plan: ChildConfinement) -> dict[str, Rule]:
-    """No new executable memory; or only what a file holds, and never writable. No shared memory without a file: what a
-    process has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
+    """What a file holds may be executed, and never written as well; memory without a file only where the plan says so:
+    code of native libraries is in the process there already. No shared memory without a file: what a process has given
+    back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
 
     No file is shared either, be it for reading, which mprotect would change: no size and no time of a file tells of a
     store into it, which so could not be undone, and a branch would write into its parent's file. What shows the printed
@@ -164,12 +165,14 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
     private = Check(3, _MAP_TYPE, _MAP_PRIVATE)
     code = Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC)
     printed = (plain, of_file, Check(3, _MAP_TYPE, _MAP_SHARED), Check(5, _LONG, plan.printed_at))
-    allowed: list[tuple[Check, ...]] = [(plain, private), (plain, of_file) if plan.programs else printed]
-    if plan.executable_mappings:
-        allowed.append((code, of_file) if plan.programs else (code, of_file, private))
+    allowed: list[tuple[Check, ...]] = [(plain, of_file), (code, of_file)] if plan.programs else [printed]
+    allowed += [(private,)] if plan.executable_memory else [(plain, private), (code, of_file, private)]
     # ENODEV is the answer of file systems that know no shared mappings: libraries map privately then, or read.
     fallbacks = (((plain, Check(3, _MAP_ANONYMOUS, _MAP_ANONYMOUS)), errno.ENOMEM), ((plain,), errno.ENODEV))
-    return {"mmap": Rule(tuple(allowed), fallbacks=fallbacks), "mprotect": allow_if((plain,))}
+    return {
+        "mmap": Rule(tuple(allowed), fallbacks=fallbacks),
+        "mprotect": allow() if plan.executable_memory else allow_if((plain,)),
+    }
 
 
 def _files(plan: ChildConfinement) -> dict[str, Rule]:
@@ -275,11 +278,11 @@ GROUPS: dict[str, frozenset[str]] = {
             "sched_setaffinity sched_setscheduler sched_setparam sched_setattr ioprio_set",
         ),
         "threads": _names("clone clone3"),
-        "executable-mappings": _names("mmap mprotect pkey_mprotect memfd_create"),
+        "executable-mappings": _names("mmap mprotect pkey_mprotect"),
         "limits": _names("prlimit64 setrlimit"),
         "shared-memory": _names(
             "shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl",
-            "mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+            "memfd_create mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
         ),
     }.items()
 }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import os
-import select
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -20,7 +20,7 @@ from safeexec.child.process.link import Link
 from safeexec.child.process.lockdown import Lockdown
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
-from safeexec.child.step.violations import make_catchable, refuse_programs
+from safeexec.child.step.violations import refuse_programs
 from safeexec.language import determinism
 from safeexec.linux import notify
 from safeexec.linux.fork import fork
@@ -28,7 +28,6 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote import preload
 from safeexec.zygote.confine import enter
-from safeexec.zygote.image import Image
 
 if TYPE_CHECKING:
     from safeexec.child.process.serve import Server
@@ -57,31 +56,29 @@ class Zygote:
         lockdown: Lockdown,
         command_lockdown: Lockdown | None,
         seed: int | None,
-        image: Image | None,
         packages: str | None,
-        preloaded: Sequence[str],
     ) -> None:
         self.link = link
         self.server = server
         self.lockdown = lockdown
         self.command_lockdown = command_lockdown
         self.seed = seed
-        self.image = image
         self.packages = packages
-        self._late = self._late_work(preloaded)
+        self._late = self._late_work()
         """What is left to prepare in pauses."""
         self._late_begun = False
         self._warmed = False
         self._forked = 0
 
-    def _late_work(self, preloaded: Sequence[str]) -> list[Callable[[], object]]:
-        """What no first result waits for: late imports, and the facades of what was preloaded."""
-        return [partial(preload.import_modules, (name,)) for name in preload.LATE]
+    def _late_work(self) -> list[tuple[str, Callable[[], object]]]:
+        """What no first result waits for, each with a name."""
+        return [(f"import of {name}", partial(importlib.import_module, name)) for name in preload.LATE]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
+        if self.lockdown.plan.files == "none":
+            self._prepare_all()  # no child could import it, where nothing but seccomp holds what is opened
         while True:
-            self._fill_image()
             self._use_pause()
             request = self.link.receive()
             fds = [fd for _ in range(SPAWN_FDS) if (fd := self.link.take_fd()) is not None]
@@ -108,24 +105,33 @@ class Zygote:
                     break
                 without_pause = False
             self._late_begun = True
-            self._late.pop(0)()
-            self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
-            preload.freeze_heap()
-        if not self._warmed and not self._late and (self.image is None or self.image.complete):
+            self._prepare(*self._late.pop(0))
+        if not self._warmed and not self._late:
             self._warmed = True
-            preload.warm(self.server)
+            self._try("warm-up", partial(preload.warm, self.server))
             self.lockdown.measure()
 
-    def _fill_image(self) -> None:
-        """Fill what children without files import from: at the first pause, or when one of them asks for it."""
-        image = self.image
-        while image is not None and not image.complete and self._forked:
-            pause = IDLE_SECONDS if image.begun else FIRST_IDLE_SECONDS
-            seconds = pause if self.link.quiet(0) else 0
-            ready, _, _ = select.select([self.link.socket.fileno(), image.library.bell], [], [], seconds)
-            if image.library.bell not in ready and not self.link.quiet(0):
-                return
-            image.fill()
+    def _prepare_all(self) -> None:
+        """Do all of it before the first child."""
+        while self._late:
+            self._prepare(*self._late.pop(0))
+
+    def _prepare(self, what: str, act: Callable[[], object]) -> None:
+        self._try(what, act)
+        self._try("warm-up", self.server.warm_up)  # what steps look for in new modules is found here, once for all
+        preload.freeze_heap()
+
+    def _try(self, what: str, act: Callable[[], object]) -> None:
+        """Do something that children can do without. A failure is logged, and told by the protection of each session
+        to come: it ends no sandbox.
+        """
+        try:
+            act()
+        except BaseException as error:
+            told = f"{what} failed ({type(error).__name__}: {error})"
+            print(told, file=sys.stderr)
+            if told not in self.server.unprepared:
+                self.server.unprepared.append(told)
 
     def _become(self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int) -> NoReturn:
         host = self.link.fileno()
@@ -136,10 +142,7 @@ class Zygote:
                 assert self.command_lockdown is not None
                 link = self.server.link
                 run_command(request, control, stdout, stderr, link.fileno(), self.command_lockdown, link.seal)
-            library = self.image.library if self.image is not None else None
-            become_child(
-                request, control, stdout, stderr, self.server, self.lockdown, self.seed, library, self.packages
-            )
+            become_child(request, control, stdout, stderr, self.server, self.lockdown, self.seed, self.packages)
         except BaseException as error:
             _report(host, request.number, error)
         finally:
@@ -162,7 +165,6 @@ def run(fd: int) -> NoReturn:
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
     preload.import_modules(preload.COMMON)
-    make_catchable()
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     configure = link.receive()
@@ -171,22 +173,20 @@ def run(fd: int) -> NoReturn:
     except BaseException as error:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
-    _say_ready(link, mechanisms, configure, zygote.image)
+    _say_ready(link, mechanisms, configure)
     zygote.lockdown.limit()
     zygote.serve()
 
 
-def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, image: Image | None) -> None:
+def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure) -> None:
     """With what only this process can give: the descriptors go to the host and nowhere else."""
-    sent: dict[Literal["gate", "proc", "image", "bell"], int] = {}
+    sent: dict[Literal["gate", "proc"], int] = {}
     if configure.confinement.fork_gate:
         sent["gate"] = notify.install_listener(notify.fork_gate())
         detail = "no fork without the host's permission: checkpoints, branches, and what limits.processes allows"
         mechanisms = [*mechanisms, Mechanism("fork-gate", True, detail)]
     if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
         sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
-    if image is not None:
-        sent["image"], sent["bell"] = os.dup(image.library.fd), os.dup(image.library.bell)
     socket.send_fds(link.socket, [link.packed(m.ZygoteReady(mechanisms, list(sent)))], list(sent.values()))
     for fd in sent.values():
         os.close(fd)
@@ -201,19 +201,14 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     if configure.seed is not None:
         determinism.install(configure.seed, configure.clock)
     preload.import_modules(configure.preload)
-    image = None
-    if configure.child.files == "none":
-        image = Image()
-        image.library.serve_zones()
     server = preload.build_server(configure, link.fileno())
     # The plan of the children comes last: it is the one by which this process explains refusals.
     command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
-    kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
-    lockdown = Lockdown.prepare(configure.child, kept)
+    lockdown = Lockdown.prepare(configure.child, (link.fileno(),))
     refusals.listen(configure.child)
     server.guest.language.close_paths(refusals.closed_paths(configure.child))
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)
-    zygote = Zygote(link, server, lockdown, command, configure.seed, image, configure.packages, configure.preload)
+    zygote = Zygote(link, server, lockdown, command, configure.seed, configure.packages)
     return zygote, [*mechanisms, *lockdown.mechanisms]

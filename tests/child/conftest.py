@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.child.language.language import Language
+from safeexec.language.language import Language
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 Run = Callable[..., Any]

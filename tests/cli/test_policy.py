@@ -56,7 +56,6 @@ def test_strict_passes_what_only_tells_a_cost(tmp_path: Path, capsys: pytest.Cap
     mine = tmp_path / "mine.yaml"
     mine.write_text("extends: standard\nrequirements: [humanize==4.9.0]\n")
     assert main(["policy", "check", "--strict", str(mine)]) == 0
-    assert "humanize: nobody has reviewed it" in capsys.readouterr().err
     mine.write_text("extends: standard\nfilesystem: {workspace: read-write}\n")
     assert main(["policy", "check", str(mine)]) == 0
     assert main(["policy", "check", "--strict", str(mine)]) == 1

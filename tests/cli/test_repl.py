@@ -128,7 +128,7 @@ def test_commands_of_files_states_and_branches(
     assert desk.command(["load", str(tmp_path / "none")])
     assert "safeexec: " in capsys.readouterr().err
     assert desk.command(["why", "os.system"])
-    assert "os.system (attribute): refused by data-analysis.yaml" in capsys.readouterr().out
+    assert "os.system (attribute): refused by standard.yaml" in capsys.readouterr().out
     assert desk.command(["branch", "main"])
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from safeexec.facades.tables import judge
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import ATTRIBUTES
 from safeexec.hints.tables.libraries import METHODS
+from safeexec.language.refusals import of_name
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
@@ -69,14 +69,14 @@ def test_what_is_recommended_exists() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_name_with_advice_is_missing_or_refused_for_what_it_does() -> None:
-    """A facade refuses some that exist, for reasons of its own."""
+    """Some that exist are told for what programs mean by them."""
     refused = {"json.decoder", "sympy.evaluate", "sympy.evalf", "base64.encode"}
     refused |= {"itertools.batched", "re.PatternError"}  # which 3.11 does not have
     refused |= {"statistics.count"}  # 3.13 imports that of itertools there, for itself
     wrong = [
         full
         for full in MODULE_ATTRIBUTES
-        if exists(full) and full not in refused and judge(*full.rpartition(".")[::2]).tag == "" and not _is_closed(full)
+        if exists(full) and full not in refused and of_name(*full.rpartition(".")[::2]) is None and not _is_closed(full)
     ]
     assert not wrong
 

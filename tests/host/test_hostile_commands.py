@@ -61,7 +61,7 @@ except OSError as error:
 try:
     os.setsid()
 except OSError as error:
-    print(error.errno > 3000)
+    print(error.errno)
 """
 
 
@@ -95,7 +95,7 @@ def test_a_command_line_that_no_system_takes_is_refused_before_it_is_sent(sessio
 
 def test_a_command_stays_in_its_process_group(session: Session) -> None:
     """The host ends all of the group in one call. The errno is one that timeout(1) and shells go on after."""
-    assert session.command([PYTHON, "-c", ALONE]).stdout == "1\nTrue\n"
+    assert session.command([PYTHON, "-c", ALONE]).stdout == "1\n1\n"
 
 
 def test_there_is_no_shared_memory_without_a_file(session: Session) -> None:

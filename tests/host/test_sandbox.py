@@ -229,11 +229,8 @@ def test_a_fork_of_the_host_is_told_to_open_its_own(sandbox: Sandbox) -> None:
 
 
 def test_a_library_that_does_not_fit_into_memory_is_no_refusal() -> None:
-    """The loader says the same of a mapping that the filter keeps out; the policy tells which it is."""
     pytest.importorskip("PIL", reason="pillow is not installed")
-    policy = Policy.load("calculator").replace(
-        memory_mb=24, danger_allow_executable_mappings=True, imports={"PIL": "all"}
-    )
+    policy = Policy.load("calculator").replace(memory_mb=24, imports={"PIL": "all"})
     with Sandbox(policy) as sandbox:
         result = sandbox.run("data = bytes(17 << 20)\nfrom PIL import Image")
         assert result.outcome == "memory"
@@ -247,7 +244,7 @@ def test_a_policy_may_name_only_parts_of_a_large_library() -> None:
     """They are imported ahead, and matplotlib finds its fonts, as if the whole library were named."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     imports = {"matplotlib.pyplot": ["subplots", "close"]}
-    policy = Policy.load("calculator").replace(danger_allow_executable_mappings=True, imports=imports)
+    policy = Policy.load("calculator").replace(imports=imports)
     with Sandbox(policy) as sandbox:
         source = (
             "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.set_title('a')\nfigure.canvas.draw()"

@@ -6,6 +6,7 @@ namespaces by a filter like Docker's, before anything is probed or planned.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -166,27 +167,16 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         from safeexec.child.process import substitutes
         from safeexec.child.process.lockdown import Lockdown
 
-        image = None
-        if decided.child.files == "none":
-            from safeexec.zygote.image import Image
-            from safeexec.zygote.preload import COMMON, import_modules
-
-            import_modules((*COMMON, *job["imports"]))
-            image = Image()
-            image.library.serve_zones()
-            while not image.complete:
-                image.fill()
-        kept = () if image is None else (image.library.fd, image.library.bell)
         substitutes.install()
-        lockdown = Lockdown.prepare(decided.child, kept)
+        lockdown = Lockdown.prepare(decided.child)
         if job["strict"]:
-            _kill_instead_of_naming(lockdown)
+            _kill_instead_of_refusing(lockdown)
         lockdown.limit()
         mechanisms += lockdown.mechanisms
         pid = os.fork()
         if pid == 0:
             own = workspace if decided.child.files == "write" else None
-            _child(job, lockdown, own, output, host, image.library if image is not None else None)
+            _child(job, lockdown, own, output, host)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         told = {"status": status, "mechanisms": {m.name: m.active for m in mechanisms}}
         os.write(report, json.dumps(told).encode())
@@ -196,15 +186,13 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         os._exit(0)
 
 
-def _kill_instead_of_naming(lockdown: Any) -> None:
+def _kill_instead_of_refusing(lockdown: Any) -> None:
     from safeexec.linux import bpf, seccomp
-    from safeexec.syscalls import NAMING_BASE
 
-    named = range(seccomp.ERRNO | NAMING_BASE, (seccomp.ERRNO | 4095) + 1)
     program = decode(lockdown._filter.data.raw)
     killing = [
         bpf.Instruction(bpf.RETURN, 0, 0, seccomp.KILL_PROCESS)
-        if one.code == bpf.RETURN_A or (one.code == bpf.RETURN and one.k in named)
+        if one.code == bpf.RETURN and one.k == seccomp.ERRNO | errno.EPERM
         else one
         for one in program
     ]
@@ -212,15 +200,13 @@ def _kill_instead_of_naming(lockdown: Any) -> None:
     lockdown.measure()
 
 
-def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: int, host: int, library: Any) -> None:
+def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: int, host: int) -> None:
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.chdir(workspace or "/")
     if workspace is not None:
         os.environ["HOME"] = workspace
-    if library is not None:
-        library.replace_files()
     lockdown.apply(workspace=workspace)
     import traceback
 

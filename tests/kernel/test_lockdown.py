@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 
 import pytest
@@ -104,7 +105,7 @@ CALLS = {
 def _attempt(source: str) -> str:
     """The source, its refusal told as one line."""
     body = "\n".join("    " + line for line in source.splitlines())
-    return f"try:\n{body}\nexcept OSError as error:\n    print('refused', error.errno)\n"
+    return f"try:\n{body}\nexcept (OSError, ValueError) as error:\n    print('refused', error)\n"
 
 
 def _many(sources: dict[str, str]) -> str:
@@ -161,18 +162,18 @@ def test_system_calls_that_are_never_legitimate_fail(run: Run) -> None:
 
 
 def test_a_refusal_names_its_call(run: Run) -> None:
-    """As Python shows it, and as the child explains it."""
+    """As Python shows it, and as the child explains it: here no audit hook has listened."""
     source = """
 from safeexec.child.step.violations import explain
 import socket
 try:
     socket.socket()
 except OSError as error:
-    print(error.errno - 3000, *explain(error)[:2], sep='|')
+    print(type(error).__name__, error.errno, explain(error).message, sep='|')
 """
-    number, name, message = run(source).output.strip().split("|")
-    assert name == "socket" and message.startswith("socket() is refused by ")
-    assert int(number) in (41, 198)
+    kind, number, message = run(source).output.strip().split("|")
+    assert (kind, int(number)) == ("PermissionError", errno.EPERM)
+    assert message.startswith("socket.socket() is refused by ")
 
 
 def test_no_secret_is_in_memory_or_environment(run: Run) -> None:
@@ -191,35 +192,20 @@ print(found, [value for value in os.environ.values() if value not in ('C.UTF-8',
     assert run(source).output == "{'[heap]': False, '[stack]': False} []\n"
 
 
-def test_executable_memory(run: Run) -> None:
-    """Never writable and executable, not even where libraries may be mapped late."""
-    source = _many(
-        {
-            "map": "import mmap; mmap.mmap(-1, 4096, prot=7); print('reached')",
-            "anonymous": "import mmap; mmap.mmap(-1, 4096, prot=5); print('reached')",
-        }
-    )
-    source += (
-        "import ctypes, mmap\nm = mmap.mmap(-1, 4096)\na = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
-        "print('protect', ctypes.CDLL(None).mprotect(ctypes.c_void_p(a), 4096, 5))\n"
-        "import _decimal, _zoneinfo\n"
-    )
-    outcome = run(source)
-    assert "reached" not in outcome.output and "protect -1" in outcome.output, outcome.output
-    assert outcome.status == 0
-
-
-def test_a_policy_without_executable_mappings_loads_no_library(run: Run) -> None:
-    """And the failure, which only the loader words, is told as the refusal that it is."""
+def test_only_a_policy_of_native_libraries_makes_code_in_memory(run: Run) -> None:
+    """Parts of Python's own library are loaded late under any policy."""
     source = """
-from safeexec.child.step.violations import explain
+import ctypes, mmap
+import _lsprof
+rwx = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
 try:
-    import _lsprof
-except ImportError as error:
-    print(*explain(error)[:2])
+    mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=rwx)
+    print(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda x: x + 1)(1))
+except PermissionError:
+    print('refused')
 """
-    profile = "extends: data-analysis\ndanger_allow_executable_mappings: false\n"
-    assert run(source, profile).output.startswith("mmap mapping ")
+    assert run(source).output == "2\n"
+    assert run(source, "extends: standard\nfilesystem: {workspace: read-write}\n").output == "refused\n"
 
 
 def test_the_workspace_can_be_used(run: Run) -> None:
@@ -267,9 +253,9 @@ from safeexec.child.step.violations import explain
 try:
     threading.Thread(target=print).start()
 except RuntimeError as error:
-    print(explain(error)[0])
+    print(explain(error).message)
 """
-    assert run(source, "calculator").output == "clone\n"
+    assert run(source, "calculator").output.startswith("a new thread is refused by ")
 
 
 def test_memory_and_descriptors_are_bounded(run: Run) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
-collect_ignore = ["data"]  # RestrictedPython's tests, which test_restrictedpython.py runs
 MODULES = [
     "math",
     "json",

@@ -1,6 +1,6 @@
 """Who decides about each kind of node: the table in ``safeexec/README.md``.
 
-python -m tests.compiler.deciders       writes the table anew
+python -m tests.language.deciders       writes the table anew
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from safeexec.compiler.transformer import StepTransformer, _only_visits_contents
+from safeexec.language.transformer import StepTransformer
 
 PAGE = Path(__file__).parents[2] / "safeexec" / "README.md"
-BEGIN, END = "<!-- who decides: python -m tests.compiler.deciders -->\n", "<!-- end -->"
+BEGIN, END = "<!-- who decides: python -m tests.language.deciders -->\n", "<!-- end -->"
 OURS = {name: value for name, value in vars(StepTransformer).items() if callable(value) and not name.startswith("__")}
 HOOKS = sorted(name for name in OURS if hasattr(RestrictingNodeTransformer, name) and not name.startswith("visit_"))
 """What the base class calls, and is ours."""
@@ -30,7 +30,7 @@ def table() -> str:
     rows += [f"| `{kind}` | base class{_by(method)} | {_told(method)} |" for kind, method in theirs.items()
              if kind not in plain]  # fmt: skip
     rows += [f"| `{kind}` | ours | {_told(method)} |" for kind, method in kinds.items() if kind not in theirs]
-    rows.append(f"| any other | base class (`generic_visit`) | {_told(RestrictingNodeTransformer.generic_visit)} |")
+    rows.append(f"| any other | ours (`generic_visit`) | {_told(StepTransformer.generic_visit)} |")
     rows += ["", "| what the base class calls | ours, because |", "| --- | --- |"]
     rows += [f"| `{name}` | {_told(OURS[name])} |" for name in HOOKS]
     return "\n".join(rows) + "\n"
@@ -39,6 +39,11 @@ def table() -> str:
 def _by(method: Any) -> str:
     called = [name for name in HOOKS if name in method.__code__.co_names and name != "node_contents_visit"]
     return f", by our {', '.join(map(_code, called))}" if called else ""
+
+
+def _only_visits_contents(method: Any) -> bool:
+    """Whether all that a method of the base class does is to visit what the node holds."""
+    return bool(method.__code__.co_names == ("node_contents_visit",))
 
 
 def _code(name: str) -> str:

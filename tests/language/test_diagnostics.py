@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
-from safeexec.compiler.diagnostics import Diagnostic, Rejection
-from safeexec.compiler.step import compile_step
+from safeexec.language.diagnostics import Diagnostic, Rejection
+from safeexec.language.step import compile_step
 from safeexec.protocol.plan import LanguagePlan
 
 
@@ -55,12 +54,9 @@ def test_of_a_long_line_the_place_is_shown(plan: LanguagePlan) -> None:
     assert found.column == 1807
 
 
-def test_rules_and_hints(plan: LanguagePlan) -> None:
-    own = msgspec.structs.replace(plan, hints={"os": "Use the tools."})
-    module, builtin, attribute = diagnostics("import os\neval\nf.__globals__", own)
+def test_each_kind_of_refusal_names_its_rule(plan: LanguagePlan) -> None:
+    module, builtin, attribute = diagnostics("import os\neval\nf.__globals__", plan)
     assert (module.rule, builtin.rule, attribute.rule) == ("test.yaml:2", "test.yaml:1", "test.yaml:9")
-    assert module.hint == "Use the tools."
-    assert builtin.hint
 
 
 def test_the_text_of_a_rejection(plan: LanguagePlan) -> None:

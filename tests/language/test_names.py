@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import types
 from collections.abc import AsyncGenerator, Generator
+from types import CodeType, FrameType
+from typing import Any
 
+import msgspec
 import pytest
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from safeexec.compiler import names
-from safeexec.compiler.rules import REFUSED, Rules
-from safeexec.compiler.transformer import DECIDERS, NODES_IN, StepTransformer
+from safeexec.language import names
+from safeexec.language.rules import Rules
+from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import LanguagePlan
-
-HARMLESS = {"send", "throw", "close", "asend", "athrow", "aclose", "clear", "replace", "tb_lineno", "tb_next"}
 
 
 def _generator() -> Generator[int]:
@@ -30,43 +30,60 @@ async def _asyncgen() -> AsyncGenerator[int]:
 async def _coroutine() -> None: ...
 
 
-@pytest.fixture
-def rules() -> Rules:
-    return Rules(LanguagePlan())
+def _error() -> Exception:
+    try:
+        raise ValueError
+    except ValueError as error:
+        return error
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        types.FrameType,
-        types.TracebackType,
-        types.CodeType,
-        types.GeneratorType,
-        types.CoroutineType,
-        types.AsyncGeneratorType,
-    ],
-)
-def test_every_public_attribute_of_frames_code_and_generators_is_refused(kind: type, rules: Rules) -> None:
-    attributes = {name for name in dir(kind) if not name.startswith("__")} - HARMLESS
-    assert attributes
-    assert {name for name in attributes if rules.attribute(name) != REFUSED} == set()
+def samples() -> list[Any]:
+    """What runs, what is run, and what remembers it."""
+    coroutine = _coroutine()
+    coroutine.close()
+    return [sys._getframe(), _error().__traceback__, _generator(), coroutine, _asyncgen(), _generator, "".join]
 
 
-@pytest.mark.parametrize(
-    "value", [_generator, len, "".join, types.ModuleType("m"), object(), type, property(), ValueError()]
-)
-def test_dunder_attributes_of_ordinary_objects_that_lead_out_are_never_plain(value: object, rules: Rules) -> None:
-    leading_out = {
-        "__globals__", "__builtins__", "__code__", "__closure__", "__self__", "__func__", "__reduce__", "__reduce_ex__",
-        "__subclasses__", "__loader__", "__spec__", "__dict__", "__getattribute__", "__import__",
-    }  # fmt: skip
-    assert {name for name in leading_out & set(dir(value)) if rules.attribute(name) == 0} == set()
+@pytest.mark.parametrize("value", samples(), ids=lambda value: type(value).__name__)
+def test_what_leads_to_frames_code_and_namespaces_is_refused(value: Any) -> None:
+    leading = {name for name in dir(value) if _is_inside(getattr(value, name, None))}
+    assert leading - names.REFUSED_ATTRIBUTES == set()
+    assert leading or type(value) is not type(_generator)
 
 
-def test_every_node_kind_of_this_python_is_judged() -> None:
-    """A kind without a method is refused; that must be a decision and not an oversight."""
-    undecided = {kind.__name__ for kind in _kinds() if DECIDERS[kind] is StepTransformer.generic_visit}
-    assert undecided <= {"FunctionType", "TypeIgnore"}, sys.version  # of type comments, which are not parsed
+def _is_inside(value: object) -> bool:
+    return isinstance(value, FrameType | CodeType) or value is globals()
+
+
+@pytest.mark.parametrize("name", ["__class__", "__dict__", "__mro__", "__bases__", "__self__", "__init__", "__name__"])
+def test_what_honest_programs_read_is_plain(name: str) -> None:
+    assert not Rules(LanguagePlan()).refuses(name)
+
+
+def test_syntax_of_a_later_python_is_refused_only_where_a_policy_chooses_constructs(plan: LanguagePlan) -> None:
+    """It is made of expressions and names, which are judged like all others."""
+
+    class Novelty(ast.stmt):
+        _fields = ("value", "name")
+
+    def findings(own: LanguagePlan, name: str) -> list[tuple[str, str]]:
+        tree = ast.Module([Novelty(ast.Name("x", ast.Load()), name, lineno=1, col_offset=0)], [])
+        transformer = StepTransformer(Rules(own))
+        transformer.check(tree)
+        return [(found.kind, found.name) for found in transformer.findings]
+
+    assert findings(plan, "a") == []
+    assert findings(plan, "__builtins__") == [("builtin", "__builtins__")]
+    strict = msgspec.structs.replace(plan, refused_constructs={"while": "test.yaml:7"})
+    assert findings(strict, "a") == [("construct", "Novelty")]
+
+
+def test_every_statement_of_this_python_is_some_construct_or_always_allowed() -> None:
+    """A policy that lists constructs means to leave out the others: none is without a name by oversight."""
+    named = {label for labels in names.CONSTRUCTS.values() for label in labels}
+    always = {"Return", "Expr", "Pass", "Break", "Continue"}
+    statements = {kind.__name__ for kind in _kinds() if issubclass(kind, ast.stmt)}
+    assert statements - named == always
 
 
 def _kinds() -> list[type[ast.AST]]:
@@ -78,36 +95,53 @@ def _kinds() -> list[type[ast.AST]]:
     return [kind for kind in signed if kind.__name__ not in old]
 
 
-def test_every_node_is_visited() -> None:
-    """Which fields hold nodes is read off CPython's own grammar."""
-    for node in ast.walk(_sample()):
-        held = {field for field, value in ast.iter_fields(node) if _holds_nodes(value)}
-        assert held <= set(NODES_IN[type(node)]), type(node).__name__
-    assert NODES_IN[ast.FunctionDef][:4] == ("args", "body", "decorator_list", "returns")
-    assert NODES_IN[ast.Constant] == NODES_IN[ast.Global] == NODES_IN[ast.Load] == ()
+def test_every_expression_is_visited(plan: LanguagePlan) -> None:
+    """Wherever the grammar has an expression, what may not be read is found."""
+    reads = [
+        index
+        for index, node in enumerate(ast.walk(_sample()))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    ]
+    assert len(reads) > 40
+    for index in reads:
+        tree = _sample()
+        twin: Any = list(ast.walk(tree))[index]
+        twin.id = "__builtins__"
+        assert "__builtins__" in _found(tree, plan), ast.unparse(tree)
 
 
-def _holds_nodes(value: object) -> bool:
-    items = value if isinstance(value, list) else [value]
-    return any(isinstance(item, ast.AST) for item in items)
+NOT_BOUND = {
+    ("Attribute", "attr"),
+    ("Global", "names"),
+    ("ImportFrom", "module"),
+    ("MatchClass", "kwd_attrs"),
+    ("Nonlocal", "names"),
+    ("alias", "name"),
+    ("keyword", "arg"),
+}
+"""Where an identifier of the grammar is no name that the program binds by it."""
 
 
-def test_no_identifier_of_the_grammar_may_be_that_of_a_guard(plan: LanguagePlan) -> None:
+def test_no_identifier_that_is_bound_may_be_that_of_a_guard(plan: LanguagePlan) -> None:
     """CVE-2026-55830: RestrictedPython forgot one kind of parameter, which could shadow a guard."""
-    places = {(kind.__name__, field) for kind in _kinds() for field in _identifiers(kind)}
+    places = {(kind.__name__, field) for kind in _kinds() for field in _identifiers(kind)} - NOT_BOUND
     tried = set()
     for index, node in enumerate(ast.walk(_sample())):
         for field in _identifiers(type(node)):
             tree = _sample()
             twin = list(ast.walk(tree))[index]
-            if getattr(twin, field) in (None, []):
+            if (type(node).__name__, field) in NOT_BOUND or getattr(twin, field) is None:
                 continue
-            setattr(twin, field, ["_getattr_"] if isinstance(getattr(twin, field), list) else "_getattr_")
-            transformer = StepTransformer(Rules(plan))
-            transformer.check(tree)
-            assert "_getattr_" in {found.name.rpartition(".")[2] for found in transformer.findings}, (node, field)
+            setattr(twin, field, names.GUARD_FORMAT)
+            assert names.GUARD_FORMAT in _found(tree, plan), (node, field)
             tried.add((type(node).__name__, field))
     assert tried == places
+
+
+def _found(tree: ast.AST, plan: LanguagePlan) -> set[str]:
+    transformer = StepTransformer(Rules(plan))
+    transformer.check(tree)
+    return {found.name for found in transformer.findings}
 
 
 def _identifiers(kind: type[ast.AST]) -> list[str]:
@@ -118,9 +152,9 @@ def _sample() -> ast.Module:
     return ast.parse(SAMPLE if sys.version_info < (3, 12) else SAMPLE + SAMPLE_312)
 
 
-def test_what_inspect_documents_is_refused_as_restrictedpython_does(rules: Rules) -> None:
-    """`tb_next` leads from one traceback to another, whose frames are refused."""
-    assert {name for name in INSPECT_ATTRIBUTES if rules.attribute(name) != REFUSED} == {"tb_next"}
+def test_what_inspect_documents_is_refused_as_restrictedpython_does() -> None:
+    """But for what leads to another traceback or to a generator, whose frames are refused."""
+    assert set(INSPECT_ATTRIBUTES) - names.REFUSED_ATTRIBUTES == {"f_generator", "tb_next"}
 
 
 def test_constructs_name_existing_node_kinds() -> None:
@@ -131,10 +165,8 @@ def test_constructs_name_existing_node_kinds() -> None:
 
 
 def test_no_program_may_name_a_guard() -> None:
-    theirs = {"_getattr_", "_getitem_", "_getiter_", "_write_", "_print_", "_inplacevar_", "_unpack_sequence_"}
-    assert theirs | names.GUARD_NAMES <= names.RESERVED
-    assert all(names.is_internal(name) for name in names.GUARD_NAMES)
-    assert not names.TEMPORARY.format(1).isidentifier() and names.is_internal(names.TEMPORARY.format(1))
+    assert names.GUARD_NAMES <= names.RESERVED
+    assert all(names.is_internal(name) for name in names.GUARD_NAMES) and not names.is_internal("x")
 
 
 SAMPLE = """

@@ -7,7 +7,7 @@ from types import CodeType
 
 import pytest
 
-from safeexec.compiler.step import TOO_DEEP, CompiledStep, compile_step
+from safeexec.language.step import TOO_DEEP, CompiledStep, compile_step
 from safeexec.protocol.plan import LanguagePlan
 
 

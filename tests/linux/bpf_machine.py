@@ -35,12 +35,8 @@ def evaluate(program: Sequence[bpf.Instruction], data: bytes) -> int:
             position += k
         elif code == bpf.AND:
             accumulator &= k
-        elif code == bpf.ADD:
-            accumulator = (accumulator + k) & WORD
         elif code == bpf.RETURN:
             return k
-        elif code == bpf.RETURN_A:
-            return accumulator
         elif code in (bpf.EQUAL, bpf.AT_LEAST):
             taken = accumulator == k if code == bpf.EQUAL else accumulator >= k
             position += true if taken else false

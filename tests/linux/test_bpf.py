@@ -50,7 +50,7 @@ def test_a_jump_of_any_length_arrives(distance: int, taken: bool) -> None:
     else:
         asm.branch(bpf.EQUAL, 0, if_false="far")
     for _ in range(distance):
-        asm.add(1)
+        asm.mask(1)
     asm.answer(10)
     asm.label("far")
     asm.answer(20)
@@ -76,13 +76,16 @@ def test_a_program_has_a_length_limit() -> None:
         asm.assemble()
 
 
-def test_arithmetic_and_arguments() -> None:
+def test_masks_and_arguments() -> None:
     asm = bpf.Assembler()
     asm.load(16 + 8)  # the low word of the second argument
     asm.mask(0xFF)
-    asm.add(0xFFFFFFFF)
-    asm.answer_accumulator()
-    assert _run(asm.assemble(), arguments=(0, 0x1234567890)) == 0x8F
+    asm.branch(bpf.EQUAL, 0x90, if_false="other")
+    asm.answer(1)
+    asm.label("other")
+    asm.answer(2)
+    assert _run(asm.assemble(), arguments=(0, 0x1234567890)) == 1
+    assert _run(asm.assemble(), arguments=(0x90, 0x1234567891)) == 2
 
 
 def test_bytes_and_back() -> None:

@@ -65,16 +65,9 @@ def test_a_file_that_is_no_policy_by_its_name_is_told(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("math: [squrt]", "imports.math.squrt: the reviewed names of math do not include it; did you mean sqrt?"),
-        ("random: {add: [randrnge]}", "imports.random.randrnge: the reviewed names of random do not include it"),
-        ("json: [codecs]", "imports.json.codecs"),
-        ("scipy.nothing: all", "imports.scipy.nothing: it stays refused"),
-        ("scipy.stat: all", "imports.scipy.stat: it stays refused: it has not been reviewed; did you mean stats?"),
-        ("numpy: [load]", "imports.numpy.load: it stays refused: it works on files, and this policy has no workspace"),
-        (
-            "numpy: {except: [random.sead]}",
-            "imports.numpy.random.sead: the reviewed names of numpy.random do not include it; did you mean seed?",
-        ),
+        ("math: [squrt]", "imports.math.squrt: math has no such name; did you mean sqrt?"),
+        ("random: {add: [randrnge]}", "imports.random.randrnge: random has no such name; did you mean randrange?"),
+        ("html: [parsr]", "imports.html.parsr: html has no such name"),
     ],
 )
 def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
@@ -88,22 +81,15 @@ def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
 @pytest.mark.parametrize(
     ("text", "status", "finding"),
     [
-        ("attributes: {refuse: [math.squrt]}", 1, "the reviewed names of math do not include it; did you mean sqrt?"),
-        ("attributes: {refuse: [maths.sqrt]}", 1, "no module maths has been reviewed"),
+        ("attributes: {refuse: [math.squrt]}", 1, "refuse.math.squrt: math has no such name; did you mean sqrt?"),
         ("tools: {allow: [add], approval: [send]}", 1, "`tools.allow` leaves send out, so nobody is asked about it"),
-        ("attributes: {refuse: [os.system]}", 0, "note: attributes.refuse.os.system: it is refused in any case"),
         ("imports: {threading: all}", 0, "note: imports.threading: most of its work needs `limits.threads: 16`"),
         ("imports: {asyncio: all}", 0, "note: imports.asyncio: most of its work needs `socketpair: true`"),
-        ("imports: {numpy: all}", 0, "most of its work needs `danger_allow_executable_mappings: true`"),
+        ("danger_allow_executable_mappings: true", 0, "danger_allow_executable_mappings: it has no effect any more"),
         ("filesystem: {read: [/nowhere/data]}", 0, "note: filesystem.read./nowhere/data: there is no such path"),
-        ("danger_allow_modules: [nowhere]", 0, "note: danger_allow_modules.nowhere: the module is not installed"),
-        ("danger_allow_modules: [nowhere]", 0, "nowhere: nobody has reviewed it: whatever its functions open"),
-        (
-            "requirements: [gadget]",
-            0,
-            "note: requirements: gadget: nobody has reviewed it: whatever its functions open",
-        ),
-        ("requirements: [ctypes]", 0, "note: requirements: no policy can allow this module: it reads or writes memory"),
+        ("imports: {nowhere: all}", 0, "note: imports.nowhere: the module is not installed"),
+        ("danger_allow_modules: [nowhere]", 0, "note: imports.nowhere: the module is not installed"),
+        ("imports: {socket: all}", 0, "note: imports.socket: it can be imported, but it uses the network"),
         ("checkpoints: off\non_error: restore", 1, "on_error: with `checkpoints: off` nothing is kept to go back to"),
         ("builtins: []", 0, "note: builtins: no builtin is open; `extends: standard`, for one"),
         ("builtins: []\nimports: {}", 0, "mine.yaml:2: note: builtins: no builtin is open"),
@@ -173,7 +159,7 @@ def test_diff(capsys):
         "imports.numpy: nothing → except [save]   (replace())",
     ]
     _, out, _ = run(capsys, "policy", "diff", "standard", "calculator")
-    assert "imports: -argparse -ast " in out and "imports.ast" not in out
+    assert "imports: " in out and " -argparse " in out and " -stdlib " in out and "imports.ast" not in out
     status, out, _ = run(capsys, "policy", "diff", "standard", "data-analysis")
     assert status == 1
     assert "builtins: +open   (data-analysis.yaml:" in out
@@ -186,7 +172,7 @@ def test_why(capsys):
     assert out.count("allowed by calculator.yaml:") == 2
     status, out, _ = run(capsys, "policy", "why", "os.system", "--policy", "data-analysis")
     assert status == 1
-    assert "refused by data-analysis.yaml:" in out
+    assert "refused by standard.yaml:" in out
     assert run(capsys, "policy", "why", "from", "math", "import", "sqrt")[0] == 0
 
 
@@ -212,7 +198,7 @@ def test_why_of_a_program(capsys, tmp_path):
     status, out, _ = run(capsys, "policy", "why", "--program", str(path))
     assert (status, out.splitlines()[-1]) == (
         1,
-        "# not in it: os.system (line 2): it starts programs or reaches other processes",
+        "# not in it: os.system (line 2): it starts programs or reaches other processes, which the kernel refuses here",
     )
 
 

@@ -69,18 +69,31 @@ def test_none_takes_a_module_away_with_its_submodules(tmp_path):
     assert not {"html", "html.parser"} & set(again.imports)
 
 
-@pytest.mark.parametrize(("module", "meant"), [("randm", "random"), ("html.parsr", "html.parser")])
-def test_none_that_misspells_a_module_leaves_none_open(module, meant):
-    text = f"{module} is not inherited, so nothing is taken away; did you mean {meant}\\?"
-    with pytest.raises(PolicyError, match=f"imports.{module}: {text}"):
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("randm", "no module of this name is installed; did you mean random"),
+        ("html.parsr", "html has no module of this name; did you mean parser"),
+        ("xml.etree.ElementTre", "xml.etree has no module of this name; did you mean ElementTree"),
+    ],
+)
+def test_none_that_misspells_a_module_leaves_none_open(module, told):
+    with pytest.raises(PolicyError, match=f"imports.{module}: {told}\\?"):
         Policy.load("standard").replace(imports={module: "none"})
 
 
-@pytest.mark.parametrize("module", ["code", "stat", "polars"])
-def test_none_may_name_a_module_that_is_not_inherited(module):
-    """`codecs` and `statistics` are, and the others are modules, too."""
+@pytest.mark.parametrize("module", ["code", "stat", "html.parser"])
+def test_none_takes_from_what_a_word_opens(module):
+    """`stdlib: all` opens them, without naming them."""
     policy = Policy.load("standard")
-    assert policy.replace(imports={module: "none"}) == policy
+    assert policy.why(module).allowed
+    assert not policy.replace(imports={module: "none"}).why(module).allowed
+
+
+def test_none_may_name_a_module_that_nothing_opens():
+    """`codecs` is inherited, and `code` is a module, too: no slip."""
+    policy = Policy.load("calculator")
+    assert policy.replace(imports={"code": "none"}) == policy
 
 
 def test_sections_and_mappings_merge(tmp_path):

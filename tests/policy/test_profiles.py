@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, PolicyError
-from safeexec.compiler.names import CONSTRUCTS
+from safeexec.language.names import CONSTRUCTS
 from safeexec.policy import resolved, schema
 from safeexec.policy.extends import prepared, read_profile
 from safeexec.policy.places import shipped_directory
@@ -113,7 +113,7 @@ def test_the_schema_lists_the_names_that_an_editor_completes():
     assert {"print", "open", "PythonFinalizationError"} <= listed(settings["builtins"])
     assert not [name for name in listed(settings["builtins"]) if name.startswith("_")]
     assert listed(settings["require"]) == set(PROTECTIONS)
-    assert {"math", "numpy.random", "os.path"} <= listed(settings["imports"]["propertyNames"])
+    assert {"math", "numpy", "stdlib", "any"} <= listed(settings["imports"]["propertyNames"])
     constructs = whole["$defs"]["LanguageSection"]["properties"]["constructs"]
     assert listed(constructs) == {*CONSTRUCTS, "all", "none"}
     assert {"add", "remove", "except"} <= constructs["anyOf"][2]["properties"].keys()

@@ -38,7 +38,6 @@ def step(source: str, outcome: str = "ok", error: ErrorInfo | None = None) -> tu
         (step("import os", "rejected"), "step 1: it was refused when it was recorded"),
         (step("global x\nx = 1\nglobal x"), "step 1: the program is not valid Python, line 3: name 'x' is assigned"),
         (step("import ctypes"), "step 1: ctypes: it reads or writes memory by address, without bounds"),
-        (step("import numpy"), "step 1: danger_allow_executable_mappings"),
         (step("f.__globals__"), "step 1: .__globals__ (attributes.danger_allow)"),
     ],
 )
@@ -46,9 +45,7 @@ def test_what_no_policy_is_proposed_for_is_told(tmp_path: Path, records: list[fo
     learnt = learnt_from(tmp_path / "r.jsonl", HEADING, *records)
     assert len(learnt.left_out) == 1 and told in learnt.left_out[0]
     policy = learnt.policy
-    assert not (
-        policy.danger_allow_executable_mappings or policy.danger_allow_commands or policy.attributes.danger_allow
-    )
+    assert not (policy.danger_allow_commands or policy.attributes.danger_allow)
     assert policy.filesystem.workspace == "none" and not policy.filesystem.read
 
 

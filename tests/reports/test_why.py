@@ -395,7 +395,7 @@ def test_the_smallest_policy_for_a_program():
         (
             "standard",
             "import numpy as np\nnp.zeros(3)",
-            {"danger_allow_executable_mappings": True, "imports": {"numpy": ["zeros"]}},
+            {"imports": {"numpy": ["zeros"]}},
         ),
         ("standard", "gzip = 1\nimport gzip\ngzip.open('x')", {"filesystem": {"workspace": "read-write"}}),
         ("standard", "f.__globals__", {"attributes": {"danger_allow": {"add": ["__globals__"]}}}),

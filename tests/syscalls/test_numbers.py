@@ -7,7 +7,7 @@ import os
 import pytest
 
 from safeexec.linux.libc import syscall
-from safeexec.syscalls.numbers import MACHINES, machine, names, numbers
+from safeexec.syscalls.numbers import MACHINES, machine, numbers
 
 KNOWN = {
     "x86_64": {"read": 0, "mmap": 9, "clone": 56, "execve": 59, "openat": 257, "seccomp": 317, "pidfd_open": 434},
@@ -24,7 +24,7 @@ def test_well_known_numbers(name: str) -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_number_has_two_names(name: str) -> None:
-    assert len(names(name)) == len(numbers(name))
+    assert len({*numbers(name).values()}) == len(numbers(name))
 
 
 def test_legacy_calls_exist_on_one_machine_only() -> None:

@@ -118,8 +118,11 @@ sys.exit(status if isinstance(status, int) else 1)
 
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTILINE)
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S{1,300}+ \([^()\s]{1,300}+\))", re.MULTILINE)
-_REFUSED = re.compile(r"Unknown error 3\d{3}")
-_NO_PROGRAM = re.compile(r"no signals: '|(?:bad interpreter|: line \d{1,6}: [^\n:]{1,400}+): Permission denied")
+_REFUSED = "Operation not permitted"
+_NO_PROGRAM = re.compile(
+    r"Operation not permitted: '[^'\n]{1,400}'(?! ->)"
+    r"|(?:bad interpreter|: line \d{1,6}: [^\n:]{1,400}+): Permission denied"
+)
 PROGRAMS = (
     "A check may start the programs that the policy names: danger_allow_commands, --program of `safeexec repair` "
     "(python for tests that start it; for `bash -c`, each program that it calls)."
@@ -365,7 +368,8 @@ def _read(
 ) -> Verification:
     """The verdict of a run, from what the witness saw; without one from the log."""
     log = printable(log[-MAX_LOG:])
-    log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
+    if not ok and _REFUSED in log:
+        log += f"\n`{_REFUSED}` is what the sandbox answers to network, other programs and signals: there are none."
     if _NO_PROGRAM.search(log):
         log += f"\n{PROGRAMS}"
     if ok and not outcomes and _runs_tests(argv):

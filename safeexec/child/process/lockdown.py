@@ -247,7 +247,7 @@ def _describe(plan: ChildConfinement) -> list[Mechanism]:
         Mechanism("rlimits", True, _limits_detail(plan)),
         Mechanism("no-new-privs", True, "no program can gain rights"),
         Mechanism("capabilities", True, "none left"),
-        Mechanism("descriptors", True, _descriptors_detail(plan)),
+        Mechanism("descriptors", True, "only the standard streams and the control socket are open"),
         Mechanism("seccomp", True, _seccomp_detail(plan)),
     ]
     if plan.landlock:
@@ -267,16 +267,11 @@ def _limits_detail(plan: ChildConfinement) -> str:
     )
 
 
-def _descriptors_detail(plan: ChildConfinement) -> str:
-    library = ", and what is imported late from memory," if plan.files == "none" else ""
-    return f"only the standard streams and the control socket{library} are open"
-
-
 def _seccomp_detail(plan: ChildConfinement) -> str:
     parts = [
         "threads" if plan.threads else "no threads",
         "socket pairs, no other sockets" if plan.event_loop else "no sockets",
-        "executable mappings of files only" if plan.executable_mappings else "no executable mappings",
+        "executable memory" if plan.executable_memory else "executable mappings of files alone",
         {"none": "no files", "read": "files read-only", "write": "files"}[plan.files],
     ]
     unseen = "no shared memory" if not plan.programs else "no shared memory without a file"

@@ -17,7 +17,6 @@ from safeexec.language import determinism
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
-    from safeexec.child.process.library import Library
     from safeexec.child.process.lockdown import Lockdown
     from safeexec.child.process.serve import Server
 
@@ -33,7 +32,6 @@ def become_child(
     server: Server,
     lockdown: Lockdown,
     seed: int | None,
-    library: Library | None,
     packages: str | None,
 ) -> NoReturn:
     """Turn this fresh fork of the zygote into a locked-down child, and serve until the host closes the socket.
@@ -51,8 +49,6 @@ def become_child(
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)
         os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
-    if library is not None:
-        library.replace_files()
     lockdown.apply(workspace=spawn.home, lowered=spawn.lowered)
     if packages is not None:
         sys.path.append(packages)  # what Python and the host have installed comes first

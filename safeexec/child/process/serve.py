@@ -24,6 +24,7 @@ from safeexec.child.step.standard_input import program_file
 from safeexec.child.step.tools import ToolCaller, tool_functions
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
+from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import decode, encode
 
 QUIET_SECONDS = 0.0005
@@ -48,6 +49,8 @@ class Server:
         self.tools = tools
         self.checkpoints = Checkpoints()
         self.plugin = LoadedPlugin(guest)
+        self.unprepared: list[str] = []
+        """What the zygote tried to prepare for its children, and could not."""
         self._idle = False
         self._serving = False
         """Whether the host speaks to this process: on the zygote's link it asks for children."""
@@ -350,7 +353,11 @@ class Server:
     def _self_test(self, request: m.SelfTest) -> m.Tested:
         from safeexec.child.process.selftest import try_everything  # for hosts that ask
 
-        return m.Tested(try_everything(self.guest.limits.memory_bytes, request.processes))
+        rows = try_everything(self.guest.limits.memory_bytes, request.processes)
+        if self.unprepared:
+            detail = f"{'; '.join(self.unprepared)}: each session does without, or makes it for itself"
+            rows.append(Mechanism("preparation", False, detail))
+        return m.Tested(rows)
 
     def _save(self, request: m.Save) -> m.Saved:
         from safeexec.child.process import state  # with cloudpickle 15 ms

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safeexec import hints
 from safeexec.child.step import tracebacks
 from safeexec.child.step.changes import variables
-from safeexec.child.step.violations import explain, is_out_of_memory, rule_of
+from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.identity import class_name, instance_dict
 from safeexec.language.names import is_internal
 from safeexec.protocol.messages import ErrorReport, FrameData
-from safeexec.syscalls.table import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
@@ -98,8 +97,8 @@ def report(
     kind, rule = class_name(type(exc)), _told(exc, "rule")
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
-        call, message, hint = refusal
-        kind, rule = "PermissionError", rule_of(group_of(call))
+        message, rule, hint = refusal
+        kind = "PermissionError"
         if text.endswith(shown + "\n"):
             text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
     source_line = lines.line(filename, position.line) if position else ""

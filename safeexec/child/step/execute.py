@@ -461,7 +461,7 @@ def _message_size(error: BaseException) -> int:
 
 def outcome_of(error: BaseException) -> Any:
     """The outcome word for an exception that the guest did not catch."""
-    if issubclass(type(error), MemoryError) or is_out_of_memory(error):
+    if is_out_of_memory(error):
         return "memory"
     # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
     return "violation" if explain(error) is not None else "error"

@@ -317,9 +317,6 @@ def _warm_up_target(number: float, x: float) -> float:
 def _is_a_library(name: str) -> bool:
     if name in sys.modules or name in sys.stdlib_module_names:
         return True
-    from importlib.util import find_spec
+    from importlib.machinery import PathFinder  # not every finder there is: one finds the modules of the plugin
 
-    try:
-        return find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
+    return PathFinder.find_spec(name) is not None

@@ -3,7 +3,8 @@
 A caught exception leaves no trace. So this module listens to the interpreter's audit events, which come before an
 operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
 the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
-what C code of a library calls by itself. A new thread that is refused raises no event of its own.
+what C code of a library calls by itself. A new thread that is refused raises no event of its own. So calls are listed,
+too, whose failure reaches no errno (`os.system` returns -1).
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from safeexec import hints
 from safeexec.child.step import violations
 from safeexec.language.builtins import unseen
 from safeexec.protocol.messages import ErrorReport, Refusal
-from safeexec.syscalls import NAMING_BASE
-from safeexec.syscalls.numbers import numbers
-from safeexec.syscalls.table import group_of, rules_for
+from safeexec.syscalls import Rule
+from safeexec.syscalls.table import rules_for
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
@@ -34,6 +34,9 @@ MOST = 100
 
 _CALLS = {
     "socket.__new__": "socket",
+    "socket.getaddrinfo": "socket",
+    "socket.gethostbyname": "socket",
+    "socket.sethostname": "sethostname",
     "os.fork": "clone",
     "os.forkpty": "clone",
     "os.system": "execve",
@@ -42,6 +45,9 @@ _CALLS = {
     "subprocess.Popen": "execve",
     "os.kill": "kill",
     "os.killpg": "kill",
+    "signal.pthread_kill": "tgkill",
+    "resource.setrlimit": "prlimit64",
+    "resource.prlimit": "prlimit64",
     "os.symlink": "symlinkat",
     "os.link": "linkat",
     "os.chown": "fchownat",
@@ -52,6 +58,36 @@ _CALLS = {
     "os.removexattr": "removexattr",
 }
 """Audit event → the system call that it announces."""
+
+
+def _is_local(arguments: tuple[Any, ...]) -> bool:
+    """One end of a socket pair, as the event loop makes it: an AF_UNIX stream, or no new socket at all."""
+    return len(arguments) > 1 and arguments[1] == 1
+
+
+def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
+    """No name, or an address in digits, or this machine's own name, which files tell."""
+    host = arguments[0]
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    return type(host) is not str or ":" in host or host in ("", "localhost") or host.rpartition(".")[2].isdigit()
+
+
+_ALLOWED: dict[str, Callable[[tuple[Any, ...]], bool]] = {
+    "socket.__new__": _is_local,
+    "socket.getaddrinfo": _needs_no_name_server,
+    "socket.gethostbyname": _needs_no_name_server,
+    "os.kill": lambda arguments: arguments[0] == os.getpid(),
+    "os.killpg": lambda arguments: False,
+    "resource.setrlimit": lambda arguments: False,
+    "resource.prlimit": lambda arguments: len(arguments) < 3 or arguments[2] is None,
+}
+"""Audit event of a call for which the filter has a rule that judges arguments → whether it lets these pass."""
+
+
+def _may_be_refused(event: str, rule: Rule) -> bool:
+    return event in _ALLOWED and () not in rule.alternatives
+
 
 _PATHS = {"open": 0, "os.listdir": 0, "os.scandir": 0}
 """Audit event that announces the opening of a path → which argument is the path."""
@@ -65,15 +101,21 @@ _noted: dict[tuple[str, int], Refusal] = {}
 def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
+    violations.forget_calls()
     if unseen:
         for refused, line in unseen:
             _noted[str(refused), line] = _of_name(refused, line, plan)
         unseen.clear()
     if not _noted:
         return []
-    reports = [report for report in _noted.values() if error is None or report.message != error.message]
+    reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
     _noted.clear()
     return reports
+
+
+def _tells(error: ErrorReport, refusal: Refusal) -> bool:
+    """Whether it is of the same call: the report of an error may say a path, too."""
+    return error.line == refusal.line and error.message.startswith(refusal.message.partition(b" is refused by ")[0])
 
 
 def _of_name(refused: Exception, line: int, plan: LanguagePlan) -> Refusal:
@@ -107,7 +149,9 @@ def _code(plan: ChildConfinement) -> tuple[str, ...]:
 def listen(plan: ChildConfinement) -> None:
     """Listen from now on, in this process and in those forked from it. It cannot be undone."""
     rules = rules_for(plan)
-    refused = {event: call for event, call in _CALLS.items() if call not in rules or call == "socket"}
+    refused = {
+        event: call for event, call in _CALLS.items() if call not in rules or _may_be_refused(event, rules[call])
+    }
     if "execve" not in rules:
         refused["os.fork"] = refused["os.forkpty"] = "clone"
     code = _code(plan)
@@ -126,14 +170,17 @@ def listen(plan: ChildConfinement) -> None:
             if event == _DATABASE:
                 _database(arguments[0], frame)
             elif position is None:
-                if call == "socket" and _is_local(arguments):
+                assert call is not None
+                if call in rules and _ALLOWED[event](arguments):
                     return
-                _note(OSError(NAMING_BASE + numbers()[str(call)], ""), frame)
+                caller = sys._getframe(1)
+                violations.note_call(caller.f_code, caller.f_lasti, call)
+                _note(violations.of_call(call), frame)
             else:
                 path = _outside(arguments[position], code if _only_reads(event, arguments) else ())
                 error = path and (_opening(path, arguments) if event in _PATHS else _changing(path))
                 if error:
-                    _note(error, frame)
+                    _note(violations.of_path(error), frame)
         except Exception:
             return
         finally:
@@ -150,7 +197,7 @@ def _database(path: Any, frame: FrameType) -> None:
     error = outside and _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))
     if error:
         violations.remember_refused(outside)
-        _note(error, frame)
+        _note(violations.of_path(error), frame)
 
 
 def _guest_frame() -> FrameType | None:
@@ -160,11 +207,6 @@ def _guest_frame() -> FrameType | None:
             return frame
         frame = frame.f_back
     return None
-
-
-def _is_local(arguments: tuple[Any, ...]) -> bool:
-    """One end of a socket pair, as the event loop makes it: an AF_UNIX stream, or no new socket at all."""
-    return len(arguments) > 1 and arguments[1] == 1
 
 
 def _only_reads(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -203,15 +245,13 @@ def _changing(path: str) -> OSError | None:
     return PermissionError(errno.EACCES, "", path)
 
 
-def _note(error: OSError, frame: FrameType) -> None:
-    explained = violations.explain(error)
-    if explained is None or len(_noted) >= MOST:
+def _note(refused: violations.KernelRefusal | None, frame: FrameType) -> None:
+    if refused is None or len(_noted) >= MOST:
         return
-    call, message, hint = explained
-    _noted[message, frame.f_lineno] = Refusal(
+    _noted[refused.message, frame.f_lineno] = Refusal(
         type="PermissionError",
-        message=message.encode("utf-8", "surrogatepass"),
+        message=refused.message.encode("utf-8", "surrogatepass"),
         line=frame.f_lineno,
-        rule=violations.rule_of(group_of(call)),
-        hint=hint.encode(),
+        rule=refused.rule,
+        hint=refused.hint.encode(),
     )

@@ -12,7 +12,6 @@ from safeexec.host.session.channel import Channel
 from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core
 from safeexec.host.watch.gate import ForkGate
-from safeexec.host.watch.library import LateLibrary
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -82,10 +81,6 @@ class Home(Protocol):
     @property
     def gate(self) -> ForkGate:
         """What every fork of its processes waits for."""
-
-    @property
-    def library(self) -> LateLibrary:
-        """What a step may have to wait for before its clock begins."""
 
     @property
     def mechanisms(self) -> list[Mechanism]:

@@ -96,7 +96,7 @@ class Saving:
         line, channel = self._line, runner.channel
         line.out.begin()
         line.err.begin()
-        watch = Watch(channel, self._policy.limits, self._seconds, (line.out, line.err), self._keeper.sandbox.library)
+        watch = Watch(channel, self._policy.limits, self._seconds, (line.out, line.err))
         step = self._keeper.doing = Step(0, line, runner, watch, self._answer_tool)
         try:
             yield from channel.send(request, fds)

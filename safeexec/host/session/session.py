@@ -451,7 +451,7 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         self.calls_of_step, calls = 0, self.keeper.tool_records.total
-        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), self.sandbox.library)
+        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err))
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
         step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
         try:

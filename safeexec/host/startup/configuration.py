@@ -88,7 +88,7 @@ def _for_commands(policy: Policy, child: ChildConfinement, programs: tuple[str, 
         child,
         programs=programs,
         threads=max(child.threads, COMMAND_THREADS),
-        executable_mappings=True,
+        executable_memory=True,
         event_loop=True,
         cpu_seconds=int(policy.limits.cpu_seconds) + 1,
     )

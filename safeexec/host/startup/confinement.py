@@ -18,7 +18,14 @@ from safeexec.errors import ProtectionError
 from safeexec.host.session.output import RESET_BYTES
 from safeexec.host.watch.groups import mechanisms as group_mechanisms
 from safeexec.linux.probe import probe
-from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space, file_calls, rules, session_processes
+from safeexec.policy.kernel import (
+    SPARE_DESCRIPTORS,
+    address_space,
+    file_calls,
+    opens_libraries,
+    rules,
+    session_processes,
+)
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 
 if TYPE_CHECKING:
@@ -163,7 +170,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         processes=_process_limit(limits, zygote, user_namespace),
         threads=limits.threads,
         event_loop=policy.socketpair,
-        executable_mappings=policy.danger_allow_executable_mappings,
+        executable_memory=opens_libraries(policy),
         files=files,
         metadata="mount" in zygote.namespaces and files == "write",
         read=zygote.read,

@@ -15,7 +15,6 @@ from safeexec.host.session.channel import CHUNK
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core, Wait
 from safeexec.host.watch.gate import ForkGate
-from safeexec.host.watch.library import NO_LIBRARY, LateLibrary
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -24,7 +23,7 @@ from safeexec.protocol.framing import FrameReader, frame
 START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
 CLOSE_SECONDS = 5.0
-_GIVEN_SPACE = socket.CMSG_SPACE(4 * 4)
+_GIVEN_SPACE = socket.CMSG_SPACE(2 * 4)
 FULL_SECONDS = 10.0
 """How long the zygote's socket may stay full; it forks in 1 ms."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -41,7 +40,6 @@ class ZygoteHandle:
         "_problem",
         "_reader",
         "gate",
-        "library",
         "mechanisms",
         "pid",
         "pidfd",
@@ -60,7 +58,6 @@ class ZygoteHandle:
         self.proc = -1
         """The ``/proc`` that its children see, -1 where that is no concern. `host.files.layers` closes it."""
         self.gate = ForkGate(-1, -1)
-        self.library = NO_LIBRARY
         self.reapers: tuple[int, ...] = ()
         self.mechanisms: list[Mechanism] = []
         self._problem: dict[int, str] = {}
@@ -84,8 +81,6 @@ class ZygoteHandle:
         given = dict(zip(message.sent, self._given, strict=False))
         self.gate = ForkGate(given.get("gate", -1), self.reapers[1])
         self.proc = given.get("proc", -1)
-        if "image" in given and "bell" in given:
-            self.library = LateLibrary(given["image"], given["bell"])
 
     def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
@@ -142,7 +137,6 @@ class ZygoteHandle:
         """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
         self.socket.close()
         self.gate.forget()
-        self.library.close()
         for fd in (self.pidfd, self._inner, self._log):
             if fd >= 0:
                 os.close(fd)
@@ -166,7 +160,6 @@ class ZygoteHandle:
         processes.kill(self.pidfd)
         yield Wait((self.pidfd,), monotonic() + CLOSE_SECONDS)
         yield from self.gate.close()
-        self.library.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
         os.close(self.pidfd)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from safeexec.host.waiting import Core, Wait
-from safeexec.host.watch.library import NO_LIBRARY, LateLibrary
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol.plan import OUTPUT_CEILING
@@ -80,7 +79,6 @@ class Watch(Struct, eq=False):
     _limits: Limits
     _timeout: float
     _outputs: tuple[OutputFile, OutputFile]
-    _library: LateLibrary = NO_LIBRARY
     cpu_start: float = 0.0
     started: float = 0.0
     _deadline: float = 0.0
@@ -118,9 +116,6 @@ class Watch(Struct, eq=False):
 
     def past_deadline(self) -> Verdict | None:
         """The verdict on a step that is past its deadline, whatever it has printed."""
-        if monotonic() < self.deadline:
-            return None
-        self._deadline = self._library.clock_begins(self.started) + self._timeout
         if monotonic() < self.deadline:
             return None
         return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)

@@ -65,7 +65,7 @@ def test_only_programs_that_are_allowed_may_be_executed_and_under_rules_of_their
     assert told.command is not None
     assert os.path.realpath("/bin/true") in told.command.programs == told.confinement.programs
     assert (told.child.programs, told.child.threads) == ((), 1)
-    assert (told.command.executable_mappings, told.command.threads) == (True, COMMAND_THREADS)
+    assert (told.command.executable_memory, told.command.threads) == (True, COMMAND_THREADS)
     assert told.command.cpu_seconds < told.child.cpu_seconds
 
 

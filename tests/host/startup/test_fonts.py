@@ -25,9 +25,7 @@ assert stat.S_IMODE(os.stat(above).st_mode) & 0o066 == 0, "others may pass, as t
 if (pid := os.fork()) == 0:
     sys.exit()
 os.waitpid(pid, 0)
-policy = Policy.load("calculator").replace(
-    danger_allow_executable_mappings=True, imports={"matplotlib.pyplot": ["subplots"]}
-)
+policy = Policy.load("calculator").replace(imports={"matplotlib.pyplot": ["subplots"]})
 draws = "figure, _ = subplots()\\nfigure.text(0, 0, 'a')\\nfigure.canvas.draw()"
 with Sandbox(policy) as sandbox:
     source = f"from matplotlib.pyplot import subplots\\n{draws}"

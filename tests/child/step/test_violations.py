@@ -1,0 +1,159 @@
+"""Which refusal is a `violation`, which an ordinary `error`, and by which name it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result, Session
+
+Run = Callable[..., Result]
+
+CALLS = [
+    ("import os; os.nice(-5)", "os.nice()", "Other processes"),
+    ("import os; os.setpriority(os.PRIO_PROCESS, 0, -3)", "os.setpriority()", "Other processes"),
+    ("import os; os.sched_setaffinity(0, {0})", "os.sched_setaffinity()", "Other processes"),
+    ("import os; os.kill(1, 9)", "kill()", "Other processes"),
+    ("import os; os.killpg(1, 9)", "kill()", "Other processes"),
+    ("import os; os.setsid()", "os.setsid()", "Other processes"),
+    ("import os; os.pidfd_open(1)", "os.pidfd_open()", "Other processes"),
+    ("import os; os.setuid(0)", "os.setuid()", "The system refuses"),
+    ("import os; os.chroot('/')", "os.chroot() of '/'", "The system refuses"),
+    ("import os; os.symlink('a', 'b')", "symlinkat() of 'a'", "Copy the file"),
+    ("import os; os.mkfifo('p')", "os.mkfifo()", "Copy the file"),
+    ("import os; os.memfd_create('x')", "os.memfd_create()", "Keep the data in ordinary variables"),
+    ("import os; os.execv('/bin/true', ['true'])", "execve()", "No other program"),
+    ("import os; os.posix_spawn('/bin/true', ['true'], {})", "execve() of '/bin/true'", "No other program"),
+    ("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))", "setrlimit()", "The limits"),
+    ("import resource; resource.prlimit(0, resource.RLIMIT_NOFILE, (10, 10))", "setrlimit()", "The limits"),
+    ("import signal; signal.pidfd_send_signal(0, 9)", "signal.pidfd_send_signal()", "Other processes"),
+    ("import time; time.clock_settime(time.CLOCK_REALTIME, 0)", "time.clock_settime()", "The system refuses"),
+    ("import socket; socket.socket()", "socket()", "There is no network"),
+    ("import socket; socket.socket(socket.AF_UNIX)", "socket.socket()", "There is no network"),
+    ("import socket; socket.create_connection(('192.0.2.1', 80))", "socket()", "There is no network"),
+    ("import socket; socket.create_connection(('example.com', 80))", "socket()", "There is no network"),
+    ("import socket; socket.sethostname('x')", "sethostname()", "No ordinary program"),
+    ("import urllib.request; urllib.request.urlopen('http://example.com/')", "socket()", "There is no network"),
+    ("import subprocess; subprocess.run(['ls'])", "execve()", "No other program"),
+    ("import subprocess; subprocess.check_output('ls', shell=True)", "execve()", "No other program"),
+    ("import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, 1)", "fcntl.fcntl()", "The system refuses"),
+    ("from os import nice as lower\ndef f():\n    return lower(-1)\nf()", "lower()", "Other processes"),
+    (
+        "import os\ntry:\n    os.nice(-5)\nexcept OSError as error:\n    kept = error\nraise kept",
+        "os.nice()",
+        "Other pro",
+    ),
+    (
+        "import ctypes\nsay = ctypes.pythonapi.PyErr_SetFromErrno\n"
+        "say.argtypes, say.restype = [ctypes.py_object], None\nctypes.pythonapi.chroot(b'/')\nsay(OSError)",
+        "say()",
+        "The system refuses",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "subject", "hint"), CALLS)
+@pytest.mark.profile("confined-python")
+def test_an_uncaught_refusal_is_a_violation_with_a_name(run: Run, source: str, subject: str, hint: str) -> None:
+    result = run(source)
+    assert (result.outcome, result.state) == ("violation", "kept")
+    assert result.error is not None
+    assert result.error.type == "PermissionError"
+    assert result.error.message == f"{subject} is refused by {result.error.rule}"
+    assert (result.error.hint or "").startswith(hint)
+    assert result.refusals == (), "what ends the step is told once"
+
+
+@pytest.mark.parametrize("source", [source for source, _, _ in CALLS[:14] + CALLS[18:22] + CALLS[24:26]])
+@pytest.mark.profile("confined-python")
+def test_a_refusal_is_caught_as_python_spells_it(run: Run, source: str) -> None:
+    statements = source.replace("; ", "\n    ")
+    assert run(f"try:\n    {statements}\nexcept OSError as error:\n    print('caught')").stdout == "caught\n"
+
+
+@pytest.mark.profile("confined-python")
+def test_a_plain_eperm_is_a_permission_error(run: Run) -> None:
+    run(
+        "import errno, os\ntry:\n    os.nice(-5)\nexcept PermissionError as e:\n    assert e.errno == errno.EPERM"
+    ).check()
+    source = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.ptrace(0, 0, 0, 0), ctypes.get_errno()"
+    assert run(source).value == (-1, 1)
+
+
+@pytest.mark.profile("confined-python")
+def test_a_call_that_fails_without_an_errno_is_listed(run: Run) -> None:
+    result = run("import os\nos.system('ls')")
+    assert result.ok and [refusal.line for refusal in result.refusals] == [2]
+    assert result.refusals[0].message.startswith("execve() is refused by ")
+
+
+RAISED = [
+    "raise PermissionError('mine')",
+    "raise PermissionError(1, 'Operation not permitted')",
+    "raise PermissionError(13, 'Permission denied', '/etc/passwd')",
+    'raise RuntimeError("can\'t start new thread")',
+    "raise ValueError('not allowed to raise maximum limit')",
+    "import os\ntry:\n    os.nice(-5)\nexcept OSError:\n    raise PermissionError(1, 'mine')",
+    "from unittest import mock\nimport os\nwith mock.patch('os.nice', side_effect=OSError(1, 'x')):\n    os.nice(1)",
+    "def f():\n    yield\ng = f()\nnext(g)\ng.throw(PermissionError(1, 'x'))",
+    "import asyncio\nasync def f():\n    future = asyncio.get_running_loop().create_future()\n"
+    "    future.set_exception(PermissionError(1, 'x'))\n    await future\nasyncio.run(f())",
+    "import sqlite3\nraise sqlite3.OperationalError('Operation not permitted')",
+    "import ctypes, os\nraise OSError(1, os.strerror(1))",
+    "open('mine', 'w').close()\nimport os\nos.chmod('mine', 0)\nopen('mine', 'w')",
+]
+
+
+@pytest.mark.parametrize("source", RAISED)
+@pytest.mark.profile("confined-python")
+def test_what_python_code_raised_itself_is_an_error(run: Run, source: str) -> None:
+    result = run(source)
+    assert (result.outcome, result.refusals) == ("error", ())
+
+
+LIBRARIES = [
+    ("duckdb", "import duckdb\nduckdb.connect('/usr/x.db')", "open() of '/usr/x.db'"),
+    ("sqlite3", "import sqlite3\nsqlite3.connect('/usr/x.db').execute('create table t(a)')", "open() of '/usr/x.db'"),
+    ("pyarrow", "import pyarrow.fs as fs\nfs.LocalFileSystem().create_dir('/usr/x')", "open() of '/usr/x'"),
+    ("numpy", "import numpy\nnumpy.save('/usr/x.npy', numpy.zeros(3))", "open() of '/usr/x.npy'"),
+    ("PIL", "from PIL import Image\nImage.new('L', (1, 1)).save('/usr/x.png')", "open() of '/usr/x.png'"),
+    ("pandas", "import pandas\npandas.read_csv('https://example.com/a.csv')", "socket()"),
+]
+
+
+@pytest.mark.parametrize(("module", "source", "subject"), LIBRARIES, ids=[module for module, _, _ in LIBRARIES])
+@pytest.mark.profile("confined-python")
+def test_what_a_library_in_c_was_refused_is_a_violation(run: Run, module: str, source: str, subject: str) -> None:
+    pytest.importorskip(module)
+    result = run(source)
+    assert result.outcome == "violation" and result.error is not None
+    assert result.error.message == f"{subject} is refused by {result.error.rule}"
+
+
+@pytest.mark.parametrize(
+    ("source", "subject"),
+    [
+        ("open('/usr/x', 'w')", "open() of '/usr/x'"),
+        ("import numpy\nnumpy.savetxt('/usr/x', numpy.zeros(3))", "open() of '/usr/x'"),
+        ("import pandas\npandas.DataFrame({'a': [1]}).to_csv('/usr/x.csv')", "open() of '/usr/x.csv'"),
+        ("import sqlite3\nsqlite3.connect('/usr/x.db').execute('create table t(a)')", "open() of '/usr/x.db'"),
+        ("import os\nos.mkdir('/usr/x')", "open() of '/usr/x'"),
+    ],
+)
+@pytest.mark.modules("numpy", "pandas")
+@pytest.mark.profile("data-analysis")
+def test_so_it_is_under_the_restricted_language(run: Run, source: str, subject: str) -> None:
+    result = run(source)
+    assert result.outcome == "violation" and result.error is not None
+    assert result.error.message == f"{subject} is refused by {result.error.rule}"
+
+
+@pytest.mark.parametrize("kind", ["confined-python", "data-analysis", "calculator"])
+def test_memory_is_the_word_for_memory_alone(open_session: Callable[..., Session], kind: str) -> None:
+    run = open_session(kind).run
+    assert run("raise MemoryError('mine')").outcome == "error"
+    assert run("def f():\n    raise MemoryError\nf()").outcome == "error"
+    assert run("x = bytearray(1 << 45)").outcome == "memory"
+    assert run("[0] * (1 << 45)").outcome == "memory"
+    assert run("try:\n    bytearray(1 << 45)\nexcept MemoryError:\n    raise").outcome == "memory"

@@ -1,1 +1,0 @@
-# Make it a package so we can import from helper.py inside the tests.
