@@ -3,8 +3,7 @@
 `uvicorn web_service:app` serves it; run as a program it sends itself a few requests. Sessions that nobody uses for ten
 minutes are closed, at most 100 are open, and who comes then waits for one. Requests of one user take turns. What a user
 has is saved after each step that went well, and found again when the session was closed or the service began anew: set
-STATES to a directory that stays, and SAFEEXEC_STATE_KEY where the home does not. Put your own log-in in place of the
-header.
+STATES to a directory that stays. Put your own log-in in place of the header.
 
 Needs: fastapi, httpx
 

@@ -135,7 +135,7 @@ def reported_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
 
 
 class Judge:
-    """Answers for one policy; keeps the plan that the compiler and the facades are asked with."""
+    """Answers for one policy; keeps the plan that the compiler and the importer are asked with."""
 
     def __init__(self, policy: PolicyData, plan: LanguagePlan) -> None:
         self.policy = policy

@@ -1,4 +1,4 @@
-"""What a zygote prepares once so that no child pays for it: libraries imported, facades built, the heap frozen."""
+"""What a zygote prepares once so that no child pays for it: libraries imported, the heap frozen."""
 
 from __future__ import annotations
 
