@@ -78,7 +78,7 @@ def test_the_kernel_shares_no_file(session: Session) -> None:
 @pytest.mark.parametrize(
     ("call", "source"),
     [
-        ("sendmsg", "socket.send_fds(a, [b'x'], [0])"),
+        ("send_fds", "socket.send_fds(a, [b'x'], [0])"),
         ("setsockopt", "a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)"),
         ("setsockopt", "a.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)"),
     ],

@@ -101,7 +101,6 @@ _noted: dict[tuple[str, int], Refusal] = {}
 def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
-    violations.forget_calls()
     if unseen:
         for refused, line in unseen:
             _noted[str(refused), line] = _of_name(refused, line, plan)
@@ -110,6 +109,7 @@ def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
         return []
     reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
     _noted.clear()
+    violations.forget_calls()
     return reports
 
 

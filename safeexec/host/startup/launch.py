@@ -32,10 +32,12 @@ class Launched:
         # -I ignores PYTHONHASHSEED, so where a policy sets one its parts are given one by one. -S: no site, no .pth
         # code.
         flags = ["-s", "-P", "-S"] if environment else ["-I", "-S"]
+        # 3.14+ would run a script that another process has named to it in its memory; older ones know no such option.
+        flags += ["-X", "disable-remote-debug", "-X", "utf8"]
         try:
             self.pid = os.posix_spawn(
                 sys.executable,
-                [sys.executable, *flags, "-X", "utf8", "-c", _BOOT.format(path=import_path(), fd=CONTROL_FD)],
+                [sys.executable, *flags, "-c", _BOOT.format(path=import_path(), fd=CONTROL_FD)],
                 environment,
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
