@@ -6,10 +6,8 @@ get around it.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import io
-import os
 import sys
 from collections.abc import Callable
 from operator import index
@@ -22,6 +20,7 @@ from safeexec.language.formats import refused_field
 from safeexec.language.refusals import canonical
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_text
+from safeexec.own import ast, os
 
 NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
 """Builtins that no policy can give to restricted code: they are for a person at a prompt."""

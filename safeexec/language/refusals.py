@@ -97,11 +97,14 @@ def canonical(module: str) -> str:
 
 def of_module(module: str) -> Reason | None:
     """Why the word `stdlib` leaves this module out; None for one that no row names."""
-    while module:
-        if module in MODULES:
-            return MODULES[module]
+    return MODULES.get(row_of(module))
+
+
+def row_of(module: str) -> str:
+    """The module of the row that is about this one: itself, or a package above it; ``""`` if none is."""
+    while module and module not in MODULES:
         module = module.rpartition(".")[0]
-    return None
+    return module
 
 
 def of_name(module: str, name: str) -> Reason | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -10,6 +9,7 @@ from typing import Final, NamedTuple
 from safeexec.identity import identity
 from safeexec.language import names, refusals
 from safeexec.language.access import WORDS, is_passage, module_access, name_access, parents, refused_names, taken
+from safeexec.own import ast
 from safeexec.protocol.plan import LanguagePlan
 
 KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | names.SITE_BUILTINS

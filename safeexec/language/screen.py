@@ -81,7 +81,7 @@ def _reads_refused(
     refused stands in the code.
     """
     names = {name for code in _all(codes) for name in code.co_names}
-    modules = {*imported}
+    modules = set(map(canonical, imported))
     if type(known_names) is dict:
         modules |= {canonical(found.__name__) for name in names if type(found := known_names.get(name)) is ModuleType}
     for module in modules:

@@ -7,13 +7,13 @@ followed.
 
 from __future__ import annotations
 
-import os
 import stat
 import sys
 from importlib.machinery import PathFinder
 
 from safeexec.language.access import module_access
 from safeexec.language.imports import ModuleSource
+from safeexec.own import os
 from safeexec.protocol.plan import LanguagePlan
 
 MAX_BYTES = 1 << 20

@@ -1,4 +1,4 @@
-"""`why` says what is enforced: it is compared with the compiler and the facades, not with a table."""
+"""`why` says what is enforced: it is compared with the compiler and the importer, not with a table."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from safeexec import Policy, PolicyError
-from safeexec.compiler.diagnostics import Rejection
-from safeexec.compiler.names import CONSTRUCTS, GUARDED, PLAIN_DUNDERS, REFUSED_PLAIN_NAMES
-from safeexec.compiler.step import compile_step
-from safeexec.facades import tables
-from safeexec.facades.access import allowed_submodules
-from safeexec.facades.build import RefusedImport, importer
 from safeexec.host.startup.confinement import plan
+from safeexec.language.diagnostics import Rejection
+from safeexec.language.imports import Importer, RefusedImport
+from safeexec.language.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
+from safeexec.language.rules import rules_of
+from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.syntax import NODES, SAMPLES, WORDS
 from safeexec.reports.why import Judge
@@ -34,7 +33,7 @@ OPEN = ["math", "json", "random", "statistics", "collections", "collections.abc"
 MODULES = [*OPEN, "subprocess"]
 MEMBERS = ["sqrt", "loads", "dumps", "pi", "abc", "parser", "path", "OrderedDict", "system"]
 ENTRIES = ["all", ["sqrt", "loads"], {"except": ["dumps", "pi"]}]
-ATTRIBUTES = sorted({*REFUSED_PLAIN_NAMES, *PLAIN_DUNDERS, *GUARDED, "append", "_private", "__globals__", "__code__"})
+ATTRIBUTES = sorted({*REFUSED_ATTRIBUTES, *FORMAT, "append", "_private", "__dict__", "__class__", "__unheard__"})
 FUNCTIONS = [name for name in dir(builtins) if name.islower() and not name.startswith("_")]
 
 
@@ -110,20 +109,22 @@ def test_why_agrees_with_the_compiler_on_constructs(policy, word):
 
 @FEW
 @given(policies(), st.sampled_from(MODULES), st.sampled_from(MEMBERS))
-def test_why_agrees_with_the_facades_on_modules_and_their_names(policy, module, name):
+def test_why_agrees_with_compiler_and_importer_on_modules_and_their_names(policy, module, name):
     policy = policy.replace(language={"constructs": "all"})  # a policy without `import` or attributes uses no module
-    plan = policy.language_plan()
-    try:
-        facade = importer(plan)(module, {}, {}, ("*",), 0)
-    except RefusedImport:
-        imported = False
-    else:
-        imported = True
-    assert policy.why(module).allowed == imported
-    if policy.why(f"{module}.{name}").allowed:
-        assert hasattr(facade, name) or importer(plan)(f"{module}.{name}", {}, {}, ("*",), 0)
-    elif imported:
-        assert not hasattr(facade, name)
+    importer = Importer(rules_of(policy.language_plan()), lambda name: None)
+
+    def imports(*names: str) -> bool:
+        try:
+            importer.import_(module, {}, {}, names, 0)
+        except RefusedImport:
+            return False
+        return True
+
+    assert policy.why(module).allowed == imports() == accepts(policy, f"import {module}")
+    allowed = policy.why(f"{module}.{name}").allowed
+    assert allowed == imports(name) == accepts(policy, f"from {module} import {name}")
+    if allowed:
+        assert accepts(policy, f"import {module}\n{module}.{name}")
 
 
 def test_why_and_a_refusal_name_the_same_line(tmp_path):
@@ -151,17 +152,6 @@ def test_why_and_a_refusal_name_the_same_line(tmp_path):
         assert policy.why(name).rule == f"mine.yaml:{line}"
 
 
-@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
-def test_why_agrees_with_the_facades_on_modules_that_have_two_names(profile):
-    policy = Policy.load(profile)
-    aliases = [(module, name) for module in tables.modules() for name in tables.submodules(module)]
-    assert ("numpy", "emath") in aliases
-    for module, name in aliases:
-        allowed = name in allowed_submodules(module, policy.language_plan())
-        if policy.why(module).allowed:
-            assert policy.why(f"{module}.{name}").allowed == allowed, (module, name)
-
-
 @FEW
 @given(policies(), st.lists(st.sampled_from([*LINES, *READS]), max_size=5))
 def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
@@ -170,7 +160,7 @@ def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
     if not accepts(policy, source):
         assert refused
     elif refused:
-        # the compiler leaves to the facades what is only known when a module is imported
+        # the compiler leaves to the importer what is only known when a module is imported
         assert all(need.answer.kind in ("module", "attribute") for need in refused)
 
 

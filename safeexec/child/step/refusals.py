@@ -9,7 +9,6 @@ what C code of a library calls by itself. A new thread that is refused raises no
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec import hints
 from safeexec.child.step import violations
 from safeexec.language.builtins import unseen
+from safeexec.own import os
 from safeexec.protocol.messages import ErrorReport, Refusal
 from safeexec.syscalls import NAMING_BASE
 from safeexec.syscalls.numbers import numbers

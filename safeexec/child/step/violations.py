@@ -6,14 +6,13 @@ library as "Unknown error 3041"; Landlock answers EACCES.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from safeexec.own import contextlib, os
 from safeexec.syscalls import NAMING_BASE
 from safeexec.syscalls.numbers import names, numbers
 from safeexec.syscalls.table import group_of
