@@ -7,11 +7,13 @@ get around it.
 from __future__ import annotations
 
 import builtins
+import copy
+import copyreg
 import io
 import sys
 from collections.abc import Callable
 from operator import index
-from types import CodeType, FrameType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 from safeexec.language import names
@@ -27,7 +29,7 @@ NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyr
 MOST_UNSEEN: Final = 16
 _OF_FUNCTION: Final = 1
 """The flag (`CO_OPTIMIZED`) of code whose locals are not a namespace: of a function, not of a module or a class."""
-_ERRORS: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameError, "attribute": AttributeError}
+_ERRORS: Final[dict[str, Any]] = {"module": ModuleNotFoundError, "builtin": NameError, "attribute": AttributeError}
 """What a refusal is raised as while code runs, by its kind."""
 
 unseen: Final[list[tuple[Exception, int]]] = []
@@ -53,7 +55,15 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     table["__debug__"] = True
     del table["__loader__"], table["__spec__"]
     sys.modules["builtins"] = module
+    copyreg.pickle(BuiltinFunctionType, _reduced)  # type: ignore[arg-type]  # its stub knows constructors alone
     return table
+
+
+def _reduced(function: Any) -> Any:
+    """What pickles make of a builtin function. They name the real `getattr` for methods and for classes in classes, and
+    find the guard by that name: a copy of it is the same in every Python.
+    """
+    return (copy.copy, (vars(sys.modules["builtins"])["getattr"],)) if function is getattr else function.__reduce__()
 
 
 class ProgramBuiltins(ModuleType):
@@ -61,17 +71,8 @@ class ProgramBuiltins(ModuleType):
     so that ``patch("builtins.open")`` works as in Python. Names that the policy leaves out are there for libraries.
     """
 
-    @property
-    def getattr(self) -> Any:
-        """The real one: pickles name it for methods and nested classes, and compare it with what they find here."""
-        return builtins.getattr
-
-    @getattr.setter
-    def getattr(self, value: Any) -> None:
-        vars(self)["getattr"] = value
-
     def __getattr__(self, name: str) -> Any:
-        return builtins.getattr(builtins, name)
+        return getattr(builtins, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _PATCHED:

@@ -55,7 +55,7 @@ NAMES: Final[dict[str, dict[str, Reason]]] = {
             "system popen fork forkpty posix_spawn posix_spawnp execl execle execlp execlpe execv execve execvp "
             "execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe kill killpg pidfd_open "
             "setuid setgid seteuid setegid setsid setpgid setns unshare chroot": PROCESS,
-            "access chdir fchdir fwalk getcwd link listdir lstat makedirs mkdir mkfifo mknod open readlink remove "
+            "access fwalk link listdir lstat makedirs mkdir mkfifo mknod open readlink remove "
             "removedirs rename renames replace rmdir scandir stat symlink truncate unlink utime walk": NO_FILES,
         }
     ),

@@ -30,7 +30,7 @@ PROGRAMS: Final = [
     Early("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)", 2, "os.kill", WIDE),
     Early("import subprocess\nsubprocess.run(['ls'], capture_output=True)", 1, "subprocess", NO_FILES),
     Early("from subprocess import check_output\nprint(check_output(['pwd']))", 1, "subprocess", NO_FILES),
-    Early("import multiprocessing as mp\nwith mp.Pool(4) as pool:\n    pool.map(abs, [1])", 1, "multiprocessing", NO_FILES),
+    Early("import multiprocessing as mp\nwith mp.Pool(4) as pool:\n    pool.map(f, x)", 1, "multiprocessing", NO_FILES),
     Early("from concurrent.futures import ProcessPoolExecutor", 1, "concurrent.futures.ProcessPoolExecutor", STDLIB),
     Early("import pty\npty.spawn('/bin/bash')", 1, "pty", NO_FILES),
     Early(
@@ -42,7 +42,7 @@ PROGRAMS: Final = [
     # the network
     Early("import socket\ns = socket.socket()\ns.connect(('1.1.1.1', 80))", 1, "socket", NO_FILES),
     Early("import urllib.request\nurllib.request.urlopen('http://example.com')", 1, "urllib.request", NO_FILES),
-    Early("from urllib.request import urlopen\nprint(urlopen('http://example.com').read())", 1, "urllib.request", NO_FILES),
+    Early("from urllib.request import urlopen\nurlopen('http://example.com').read()", 1, "urllib.request", NO_FILES),
     Early("import http.client\nhttp.client.HTTPSConnection('example.com')", 1, "http.client", NO_FILES),
     Early("import requests\nprint(requests.get('https://example.com').status_code)", 1, "requests", NO_FILES),
     Early("import smtplib\nsmtplib.SMTP('localhost')", 1, "smtplib", NO_FILES),
@@ -67,7 +67,7 @@ PROGRAMS: Final = [
     Early("from os.path import isfile\nisfile('a')", 1, "os.path.isfile", STDLIB),
     Early("import os\nos.makedirs('out', exist_ok=True)", 2, "os.makedirs", STDLIB),
     Early("import shutil\nshutil.rmtree('/tmp/x')", 2, "shutil.rmtree", STDLIB),
-    Early("import tempfile\nwith tempfile.NamedTemporaryFile() as f:\n    pass", 2, "tempfile.NamedTemporaryFile", STDLIB),
+    Early("import tempfile\nwith tempfile.NamedTemporaryFile() as f: pass", 2, "tempfile.NamedTemporaryFile", STDLIB),
     Early("import glob\nglob.glob('*.py')", 2, "glob.glob", STDLIB),
     Early("import io\nio.open('/etc/hosts')", 2, "io.open", STDLIB),
     # the interpreter's insides

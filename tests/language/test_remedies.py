@@ -49,7 +49,9 @@ def refusal(plan: LanguagePlan, source: str) -> str:
 def test_a_row_of_a_module(profile: str, module: str) -> None:
     loaded, plan = policy(profile)
     answer = loaded.why(module)
-    assert answer.allowed == (refusal(plan, f"import {module}") == "") == (refusal(plan, f"from {module} import x") == "")
+    assert (
+        answer.allowed == (refusal(plan, f"import {module}") == "") == (refusal(plan, f"from {module} import x") == "")
+    )
     if not answer.allowed:
         assert answer.reason and answer.rule and answer.instead, answer
         assert is_possible(loaded, answer.instead), answer

@@ -209,12 +209,6 @@ def test_the_first_step_of_a_child_costs_the_same_however_busy_its_zygote_was() 
     assert median(found[-BUSY:]) <= 1.3 * median(found[:BUSY]), found
 
 
-def test_a_child_finds_the_modules_that_it_imports_made() -> None:
-    """On 3.11 four imports took 1,035 page faults where the child made what stands for the modules; now 315."""
-    found = first_steps("import collections, dataclasses, json, re")
-    assert median(found[-BUSY:]) <= 0.6 * median(found[:BUSY]), found
-
-
 def test_a_child_has_nothing_of_its_zygote_to_look_through_however_busy_that_was() -> None:
     """A collection in a child copies each page of what it looks through, and its checkpoint makes one."""
     count = "import gc\nlen(gc.get_objects(1)) + len(gc.get_objects(2))"
