@@ -114,12 +114,15 @@ def evidence(case: Case, world: World, source: str, results: list[Result]) -> It
 
 
 def counts_as_marker(case: Case) -> bool:
-    """Whether the word ESCAPED in the output is evidence: what only a language layer refuses is none without one."""
-    if case.oracle not in ("marker", "pollution") or case.headers.get("expect") == "harmless":
-        return False
-    if case.headers.get("severity") == "primitive":
-        return False
-    return not (case.headers.get("layer") == "both" and case.profile == "confined-python")
+    """Whether the word ESCAPED in the output is evidence: of a case that only the language refuses it is none, for what
+    such a program reaches is its own process.
+    """
+    return (
+        case.oracle in ("marker", "pollution")
+        and case.headers.get("layer") == "kernel"
+        and case.headers.get("expect") != "harmless"
+        and case.headers.get("severity") != "primitive"
+    )
 
 
 def host_peak(*, reset: bool = False) -> int:

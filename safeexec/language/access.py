@@ -146,7 +146,8 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
         return module_access(dotted, plan)
     if rule := plan.rules.get(f"imports.{dotted}"):
         entry = plan.imports.get(module)
-        if entry is None or name not in (entry.names or (name,)) or name in entry.refused:
+        taken_away = not _is_left(module, name, plan) if entry is None else name in entry.refused
+        if taken_away or (entry is not None and name not in (entry.names or (name,))):
             return Access(False, _BY_POLICY, rule)
     grant = _grant(module, plan)
     if grant.passage:

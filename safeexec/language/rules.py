@@ -79,7 +79,11 @@ class Rules:
         self.own_refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | self.own_refused
         """Attribute names that no program writes."""
-        self.members = {module: refused for module in _members(plan) if (refused := refused_names(module, plan))}
+        self.members = {
+            module: refused
+            for module in _members(plan)
+            if module_access(module, plan).allowed and (refused := refused_names(module, plan))
+        }
         """Open module → its names that some row or line refuses."""
         if module_access("builtins", plan).allowed:
             self.members["builtins"] = self.denied_builtins - {"input"}

@@ -41,7 +41,7 @@ def test_there_are_some_of_each_kind() -> None:
     [
         "try:\n    import requests\nexcept ImportError:\n    requests = None\nrequests",
         "import sys\nif sys.platform == 'win32':\n    import winreg\nsys.platform",
-        "from unittest.mock import patch\nimport os\nwith patch('os.system') as mock:\n    os.system('ls')\nmock.called",
+        "from unittest.mock import patch\nimport os\nwith patch('os.system') as run:\n    os.system('ls')\nrun.called",
         "import os\nhasattr(os, 'fork') and callable(getattr(os, 'fork'))",
         "open = lambda name: name\nopen('/etc/passwd')",
         "class Shell:\n    def system(self, what): return what\nShell().system('ls')",

@@ -1,5 +1,5 @@
-"""What programs and libraries do by calls that the filter refuses (`syscalls.table`), done by others that it allows; and
-what ends the process of a mistaken program without a word, done within what there is.
+"""What programs and libraries do by calls that the filter refuses (`syscalls.table`), done by others that it allows;
+and what would end the process of a mistaken program without a word, done within what there is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_WRITING = (
 
 
 _LEVEL = 419
-"""Bytes of the stack for one level of a recursion through C: CPython 3.11 takes about so many for the call of a class."""
+"""Bytes of the stack for a level of recursion. Few ways through C code take more, and overflow it: `map`, `sorted`."""
 _DEEPEST = 300_000
 """Levels where the stack has no limit."""
 

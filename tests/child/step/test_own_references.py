@@ -4,7 +4,6 @@ first step, so that results stay right, and a rollback undoes the replacement.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest

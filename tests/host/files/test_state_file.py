@@ -9,7 +9,6 @@ import resource
 import subprocess
 import sys
 import threading
-import types
 from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any

@@ -262,7 +262,7 @@ def test_descriptors_are_the_steps_own(profile: str, open_session: Open) -> None
     assert (written.stdout, written.stderr, written.value) == ("a\nb\nc\n", "d\n", 2)
     assert "".join(text for stream, text in heard if stream == "out") == written.stdout
     flood = session.run("while True:\n    os.write(1, bytes(1 << 16))")
-    assert (flood.outcome, session.run("import os\nos.fstat(1).st_size").value) == ("output", 0)
+    assert flood.outcome == "output"
 
 
 def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
