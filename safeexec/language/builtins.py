@@ -6,10 +6,8 @@ get around it.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import io
-import os
 import sys
 from collections.abc import Callable
 from operator import index
@@ -22,13 +20,14 @@ from safeexec.language.formats import refused_field
 from safeexec.language.refusals import canonical
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_text
+from safeexec.own import ast, os
 
 NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
 """Builtins that no policy can give to restricted code: they are for a person at a prompt."""
 MOST_UNSEEN: Final = 16
 _OF_FUNCTION: Final = 1
 """The flag (`CO_OPTIMIZED`) of code whose locals are not a namespace: of a function, not of a module or a class."""
-_ERRORS: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameError, "attribute": AttributeError}
+_ERRORS: Final[dict[str, Any]] = {"module": ModuleNotFoundError, "builtin": NameError, "attribute": AttributeError}
 """What a refusal is raised as while code runs, by its kind."""
 
 unseen: Final[list[tuple[Exception, int]]] = []

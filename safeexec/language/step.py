@@ -7,9 +7,7 @@ The value of a step is the value of its last expression statement, as in a noteb
 from __future__ import annotations
 import __future__
 
-import ast
 import functools
-import gc
 import operator
 import re
 from collections.abc import Container
@@ -21,6 +19,7 @@ from msgspec import Struct
 from safeexec.language.diagnostics import Rejection, explain
 from safeexec.language.rules import Rules, rules_of
 from safeexec.language.screen import is_clean
+from safeexec.own import ast, gc
 from safeexec.protocol.plan import LanguagePlan
 
 __all__ = ["CompiledStep", "Rejection", "compile_step", "compile_text"]

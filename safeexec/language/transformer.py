@@ -10,7 +10,6 @@ The tree is judged first and rewritten only when nothing in it is refused: diagn
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Container, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
@@ -21,6 +20,7 @@ from safeexec.language import names
 from safeexec.language.formats import refused_field
 from safeexec.language.refusals import canonical, of_call
 from safeexec.language.rules import Finding, Rules
+from safeexec.own import ast
 
 
 class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # RestrictedPython has no annotations mypy accepts
@@ -235,9 +235,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
                 continue
             elif function.id == "input" and not ("input" in rules.plan.builtins or self._is_own_name("input")):
                 self.refuse("builtin", "input", function)
-            elif function.id != "open" or path is None or not _is_text(path):
+            elif function.id != "open" or path is None or not _is_text(path) or self._is_own_name("open"):
                 continue
-            elif rules.input_only and not self._is_own_name("open"):
+            elif rules.input_only:
                 self.refuse("builtin", "open", function)
             elif rules.is_closed_path(path.value):  # type: ignore[attr-defined]
                 message = f"open() of {path.value!r} is refused: it lies outside of the workspace"  # type: ignore[attr-defined]
@@ -273,18 +273,18 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self._check_module(alias, alias.name, node)
             self._imported.setdefault(alias.name, alias)
             top = alias.name.partition(".")[0]
-            self._aliases[alias.asname or top] = alias.name if alias.asname else top
+            self._aliases[alias.asname or top] = canonical(alias.name if alias.asname else top)
         return self.check_import_names(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
         """As `visit_Import`, and no name that the policy takes away from the module."""
-        module = node.module or ""
+        module = canonical(node.module or "")
         if not self.rules.star_imports and any(alias.name == "*" for alias in node.names):
             self.refuse("construct", "star-import", node)
         if not node.level and self._check_module(node, module, node):
             for alias in node.names:
                 self._imported.setdefault(module, alias)
-                self._aliases[alias.asname or alias.name] = f"{module}.{alias.name}"
+                self._aliases[alias.asname or alias.name] = canonical(f"{module}.{alias.name}")
                 if node not in self._excused and (alias.name != "*" or module in self.rules.choosing):
                     self._members.append((alias.name, module, alias))
         return self.check_import_names(node)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import select
 import socket
 import sys
 from typing import Any
 
 import msgspec
 
+from safeexec.own import os, select
 from safeexec.protocol import messages as m
 from safeexec.protocol.framing import FrameReader, frame
 

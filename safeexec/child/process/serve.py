@@ -7,8 +7,6 @@ a descriptor, the control socket, on which the copy of this process will wait.
 from __future__ import annotations
 
 import _thread
-import contextlib
-import os
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -22,6 +20,7 @@ from safeexec.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.child.step.plugins import LoadedPlugin
 from safeexec.child.step.standard_input import program_file
 from safeexec.child.step.tools import ToolCaller, tool_functions
+from safeexec.own import contextlib, os
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.confinement import Mechanism

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import gc
 import linecache
-import os
-import resource
 import sys
 from collections.abc import Callable, Mapping
 from types import CodeType, ModuleType
@@ -24,6 +20,7 @@ from safeexec.language.builtins import watch_builtins
 from safeexec.language.diagnostics import Diagnostic, Rejection
 from safeexec.language.names import GUARD_NAMES, is_internal
 from safeexec.language.rules import KNOWN_BUILTINS
+from safeexec.own import contextlib, gc, os, resource
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import encode
@@ -57,6 +54,8 @@ KEPT_SOURCE_BYTES = 4 << 20
 
 CO_COROUTINE = 0x80
 """Of `inspect`, which is not imported for it: code that awaits at its top level."""
+_lines = linecache.cache
+"""As it is before the first step: what `traceback` of the program reads."""
 _FROM_PYTHON = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
 """Names that Python itself puts into a namespace."""
 
@@ -299,7 +298,7 @@ class Guest:
             steps()
         finally:
             self.namespace, self.sources, self._source_bytes, self._last_source = kept
-            linecache.cache.pop("<step 0>", None)
+            _lines.pop("<step 0>", None)
 
     def touch(self) -> None:
         """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
@@ -365,8 +364,8 @@ class Guest:
         while self._source_bytes > KEPT_SOURCE_BYTES and len(self.sources) > 1:
             oldest = next(iter(self.sources))
             self._source_bytes -= len(self.sources.pop(oldest))
-            linecache.cache.pop(oldest, None)
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+            _lines.pop(oldest, None)
+        _lines[filename] = (len(source), None, source.splitlines(True), filename)
 
 
 async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:

@@ -12,12 +12,12 @@ import builtins
 import ctypes
 import io
 import mmap
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from safeexec.linux.libc import Call, libc, make, prepared
+from safeexec.own import os
 from safeexec.protocol.printed import (
     EMPTY_BYTES,
     EVERYWHERE,

@@ -10,7 +10,6 @@ too, whose failure reaches no errno (`os.system` returns -1).
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec import hints
 from safeexec.child.step import violations
 from safeexec.language.builtins import unseen
+from safeexec.own import os
 from safeexec.protocol.messages import ErrorReport, Refusal
 from safeexec.syscalls import Rule
 from safeexec.syscalls.table import rules_for

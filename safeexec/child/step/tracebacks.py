@@ -17,6 +17,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec.identity import dict_of, module_of, mro_of, qualname_of, read_getset
+from safeexec.own import ast
 from safeexec.text import blank, columns
 
 if TYPE_CHECKING:
@@ -419,7 +420,6 @@ def _anchors(segment: str) -> tuple[int, int] | None:
     """Start and end of the operator or brackets within `segment`, as CPython 3.11 finds them."""
     if not segment.isascii() or "\n" in segment:
         return None
-    import ast
 
     try:
         tree = ast.parse(segment)

@@ -621,7 +621,6 @@ def test_the_policy_of_a_stranger_is_not_simply_taken(record: Record) -> None:
     harm = Policy.load("standard").replace(filesystem={"read": ["/etc"]})
     for policy, told in (
         (harm, "it opens files of the host: give a policy of yours"),
-        (Policy.load("confined-python").replace(name="standard"), "it switches the language layer off"),
         (Policy.load("standard").replace(memory_mb=4096), "it allows more of limits.memory_mb"),
     ):
         heading_with(path, yaml=policy.to_yaml(), digest=policy.replace(name="standard").digest)
