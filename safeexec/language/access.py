@@ -152,6 +152,10 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     grant = _grant(module, plan)
     if grant.passage:
         return Access(False, _NOT_LISTED, whole.rule)
+    if word := next(
+        (plan.imports[word] for word in WORDS if word in plan.imports and dotted in plan.imports[word].refused), None
+    ):
+        return Access(False, _BY_POLICY, word.rule)
     if grant.own and grant.entry.names is not None:
         if name not in grant.entry.names:
             return Access(False, _ONLY_NAMES, whole.rule)
@@ -167,15 +171,13 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
 
 
 def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
-    """Whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``), a
-    word's.
-    """
+    """Whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``)."""
     dotted = f"{module}.{name}"
     for above in parents(module):
         entry = plan.imports.get(above)
         if entry is not None and above not in WORDS and dotted[len(above) + 1 :] in entry.refused:
             return False
-    return not any(dotted in plan.imports[word].refused for word in WORDS if word in plan.imports)
+    return True
 
 
 def refused_names(module: str, plan: LanguagePlan) -> frozenset[str]:

@@ -48,11 +48,9 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     table["input"] = table.get("input", _no_input(rules))
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = importer
-    if lazy := vars(builtins).get(
-        "__lazy_import__"
-    ):  # of CPython 3.15; it asks `__import__` where the name is first used
-        table["__lazy_import__"] = lazy
-    table["__debug__"] = True
+    if "__lazy_import__" in vars(builtins):  # since CPython 3.15; it asks `__import__` where the name is first used
+        table["__lazy_import__"] = vars(builtins)["__lazy_import__"]
+    table["__debug__"], table["__name__"] = True, "builtins"
     return table
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+
+from safeexec.language.access import WORDS, module_access
 from safeexec.policy.edit import document
+from safeexec.policy.plans import language_plan
 from safeexec.policy.settings import PolicyData
 
 
@@ -27,10 +31,23 @@ class Difference(NamedTuple):
 
 
 def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
-    """Every setting that differs, in the order of the policy language."""
+    """Every setting that differs, in the order of the policy language. A module of which one has a line, and which the
+    other opens by the word `stdlib` or `any`, is neither lost nor gained.
+    """
     found: list[Difference] = []
-    _compare(document(before), document(after), "", after, found)
+    _compare(document(_alone(before, after)), document(_alone(after, before)), "", after, found)
     return found
+
+
+def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
+    """The policy without the lines of `imports` for modules that the other opens without a line."""
+    plan = language_plan(other)
+    imports = {
+        module: chosen
+        for module, chosen in policy.imports.items()
+        if module in WORDS or module in other.imports or not module_access(module, plan).allowed
+    }
+    return msgspec.structs.replace(policy, imports=imports)
 
 
 def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: PolicyData, found: list[Difference]) -> None:
