@@ -14,6 +14,13 @@ CONTROL_FD = 3
 _BOOT = "import sys;sys.path[:]={path!r};from safeexec.zygote.__main__ import main;main({fd})"
 
 
+def unsupported_build() -> str:
+    """What is said of a CPython that was built without the GIL; "" of any other."""
+    if "t" not in sys.abiflags:
+        return ""
+    return "free-threaded builds of CPython are not supported: take the usual build of the same version"
+
+
 class Launched:
     """A zygote process that has been started and told nothing yet."""
 
@@ -25,6 +32,8 @@ class Launched:
             raise ProtectionError(
                 f"this is {sys.platform}: only Linux can hold guest code, in a virtual machine or a container"
             )
+        if problem := unsupported_build():
+            raise ProtectionError(problem)
         if not sys.executable:
             raise ProtectionError("sys.executable is empty: this host does not know the Python that it runs on")
         self.socket, theirs = socket.socketpair()
