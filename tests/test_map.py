@@ -167,7 +167,7 @@ FIRST_RUN = {
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",
     "host/watch": (
-        "account accountant census clock gate groups idle library lineage memory rotation unnamed verdict watched"
+        "account accountant bill census clock gate groups idle library lineage memory rotation unnamed verdict watched"
     ),
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model places plans profiles resolved settings",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.child.language.code_makers import CODE_EVENTS, judge_maker
 from safeexec.child.language.guards import unseen
 from safeexec.child.step import violations
-from safeexec.protocol.messages import ErrorReport, Refusal
+from safeexec.protocol.messages import FEW, ErrorReport, Refusal
 from safeexec.syscalls import NAMING_BASE
 from safeexec.syscalls.numbers import numbers
 from safeexec.syscalls.table import group_of, rules_for
@@ -73,7 +73,7 @@ def take(error: ErrorReport | None) -> list[Refusal]:
         return []
     reports = [report for report in _noted.values() if error is None or report.message != error.message]
     _noted.clear()
-    return reports
+    return reports[:FEW]
 
 
 def _of_name(refused: AttributeError, line: int) -> Refusal:

@@ -31,7 +31,6 @@ from safeexec.host.session.decode import (
     StepFacts,
     build_killed,
     build_result,
-    decode_payload,
     encode_payload,
     frames_of,
     may_be_bound,
@@ -53,11 +52,13 @@ from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
+from safeexec.host.watch.bill import Bill
 from safeexec.host.watch.clock import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.framing import TooMuch
 from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
 from safeexec.text import as_bytes, spelt
 
@@ -297,6 +298,11 @@ class SessionCore:
     def tool_records(self) -> ToolLog:
         """The calls of host tools that steps have made."""
         return self.keeper.tool_records
+
+    @property
+    def bill(self) -> Bill:
+        """What the host spends for it."""
+        return self.line.bill
 
     @property
     def workspace(self) -> Workspace | None:
@@ -550,6 +556,8 @@ class SessionCore:
             verdict = Verdict(
                 "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
             )
+        if verdict is None and isinstance(error, TooMuch):
+            verdict = Verdict("output", f"the step sent the host more than it reads: {error}")
         verdict = verdict or Verdict("crashed", f"the process that ran the step died: {reason}")
         return (yield from self._ended(step, verdict, Place(), calls))
 
@@ -756,13 +764,13 @@ class SessionCore:
             answer, value = yield from self.keeper.ask(partial(self._fetched, spelt(name), arrays))
         if not answer.found:
             return False, None
-        if not answer.pending:
-            value = decode_payload(answer.value, self.policy.limits.value_depth, arrays=arrays)
         return True, value
 
     def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
         answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
-        return answer, (yield from runner.deliver(answer.pending, arrays=arrays)) if answer.pending else None
+        if answer.pending:
+            return answer, (yield from runner.deliver(answer.pending, arrays=arrays))
+        return answer, (yield from runner.value(answer.value, arrays=arrays)) if answer.found else None
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""

@@ -53,7 +53,7 @@ class WatchedSession:
 
     def __init__(self, session: Watchable) -> None:
         self._session = weakref.ref(session)
-        self.account = Account(session.policy.limits)
+        self.account = Account(session.policy.limits, session.line.bill)
         self.accountant = accountant()
         self.idle = False
 
