@@ -25,6 +25,8 @@ WIDE = 512
 SMALL = 1 << 63
 """Integers below this magnitude are small: the entry of a compiled expression accepts them without a guard."""
 INTEGERS = (int, bool)
+EXACT = "exact"
+"""Noted of an evaluation that has weighed a Decimal or a Fraction."""
 
 
 class Refused(Exception):
