@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from safeexec.inline.fuel import EXACT, SMALL, WIDE, Fuel, Refused, apart, notes, spend, weight
+from safeexec.inline.fuel import EXACT, MIXED, SMALL, WIDE, Fuel, Refused, apart, notes, spend, weight
 from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -114,12 +114,6 @@ _WALKED = frozenset({list, tuple, set, frozenset, dict})
 def _constant(fuel: Fuel, value: object, depth: int) -> int:
     spend(fuel, 1)
     return 1
-
-
-MIXED = 80
-"""Units of a float or a complex number where it may be compared with a Decimal or a Fraction, which makes one of it: 6
-us for 5e-324.
-"""
 
 
 def _float(fuel: Fuel, value: float, depth: int) -> int:

@@ -14,11 +14,11 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
-from safeexec.inline.costs import MIXED
 from safeexec.inline.fuel import (
     EXACT,
     INTEGERS,
     MAX_DIGITS,
+    MIXED,
     SMALL,
     WIDE,
     Fuel,

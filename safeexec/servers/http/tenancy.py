@@ -14,7 +14,7 @@ from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import Bucket, Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
-from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
+from safeexec.servers.http.requests import RETRY_SECONDS, BodyRoom, RefusedRequest
 from safeexec.servers.service import Service
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class Tenant:
         )
         self.metrics = metrics
         self.answers = Answers()
+        self.bodies = BodyRoom()
         self.places: set[SessionPlace] = set()
         self.held = HeldPlaces()
         self.memory_mb = 0
