@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from safeexec.errors import ProtocolError
 from safeexec.host.waiting import READ, Core, Wait
-from safeexec.host.watch.bill import Bill
+from safeexec.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.turns import ANSWERING, CALLING, DELIVERING, IDLE, RUNNING, STARTING, Conversation
@@ -151,7 +151,11 @@ class Channel:
             raise Gone(str(error)) from None
         if not data:
             raise Gone("the process closed its socket")
-        self._inbox += self.bill.charged(len(data), self._talk.hear, data)
+        if len(data) <= SMALL_BYTES:
+            self.bill.cpu += SMALL_SECONDS
+            self._inbox += self._talk.hear(data)
+        else:
+            self._inbox += self.bill.charged(len(data), self._talk.hear, data)
         self._reading = False
 
     def _identify(self) -> bytes:

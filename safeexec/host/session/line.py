@@ -22,6 +22,7 @@ from safeexec.host.session.checkpoints import (
     living,
     woken,
 )
+from safeexec.host.session.decode import notes_of
 from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, new_streams
 from safeexec.host.session.runner import Runner
@@ -345,7 +346,7 @@ class Line:
         self.remaining = ready.names
         self.release(self.history.arrive(state, copy))
         self._enter_group(channel)
-        return [*problems, *ready.notes]
+        return [*problems, *notes_of(ready.notes)]
 
     def thaw_in_time(self) -> Core[None]:
         """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not

@@ -13,7 +13,7 @@ from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import Checkpoint
 from safeexec.host.session.decode import decode_file, decode_payload
 from safeexec.host.waiting import Core
-from safeexec.host.watch.bill import Bill
+from safeexec.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.host.watch.lineage import Lineage, LineageMember
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -98,6 +98,9 @@ class Runner:
     def value(self, payload: bytes, *, arrays: bool) -> Core[Any]:
         """A value that came in an answer. Raises `ProtocolError`."""
         depth = self._limits.value_depth
+        if len(payload) <= SMALL_BYTES:
+            self.bill.cpu += SMALL_SECONDS
+            return decode_payload(payload, depth, arrays=arrays)
         return (yield from self.bill.reading(len(payload), lambda: decode_payload(payload, depth, arrays=arrays)))
 
     def _delivered(self, size: int, seconds: float, read: Callable[[int], R]) -> Core[R]:

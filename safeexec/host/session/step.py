@@ -23,6 +23,7 @@ from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.printed import EVERYWHERE
+from safeexec.text import one_line
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace_files import Marks
@@ -181,7 +182,7 @@ class Step(Struct, eq=False):
                 yield from self._tool_call(message)
             elif isinstance(message, m.Progress):
                 if (hear := self._listeners.progress) is not None and self._may_show(0):
-                    self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
+                    self._tell(hear, one_line(message.description, DESCRIPTION), message.done, message.total)
             elif isinstance(message, m.Shown):
                 size = sum(map(len, message.display.data.values()))
                 if (show := self._listeners.display) is not None and self._may_show(size):
