@@ -529,6 +529,13 @@ class SessionFace:
         """
         return self._core.trust
 
+    @property
+    def untold_cpu(self) -> float:
+        """CPU seconds that the session has used beside what its results tell, a quarter of a second late: in threads
+        that a step has left running, or to describe variables.
+        """
+        return self._core.untold_cpu
+
 
 class Session(SessionFace):
     """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or

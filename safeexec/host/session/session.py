@@ -129,6 +129,8 @@ class SessionCore:
         """Whether the child keeps what the last call returned, which cannot cross."""
         self.threads = False
         """Whether threads ran in the last step."""
+        self.told_cpu = 0.0
+        """CPU seconds that results have told of."""
         self.number = next(_numbers)
         self.label: str | None = None
         """Whose session it is, in the words of the host: for its audit log."""
@@ -287,6 +289,13 @@ class SessionCore:
         return self.keeper.why_closed is not None
 
     @property
+    def untold_cpu(self) -> float:
+        """CPU seconds that no result has told of, as of the last look: of threads that a step has left running, of
+        variables that were described.
+        """
+        return max(0.0, self.watched.account.total_seconds - self.told_cpu)
+
+    @property
     def summary(self) -> str:
         """The session in a few words: ``3 of 'calculator', step 12, idle``."""
         label = f" ({self.label})" if self.label else ""
@@ -381,6 +390,7 @@ class SessionCore:
 
     def _told(self, source: bytes, result: Result) -> Result:
         """The result of a step, with what happened before it, after the observer has seen it."""
+        self.told_cpu += result.usage.cpu_ms / 1000
         if self.keeper.notes_next:
             result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None:

@@ -152,6 +152,11 @@ class Account:
         return max(0.0, own) + self._others + self._unseen - self._others_mark + self.host_seconds
 
     @property
+    def total_seconds(self) -> float:
+        """All CPU time so far, as of the last look, and of the host for it."""
+        return self._seen + self._unseen + self._bill.cpu
+
+    @property
     def host_seconds(self) -> float:
         """CPU time of the host since `begin`, to read what its processes say."""
         return self._bill.cpu - self._bill_mark

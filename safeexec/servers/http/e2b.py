@@ -268,7 +268,8 @@ async def execute(request: Request) -> Response:
     async def work(put: Put) -> None:
         async with context.turn:
             box.tenant.check_cpu()
-            await context.set_environment(box.asked.envVars | (asked.env_vars or {}))
+            await context.set_environment(box.tenant, box.asked.envVars | (asked.env_vars or {}))
+            box.tenant.check_cpu()
             context.count += 1
             put(line({"type": "number_of_executions", "execution_count": context.count}))
             for name, reason in context.lost.items():

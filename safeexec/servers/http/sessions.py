@@ -156,6 +156,7 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
         now = monotonic()
         for tenant in tenants:
             for identity, held in [*tenant.service.sessions.items()]:
+                tenant.use_untold_cpu(held.session)
                 old = now - tenant.held.since(identity, now) > most_seconds
                 if old or (not held.calls and now - held.used > idle_seconds):
                     tenant.service.sessions.pop(identity, None)

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from safeexec import AsyncSandbox, Policy, PolicyError, Result
+from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import Bucket, Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
@@ -93,6 +94,8 @@ class Tenant:
         self.metrics = metrics
         self.answers = Answers()
         self.bodies = BodyRoom()
+        self._untold: WeakKeyDictionary[AsyncSession, float] = WeakKeyDictionary()
+        """What was counted of each session beside its results."""
         self.places: set[SessionPlace] = set()
         self.held = HeldPlaces()
         self.memory_mb = 0
@@ -123,6 +126,13 @@ class Tenant:
         """Count CPU time."""
         if self._cpu is not None:
             self._cpu.use(seconds)
+
+    def use_untold_cpu(self, session: AsyncSession) -> None:
+        """Count what a session has used beside what its results say: threads that a step has left running."""
+        found, before = session.untold_cpu, self._untold.get(session, 0.0)
+        if found > before:
+            self._untold[session] = found
+            self.use_cpu(found - before)
 
     def check_cpu(self) -> None:
         """Raises `RefusedRequest` when the CPU time of the hour is used up."""
