@@ -129,6 +129,8 @@ class SessionCore:
         """Whether the child keeps what the last call returned, which cannot cross."""
         self.threads = False
         """Whether threads ran in the last step."""
+        self.has_branched = False
+        """Whether there have been branches of it, which know where its files are."""
         self.told_cpu = 0.0
         """CPU seconds that results have told of."""
         self.number = next(_numbers)
@@ -464,6 +466,8 @@ class SessionCore:
         line, runner = self.line, self.line.runner
         if runner is None or self.keeper.state is not IDLE or self.keeper.overused is not None:
             runner = yield from self.keeper.ready_runner()
+        if number and self.has_branched:
+            yield from self._own_files()
         control = line.promise(number) if number else None
         self.keeper.go(STEPPING)
         line.out.begin()
@@ -511,6 +515,17 @@ class SessionCore:
             step.stream_rest()
         self.sandbox.step_ended()
         return result
+
+    def _own_files(self) -> Core[None]:
+        """Have the files be those of the state. A branch knows where they are, and Landlock does not govern the rights
+        and times that it gives them. Not where guest code may have written meanwhile.
+        """
+        line, files = self.line, self.line.history.current.files
+        if line.workspace is not None and files is not None and not self.threads:
+            line.workspace.give_access()
+            problems = yield from line.on_files(partial(line.workspace.restore, files), files)
+            self.keeper.notes_next += problems
+            self.keeper.meet_files()
 
     def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
@@ -685,6 +700,7 @@ class SessionCore:
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
         check_branches(policy, self.line.lineage, count)
+        self.has_branched = True
         copy = yield from self.keeper.shared_copy()
         branches: list[SessionCore] = []
         arrived = 0
