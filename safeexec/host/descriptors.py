@@ -47,7 +47,7 @@ def reserved() -> Iterator[None]:
         if (most := _most()) is not None and (left := _left(ledger, most)) < SESSION_DESCRIPTORS:
             there = ledger.open + ledger.coming
             raise SandboxBusy(
-                f"{max(0, left)} file descriptors are left to this process beside what its {there} sessions need, and a "
+                f"{max(0, left)} file descriptors are left to this process beside what its {there} sessions need; a "
                 f"session more takes {SESSION_DESCRIPTORS}: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
             )
         ledger.coming += 1
