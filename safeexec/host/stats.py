@@ -30,6 +30,8 @@ class SandboxStats(SessionCounts, frozen=True):
     by_label: Mapping[str | None, SessionCounts] = {}
     spare: int = 0
     """Processes that wait for sessions to come."""
+    room: int | None = None
+    """How many sessions more this process has file descriptors for (`ulimit -n`); None: they are not limited."""
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as what `json.dumps` takes, for a page of your service."""
@@ -45,7 +47,9 @@ class Counted(Struct, frozen=True):
     restored: bool
 
 
-def count(sessions: Iterable[Counted], queued: Mapping[str | None, int], spare: int) -> SandboxStats:
+def count(
+    sessions: Iterable[Counted], queued: Mapping[str | None, int], spare: int, room: int | None = None
+) -> SandboxStats:
     """The numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
     for session in sessions:
@@ -58,4 +62,4 @@ def count(sessions: Iterable[Counted], queued: Mapping[str | None, int], spare: 
             rows.setdefault(label, [0, 0, 0, 0, 0])[3] += number
     counts = {label: SessionCounts(*row) for label, row in rows.items()}
     totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
-    return SandboxStats(**totals, by_label=counts, spare=spare)
+    return SandboxStats(**totals, by_label=counts, spare=spare, room=room)

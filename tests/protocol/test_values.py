@@ -23,7 +23,7 @@ import pytest
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import MAX_NODES, Clock, Encoded, Opaque, decode, encode, frames
-from safeexec.protocol.values.format import CONTAINER
+from safeexec.protocol.values.format import CONTAINER, PART
 from safeexec.protocol.values.reader import Reader
 
 MODULUS = (1 << 61) - 1
@@ -438,6 +438,31 @@ def test_values_of_one_message_share_a_clock() -> None:
 def test_node_budget_of_the_reader() -> None:
     with pytest.raises(ProtocolError, match="too many parts"):
         decode(written(list(range(1000))).data, max_nodes=999)
+
+
+@pytest.mark.parametrize("count", [PART, PART + 1, 3 * PART, 100_000])
+def test_many_items_cross_in_parts(count: int) -> None:
+    """No call of C reads more than `PART` of them: other threads run in between."""
+    numbers, texts = list(range(count)), [str(number) for number in range(count)]
+    for value in (numbers, tuple(texts), set(texts), dict(zip(texts, numbers, strict=True)), frozenset(numbers)):
+        assert crossed(value) == value
+    with pytest.raises(ProtocolError, match=r"one part|truncated"):
+        decode(b"lp" + struct.pack("<I", count) + struct.pack("<I", 5) + b"\xdd" + struct.pack(">I", count))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [Decimal(7), Fraction(1, 7), datetime(2020, 1, 1, tzinfo=UTC), uuid.UUID(int=7), {7}, [7], timedelta(1), range(3)],
+    ids=lambda item: type(item).__name__,
+)
+def test_what_is_dear_to_make_counts_more(item: Any) -> None:
+    """The sender counts as the reader does: what one of them refuses, the other does not send."""
+    most = 10_000
+    few, many = [item] * (most // 10), [item] * (most // 5)
+    assert crossed(few) == few
+    with pytest.raises(ProtocolError, match="too many parts"):
+        decode(written(many).data, max_nodes=most)
+    assert written([item] * (MAX_NODES // 5), max_bytes=1 << 27).truncated
 
 
 def test_a_container_counts_more_than_what_it_holds() -> None:

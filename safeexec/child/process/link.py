@@ -94,6 +94,19 @@ class Link:
         """The oldest descriptor that the host sent and nobody has taken."""
         return self.fds.pop(0) if self.fds else None
 
+    def deliver(self, payload: bytes) -> m.Done:
+        """Write `payload` into the file that came with `Deliver`; the answer to it."""
+        fd = self.take_fd()
+        if fd is None:
+            return m.Done(problem="no descriptor came with the request")
+        rest = memoryview(payload)
+        try:
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+        finally:
+            os.close(fd)
+        return m.Done()
+
     def become(self, fd: int) -> None:
         """In a copy of the process: go on over the socket `fd`, under the number of the one that the original has.
 

@@ -42,7 +42,6 @@ WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
 """A longer source is not compiled for a warm-up."""
-INLINE_BYTES = 64 << 10
 """Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
 socket).
 """
@@ -272,7 +271,7 @@ class Guest:
 
     def hold(self, payload: bytes) -> tuple[bytes, int]:
         """`payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it."""
-        if len(payload) <= INLINE_BYTES:
+        if len(payload) <= m.INLINE_BYTES:
             return payload, 0
         self.pending = payload
         return b"", len(payload)
@@ -484,5 +483,5 @@ def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | N
             "hint": None if hint is None else hint.encode("utf-8", "surrogatepass"),
         }
 
-    diagnostics = rejection.diagnostics[: m.MANY]
+    diagnostics = rejection.diagnostics[: m.FEW]
     return m.ErrorReport(**report(diagnostics[0]), diagnostics=[m.Refusal(**report(d)) for d in diagnostics])

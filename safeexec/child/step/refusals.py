@@ -19,7 +19,7 @@ from safeexec import hints
 from safeexec.child.step import violations
 from safeexec.language.builtins import unseen
 from safeexec.own import os
-from safeexec.protocol.messages import ErrorReport, Refusal
+from safeexec.protocol.messages import FEW, ErrorReport, Refusal
 from safeexec.syscalls import Rule
 from safeexec.syscalls.table import rules_for
 
@@ -110,7 +110,7 @@ def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
     reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
     _noted.clear()
     violations.forget_calls()
-    return reports
+    return reports[:FEW]
 
 
 def _tells(error: ErrorReport, refusal: Refusal) -> bool:

@@ -525,6 +525,13 @@ class SessionFace:
         """The directory of the session's files, or None when the policy gives none."""
         return self._core.workspace.path if self._core.workspace is not None else None
 
+    @property
+    def untold_cpu(self) -> float:
+        """CPU seconds that the session has used beside what its results tell, a quarter of a second late: in threads
+        that a step has left running, or to describe variables.
+        """
+        return self._core.untold_cpu
+
 
 class Session(SessionFace):
     """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
