@@ -50,6 +50,8 @@ socket).
 """
 TEXT_CHARACTERS = 20_000
 """Of the repr of a value; of a longer one the beginning and the end are kept."""
+SHOWN_DIGITS = 20_000
+"""Of a number that is a step's value: 5 ms. `str` of guest code stops at 4300 digits."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
@@ -433,6 +435,15 @@ def shown(value: Any, sources: Mapping[str, str]) -> str:
 
         if guest_frames(error, sources):
             raise
+    digits = sys.get_int_max_str_digits()
+    if 0 < digits < SHOWN_DIGITS:
+        sys.set_int_max_str_digits(SHOWN_DIGITS)
+        try:
+            return str.__str__(repr(value))
+        except (ValueError, RecursionError):
+            pass
+        finally:
+            sys.set_int_max_str_digits(digits)
     return short_repr(value, TEXT_CHARACTERS)
 
 
