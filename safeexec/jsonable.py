@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from safeexec.protocol.values.format import Opaque
+from safeexec.protocol.values.format import Formula, Opaque
 from safeexec.text import int_repr, short_repr, type_name
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
         return value if -_EXACT <= value <= _EXACT else {"type": "int", "repr": int_repr(value, _DIGITS)}
     if kind is float and math.isfinite(value):
         return value
+    if kind is Formula:
+        return {"type": value.type, "repr": value.repr, "latex": value.latex}
     if kind is Opaque:
         return {"type": value.type, "repr": value.repr} | ({"reason": value.reason} if value.reason else {})
     if depth and kind in (list, tuple, set, frozenset):

@@ -127,7 +127,7 @@ def _infinite(value: Any) -> int:
     return {"oo": 1, "-oo": -1}.get(text, 0) if type(text) is str else 0
 
 
-def _formula(value: Any) -> formulas.Formula | None:
+def _formula(value: Any) -> formulas.ReadFormula | None:
     """The formula with a variable that was computed, as an object or as text."""
     text = value if type(value) is str else getattr(value, "repr", "")
     if type(text) is not str or not _FORMULA.search(text):
@@ -137,7 +137,7 @@ def _formula(value: Any) -> formulas.Formula | None:
     return found if found is not None and found.names else None
 
 
-def _of_formula(answer: str, value: Any, formula: formulas.Formula, known: Collection[Computed]) -> Comparison:
+def _of_formula(answer: str, value: Any, formula: formulas.ReadFormula, known: Collection[Computed]) -> Comparison:
     """Whether the last formula that the answer claims is the computed one, however it is written."""
     if _contains(answer, getattr(value, "repr", value), known):
         return Comparison(True)

@@ -45,7 +45,7 @@ Place = dict[str, float]
 _Value = Callable[[Place], complex]
 
 
-class Formula(NamedTuple):
+class ReadFormula(NamedTuple):
     """A formula that was read: the names in it, whether a number in it is a decimal, and its value at a place."""
 
     names: frozenset[str]
@@ -59,7 +59,7 @@ class _NoFormula(Exception):
     """The text is no formula that can be read for certain."""
 
 
-def read(text: str, names: frozenset[str] = frozenset()) -> Formula | None:
+def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     """The formula that all of `text` is; None where it is none. `names`: those that are one name and no product."""
     text = _SUPERSCRIPTS.sub(lambda found: f"^({found.group().translate(_PLAIN_DIGITS)})", text).strip()
     for sign, name in _SIGNS.items():
@@ -68,16 +68,16 @@ def read(text: str, names: frozenset[str] = frozenset()) -> Formula | None:
     if not 0 < len(text) <= _MAX_CHARACTERS:
         return None
     try:
-        reader = _Reader(text, names)
+        reader = _FormulaReader(text, names)
         value = reader.total(0)
         if reader.kind():
             return None
     except _NoFormula:
         return None
-    return Formula(frozenset(reader.names), reader.rounded, reader.bars, value)
+    return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, value)
 
 
-def compare(said: Formula, computed: Formula) -> Literal["same", "other", "unknown"]:
+def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:
     """Whether they are one function, wherever both have a value; a variable may have another name."""
     renamed: dict[str, str] = {}
     if said.names != computed.names:
@@ -112,7 +112,7 @@ def compare(said: Formula, computed: Formula) -> Literal["same", "other", "unkno
     return "unknown" if said.rounded and worst <= _ROUNDED else "other"
 
 
-class _Reader:
+class _FormulaReader:
     """Reads one formula, a token ahead."""
 
     def __init__(self, text: str, known: frozenset[str]) -> None:
@@ -269,11 +269,11 @@ _PART = re.compile(
 _CLAIMS = frozenset(("=", "is", "equals", "gives", "as", "to", "are", ":", "becomes", "get"))
 
 
-def stated(text: str, names: frozenset[str]) -> list[Formula]:
+def stated(text: str, names: frozenset[str]) -> list[ReadFormula]:
     """The formulas that `text` claims, in order: behind a sign of equality or a verb, or all of it."""
     text = re.sub(r"\$|\\[()\[\]]|\\boxed|`|\\displaystyle", " ", text)
     text = re.sub(r"\*\*(?=[^*\n]*\*\*)([^*\n]*)\*\*", r" \1 ", text) if text.count("**") % 2 == 0 else text
-    found: list[Formula] = []
+    found: list[ReadFormula] = []
     start, before = 0, ""
     places = [(match.start(), match.end(), match.group()) for match in _PART.finditer(text)]
     for begin, end, stop in [*places[: 10 * _MAX_CANDIDATES], (len(text), len(text), "")]:

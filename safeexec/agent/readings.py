@@ -144,7 +144,8 @@ def _is_true(found: re.Match[str]) -> bool:
 
 # What is computed and is no number
 
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS_TEXT = "january february march april may june july august september october november december"
+_MONTHS = _MONTHS_TEXT.split()
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" if month[3:] else month for month in _MONTHS)
 _DATE = re.compile(
     rf"(?P<y>\d{{4}})-(?P<m>\d\d?)-(?P<d>\d\d?)"
