@@ -185,13 +185,20 @@ def _made(kind: type, given: Any) -> Any:
     raise ValueError(f"Expected `{type_name(kind)}`, got `{type_name(type(given))}`")
 
 
-def names_class(hint: Any) -> bool:
-    """Whether a type hint names a class of the host that values can be made for, at any depth."""
+def can_be_checked(hint: Any) -> bool:
+    """Whether values can be checked against a type hint."""
     try:
         msgspec.convert(None, hint, dec_hook=_made)
     except msgspec.ValidationError:
         pass
     except Exception:  # NameError where a field of a class is known to type checkers alone
+        return False
+    return True
+
+
+def names_class(hint: Any) -> bool:
+    """Whether a type hint names a class of the host that values can be made for, at any depth."""
+    if not can_be_checked(hint):
         return False
     found: set[Any] = set()
     for _ in _classes(shapes.type_info(hint), found):
