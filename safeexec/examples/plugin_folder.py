@@ -28,7 +28,7 @@ TEXTS = {
 }
 
 
-class Rule(Protocol):
+class PriceRule(Protocol):
     def price(self, weight: float) -> float: ...
 
 
@@ -66,7 +66,7 @@ class Folder:
                     continue
                 manifest = plugin_manifest(place)
                 sandbox = self._sandbox(manifest.policy or "plugin")
-                plugin = sandbox.plugin(place, exports=Rule, state="fresh")
+                plugin = sandbox.plugin(place, exports=PriceRule, state="fresh")
                 self.plugins[place.name] = self._stack.enter_context(plugin)
             except PluginError as error:
                 yield f"{place.name}: {str(error).splitlines()[0]}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.child.language.native import builtin
 from safeexec.child.step.awaiting import StepLoop
 from safeexec.child.step.changes import variables
+from safeexec.child.step.markup import without_fence, without_magics
 from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
@@ -125,7 +126,7 @@ class Guest:
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
         try:
-            compiled = self.language.compile(source, filename, stdin=request.stdin)
+            source, compiled = self._compiled(source, filename, request.stdin)
         except BaseException as error:
             return self.refused(error, filename, source)
         finally:
@@ -134,6 +135,17 @@ class Guest:
         self.remember(filename, source)
         self._last_source = source
         return self._run(compiled.body, compiled.tail)
+
+    def _compiled(self, source: str, filename: str, stdin: bool) -> tuple[str, Any]:
+        """The program in what was sent, and its code. Raises what compiling raises."""
+        source = without_fence(source)
+        try:
+            return source, self.language.compile(source, filename, stdin=stdin)
+        except SyntaxError:
+            plain = without_magics(source)
+            if plain == source:
+                raise
+        return plain, self.language.compile(plain, filename, stdin=stdin)
 
     def _watch_exit_functions(self) -> None:
         """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
@@ -152,7 +164,14 @@ class Guest:
         """Compile a source and throw the code away."""
         source = request.source.decode("utf-8", "surrogatepass")
         try:
-            self.language.check(source, stdin=request.stdin)
+            source = without_fence(source)
+            try:
+                self.language.check(source, stdin=request.stdin)
+            except SyntaxError:
+                plain = without_magics(source)
+                if plain == source:
+                    raise
+                self.language.check(plain, stdin=request.stdin)
         except BaseException as error:
             return self.refused(error, "<check>", source)
         return m.StepDone("ok")

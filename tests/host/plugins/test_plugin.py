@@ -647,7 +647,9 @@ def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox
         "expected float, got str": {"currency": "EUR", "rate": "1"},
     }
     for told, settings in wrong.items():
-        with pytest.raises(PluginError, match=rf"{told}.*its settings: rate: float from 0 to 1 = 0\.2; currency: 'EUR' \| 'USD'"):
+        with pytest.raises(
+            PluginError, match=rf"{told}.*its settings: rate: float from 0 to 1 = 0\.2; currency: 'EUR' \| 'USD'"
+        ):
             sandbox.plugin(tmp_path, settings=settings)
     with pytest.raises(PluginError, match="written for api 1; this host has 2"):
         sandbox.plugin(tmp_path, settings={"currency": "EUR"}, api=2)
