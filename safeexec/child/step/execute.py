@@ -10,7 +10,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping
-from types import CodeType, ModuleType
+from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.native import builtin
@@ -227,6 +227,8 @@ class Guest:
                 "ok", text=text.encode("utf-8", "surrogatepass"), displays=displays, truncated=encoded.truncated or cut
             )
             done.value, done.pending = self.hold(encoded.data)
+            if type(value) is CoroutineType:
+                done.notes = [f"nobody has awaited the value, a coroutine: write `await {value.__name__}(…)`"]
         self.streams.end()
         done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return done
