@@ -10,30 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from safeexec.protocol.values.format import Opaque
+from safeexec.protocol.values.format import Formula, Opaque
 from safeexec.text import int_repr, short_repr, type_name
 
 if TYPE_CHECKING:
     from safeexec.outcomes import Display, ErrorInfo, StepData
 
-_DIGITS_OF_BITS = 14_000
-"""Bits of an int that `json.dumps` writes: CPython refuses more than 4300 digits."""
+_EXACT = 1 << 53
+"""Up to here every reader of JSON has an int as it was: most of them, JavaScript's first, keep numbers as doubles."""
+_DIGITS = 4300
+"""Of an int whose digits Python writes."""
 _DEPTH = 100
 
 
 def jsonable(value: Any, depth: int = _DEPTH) -> Any:
-    """None, bool, str, finite float, int, list and dict as themselves, tuples and sets as lists.
+    """None, bool, str, finite float, int up to 2**53, list and dict as themselves, tuples and sets as lists.
 
-    Everything else as ``{"type": ..., "repr": ...}``; bytes have ``base64`` instead, and a dict with other keys than
-    str is ``{"type": "dict", "items": [[key, value], ...]}``.
+    Everything else as ``{"type": ..., "repr": ...}``, larger ints too, with their digits; bytes have ``base64``
+    instead, and a dict with other keys than str is ``{"type": "dict", "items": [[key, value], ...]}``.
     """
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
     if kind is int:
-        return value if value.bit_length() <= _DIGITS_OF_BITS else {"type": "int", "repr": int_repr(value)}
+        return value if -_EXACT <= value <= _EXACT else {"type": "int", "repr": int_repr(value, _DIGITS)}
     if kind is float and math.isfinite(value):
         return value
+    if kind is Formula:
+        return {"type": value.type, "repr": value.repr, "latex": value.latex}
     if kind is Opaque:
         return {"type": value.type, "repr": value.repr} | ({"reason": value.reason} if value.reason else {})
     if depth and kind in (list, tuple, set, frozenset):

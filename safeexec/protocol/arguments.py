@@ -134,7 +134,7 @@ _ENOUGH = 1 << 62
 
 
 def _remedy(value: Any, to_plugin: bool) -> str:
-    if type(value) is Opaque:
+    if isinstance(value, Opaque):
         return "it stands for an object that never left its sandbox: use it there" + (
             ', or load the plugin with state="keep", which gives a handle for it' if to_plugin else ""
         )

@@ -482,13 +482,13 @@ class Door:
         """List, read or write files of a session's workspace. What is no UTF-8 text is base64 (encoding)."""
         async with self._session(session_id) as (handle, session):
             if op == "list":
-                return _answer({"session_id": handle, "files": session.list_files()})
+                return _answer({"session_id": handle, "files": await session.list_files()})
             if op == "write":
                 try:
                     data = base64.b64decode(content, validate=True) if encoding == "base64" else content.encode()
                 except ValueError as error:
                     raise ToolError(f"files: content is not {encoding}: {error}") from None
-                session.write_file(path, data)
+                await session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
             data = await _read(session, path)
             try:
@@ -583,7 +583,7 @@ class Door:
 
 
 async def _read(session: AsyncSession, path: str) -> bytes:
-    return await asyncio.to_thread(session.read_file, path, max_bytes=MAX_FILE)
+    return await session.read_file(path, max_bytes=MAX_FILE)
 
 
 # Serving

@@ -361,17 +361,16 @@ async def _opened(
     wanted = {name: value for name, value in tightened.items() if value is not None}
     session = await sandbox.session(**wanted, record=service.recording())
     try:
-        await asyncio.to_thread(_put, session, given)
+        await _put(session, given)
     except BaseException:
         await session.close()
         raise
     return session
 
 
-def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
-    """Write files, in a thread: each waits for the file system."""
+async def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
     for name, data in files.items():
-        session.write_file(name, _data(data))
+        await session.write_file(name, _data(data))
 
 
 async def _run_program(
@@ -454,13 +453,13 @@ async def _branch(
 
 
 async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:
-    await asyncio.to_thread(_put, at.session, {name: data})
+    await _put(at.session, {name: data})
     return {}
 
 
 async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int | None) -> Answer:
     most = MAX_FILE if max_bytes is None else min(max_bytes, MAX_FILE)
-    return {"data": jsonable(await asyncio.to_thread(at.session.read_file, name, max_bytes=most))}
+    return {"data": jsonable(await at.session.read_file(name, max_bytes=most))}
 
 
 async def _save(service: Service, at: Target, *, timeout: float | None, wait: float | None) -> Answer:

@@ -676,8 +676,8 @@ def test_a_template_formats_what_python_formats(template: str, value: object) ->
         ("3 ≤ 4", "write <="),
         ("π * 2", "write math.pi"),
         ("$5 + 3", "without its currency"),
-        ("ln(x)", "math.log"),
-        ("pi * x", "math.pi"),
+        ("ln(x)", "it is log"),
+        ("e * x", "math.e"),
         ("import os", "runs in a Sandbox"),
     ],
 )

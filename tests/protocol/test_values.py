@@ -22,7 +22,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.values import MAX_NODES, Clock, Encoded, Opaque, decode, encode, frames
+from safeexec.jsonable import jsonable
+from safeexec.protocol.values import MAX_NODES, Clock, Encoded, Formula, Opaque, decode, encode, frames
 from safeexec.protocol.values.format import CONTAINER, PART
 from safeexec.protocol.values.reader import Reader
 
@@ -917,5 +918,29 @@ class TestSympy:
         assert math.isnan(crossed(mp.mpf("nan")))
         forged = sp.Rational(2, 7)
         forged.p = Metres(2.0)
-        for value in (sp.sqrt(2), sp.pi, sp.Float(1, 30) / 3, mp.ldexp(1, 5000), forged):
-            assert type(crossed(value)) is Opaque
+        assert type(crossed(mp.ldexp(1, 5000))) is Opaque
+        for value in (sp.pi, sp.Float(1, 30) / 3, forged):
+            assert isinstance(crossed(value), Opaque)
+
+    def test_a_formula_crosses_as_its_text_and_latex(self) -> None:
+        sp = self.sympy
+        x = sp.Symbol("x")
+        for value in (sp.sqrt(2) / 2, sp.oo, sp.Matrix([[x, 1]]), sp.Eq(x, 2), sp.FiniteSet(1, x), sp.Float(1, 30) / 3):
+            back = crossed(value)
+            assert type(back) is Formula
+            assert (str(back), repr(back), back.latex) == (str(value), str(value), sp.latex(value))
+        assert str(crossed([-sp.sqrt(2), sp.sqrt(2)])) == "[-sqrt(2), sqrt(2)]"
+        assert crossed({sp.pi: 1}) == {crossed(sp.pi): 1}
+        assert crossed(crossed(sp.pi)) == crossed(sp.pi)
+        assert type(crossed(sum(x**n for n in range(2000)))) is Opaque
+
+    def test_few_formulas_of_one_value_have_latex(self) -> None:
+        back = crossed([self.sympy.Symbol(f"x{n}") for n in range(500)])
+        assert back[499].repr == "x499" and back[0].latex == "x_{0}" and not back[499].latex
+
+    def test_a_formula_in_json_has_both_forms(self) -> None:
+        assert jsonable(crossed(self.sympy.sqrt(2))) == {
+            "type": "sympy.core.power.Pow",
+            "repr": "sqrt(2)",
+            "latex": "\\sqrt{2}",
+        }

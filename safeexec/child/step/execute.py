@@ -6,12 +6,13 @@ import atexit
 import linecache
 import sys
 from collections.abc import Callable, Mapping
-from types import CodeType, ModuleType
+from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec import hints
 from safeexec.child.step.awaiting import StepLoop
 from safeexec.child.step.changes import variables
+from safeexec.child.step.markup import without_fence, without_magics
 from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
@@ -47,6 +48,8 @@ socket).
 """
 TEXT_CHARACTERS = 20_000
 """Of the repr of a value; of a longer one the beginning and the end are kept."""
+SHOWN_DIGITS = 20_000
+"""Of a number that is a step's value: 5 ms. `str` of guest code stops at 4300 digits."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
@@ -124,7 +127,7 @@ class Guest:
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
         try:
-            compiled = self.language.compile(source, filename, stdin=request.stdin)
+            source, compiled = self._compiled(source, filename, request.stdin)
         except BaseException as error:
             return self.refused(error, filename, source)
         finally:
@@ -133,6 +136,17 @@ class Guest:
         self.remember(filename, source)
         self._last_source = source
         return self._run(compiled.body, compiled.tail)
+
+    def _compiled(self, source: str, filename: str, stdin: bool) -> tuple[str, Any]:
+        """The program in what was sent, and its code. Raises what compiling raises."""
+        source = without_fence(source)
+        try:
+            return source, self.language.compile(source, filename, stdin=stdin)
+        except SyntaxError:
+            plain = without_magics(source)
+            if plain == source:
+                raise
+        return plain, self.language.compile(plain, filename, stdin=stdin)
 
     def _watch_exit_functions(self) -> None:
         """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
@@ -151,7 +165,14 @@ class Guest:
         """Compile a source and throw the code away."""
         source = request.source.decode("utf-8", "surrogatepass")
         try:
-            self.language.compile(source, "<check>", stdin=request.stdin)
+            source = without_fence(source)
+            try:
+                self.language.compile(source, "<check>", stdin=request.stdin)
+            except SyntaxError:
+                plain = without_magics(source)
+                if plain == source:
+                    raise
+                self.language.compile(plain, "<check>", stdin=request.stdin)
         except BaseException as error:
             return self.refused(error, "<check>", source)
         return m.StepDone("ok")
@@ -207,6 +228,8 @@ class Guest:
                 "ok", text=text.encode("utf-8", "surrogatepass"), displays=displays, truncated=encoded.truncated or cut
             )
             done.value, done.pending = self.hold(encoded.data)
+            if type(value) is CoroutineType:
+                done.notes = [f"nobody has awaited the value, a coroutine: write `await {value.__name__}(…)`"]
         self.streams.end()
         done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return done
@@ -439,6 +462,15 @@ def shown(value: Any, sources: Mapping[str, str]) -> str:
 
         if guest_frames(error, sources):
             raise
+    digits = sys.get_int_max_str_digits()
+    if 0 < digits < SHOWN_DIGITS:
+        sys.set_int_max_str_digits(SHOWN_DIGITS)
+        try:
+            return str.__str__(repr(value))
+        except (ValueError, RecursionError):
+            pass
+        finally:
+            sys.set_int_max_str_digits(digits)
     return short_repr(value, TEXT_CHARACTERS)
 
 

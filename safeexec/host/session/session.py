@@ -105,6 +105,12 @@ def exclusive(
     return begin
 
 
+_BUSY = (
+    "a step of this session is running in another thread or task; wait for it with run(..., wait=seconds), use a "
+    "session per thread, or branch"
+)
+
+
 class SessionCore:
     """One lineage of guest state: variables, files, checkpoints. One user at a time; `cancel` is for any thread."""
 
@@ -161,10 +167,7 @@ class SessionCore:
             if self._take(turn):
                 break
             if not self._turn.brief:
-                raise SessionBusy(
-                    "a step of this session is running in another thread or task; wait for it with "
-                    "run(..., wait=seconds), use a session per thread, or branch"
-                )
+                raise SessionBusy(_BUSY)
             yield Wait((), monotonic() + BRIEF_SECONDS)
         if self.watched.idle:
             self.watched.wake()
@@ -174,6 +177,13 @@ class SessionCore:
             self.used = monotonic()
             if self.keeper.why_closed is not None:
                 self._end_at_once()
+
+    def check_free(self) -> None:
+        """Raises `SessionClosed`, and `SessionBusy` while another caller uses the session."""
+        if (why := self.keeper.why_closed) is not None:
+            raise SessionClosed(why)
+        if self._turn.goes_on and not self._turn.brief:
+            raise SessionBusy(_BUSY)
 
     def _take(self, turn: Turn) -> bool:
         """Whether it is `turn`'s now."""

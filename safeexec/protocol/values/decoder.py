@@ -11,7 +11,7 @@ import msgspec
 from safeexec.errors import ProtocolError
 from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.values import format as f
-from safeexec.protocol.values.format import Opaque, Scalar
+from safeexec.protocol.values.format import Formula, Opaque, Scalar
 from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, unpack_list
 
 _unpack_map = msgspec.msgpack.Decoder(dict[str, Scalar]).decode
@@ -206,6 +206,10 @@ def _opaque(r: Reader, depth: int) -> Opaque:
     return found
 
 
+def _formula(r: Reader, depth: int) -> Formula:
+    return Formula(r.text(), r.text(), "", r.text())
+
+
 def _table(r: Reader, depth: int) -> Any:
     r.spend(f.OBJECT)
     from safeexec.protocol.values.tables import read_table  # for values of numpy and pandas
@@ -238,6 +242,7 @@ _READERS: dict[int, Callable[[Reader, int], Any]] = {
     f.DATETIME[0]: _datetime,
     f.TIMEDELTA_TAG[0]: _timedelta,
     f.OPAQUE[0]: _opaque,
+    f.FORMULA[0]: _formula,
     f.NUMPY_SCALAR[0]: _table,
     f.ARRAY[0]: _table,
     f.OBJECT_ARRAY[0]: _table,

@@ -10,7 +10,7 @@ from typing import Any
 
 from safeexec.identity import identity, module_of, mro_of
 from safeexec.protocol.values import format as f
-from safeexec.protocol.values.format import Encoded, Opaque
+from safeexec.protocol.values.format import Encoded, Formula, Opaque
 from safeexec.protocol.values.objects import ByFields, write_by_fields
 from safeexec.protocol.values.writer import (
     FEW,
@@ -317,6 +317,7 @@ _WRITERS: dict[type, Write] = {
     datetime: _datetime,
     timedelta: _timedelta,
     Opaque: _opaque_again,
+    Formula: _opaque_again,
     ByFields: write_by_fields,
 }
 

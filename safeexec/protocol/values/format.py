@@ -39,6 +39,10 @@ ALIGNMENT = 16
 """The bytes of an array begin at a multiple of this, so that they can be used where they are."""
 MAX_TEXT = 500
 """Characters of an opaque repr."""
+MAX_FORMULA = 2000
+"""Characters of a formula; a longer one is opaque."""
+MAX_FORMULAS = 100
+"""Formulas of one value that have their LaTeX, which costs 0.1 ms each."""
 
 LENGTH = Struct("<I")
 TAG_LENGTH = Struct("<cI")
@@ -62,6 +66,7 @@ NO_ZONE, OFFSET, NAMED_OFFSET, ZONE_KEY = b"0", b"1", b"2", b"3"
 NUMPY_SCALAR, ARRAY, OBJECT_ARRAY, FRAME, SERIES = b"n", b"A", b"O", b"P", b"S"
 RECORDS, MASKED, INDEX, PANDAS_SCALAR = b"R", b"K", b"X", b"q"
 OPAQUE = b"o"
+FORMULA = b"g"
 ALONE = 0x91
 """The header of a msgpack array of one item."""
 
@@ -84,6 +89,17 @@ class Opaque(msgspec.Struct, frozen=True):
     type: str
     repr: str
     reason: str = ""
+
+
+class Formula(Opaque, frozen=True):
+    """An exact formula of sympy, which has no other form in the host: its text (``sqrt(2)/2``), and as LaTeX."""
+
+    latex: str = ""
+
+    def __repr__(self) -> str:
+        return self.repr
+
+    __str__ = __repr__
 
 
 class Encoded(msgspec.Struct, frozen=True, gc=False):

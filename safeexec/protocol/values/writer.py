@@ -70,7 +70,13 @@ _TELLING = {
 """What a class defines → why its objects stay."""
 
 
+def formula_bytes(kind: str, text: str, latex: str) -> bytes:
+    return f.FORMULA + text_bytes(kind) + text_bytes(text) + text_bytes(latex)
+
+
 def opaque_bytes(value: Any, text: str | None, reason: str = "") -> bytes:
+    if type(value) is f.Formula:
+        return formula_bytes(value.type, value.repr, value.latex)
     if type(value) is Opaque:
         return f.OPAQUE + text_bytes(value.type) + text_bytes(value.repr) + text_bytes(value.reason)
     kind = type(value)
@@ -82,8 +88,8 @@ class Writer:
     """The parts of one encoded value, and the budgets that are left."""
 
     __slots__ = (
-        "array_bytes", "array_left", "arrays", "budget", "in_key", "in_share", "left", "made_opaque", "max_depth",
-        "nodes", "open", "parts", "reason", "text", "truncated", "work", "writer_of", "writers",
+        "array_bytes", "array_left", "arrays", "budget", "formulas", "in_key", "in_share", "left", "made_opaque",
+        "max_depth", "nodes", "open", "parts", "reason", "text", "truncated", "work", "writer_of", "writers",
     )  # fmt: skip
 
     def __init__(
@@ -102,6 +108,7 @@ class Writer:
         self.budget = self.left = max_bytes
         self.work = 4 * max_bytes  # what may be written and thrown away again, so that [big] * 10_000 ends soon
         self.nodes = max_nodes
+        self.formulas = f.MAX_FORMULAS
         self.max_depth = max_depth
         self.arrays = arrays
         self.array_bytes = array_bytes

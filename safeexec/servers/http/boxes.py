@@ -348,7 +348,7 @@ class Boxes:
             context = await self._context(box, None)
             try:
                 if context.session.workspace is not None:
-                    await asyncio.to_thread(_copy_files, box.context(None).session, context.session)
+                    await _copy_files(box.context(None).session, context.session)
             except BaseException:
                 await context.close()
                 raise
@@ -493,6 +493,6 @@ def _size(directory: Path) -> int:
     return size
 
 
-def _copy_files(source: AsyncSession, target: AsyncSession) -> None:
-    for name in source.list_files():
-        target.write_file(name, source.read_file(name))
+async def _copy_files(source: AsyncSession, target: AsyncSession) -> None:
+    for name in await source.list_files():
+        await target.write_file(name, await source.read_file(name))

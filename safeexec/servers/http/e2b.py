@@ -6,7 +6,6 @@ networks) get the answer that it is not offered.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -346,8 +345,8 @@ async def read_file(request: Request) -> Response:
     sessions = [context.session for context in box.contexts.values()]
     name = _inside(request.query_params.get("path", ""), sessions)
     for session in sessions:
-        if name in session.list_files():
-            return Response(await asyncio.to_thread(session.read_file, name), media_type="application/octet-stream")
+        if name in await session.list_files():
+            return Response(await session.read_file(name), media_type="application/octet-stream")
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 
@@ -369,7 +368,7 @@ async def write_files(request: Request) -> Response:
     for context in contexts:
         async with context.turn:
             for name, data in named:
-                await asyncio.to_thread(context.session.write_file, name, data)
+                await context.session.write_file(name, data)
     return answer([{"name": os.path.basename(name), "type": "file", "path": f"{HOME}/{name}"} for name, _ in named])
 
 

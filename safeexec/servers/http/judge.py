@@ -274,7 +274,7 @@ async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, by
         raise SandboxError(f"the policy {sandbox.policy.name!r} gives programs no files")
     for name, data in files.items():
         try:
-            await asyncio.to_thread(session.write_file, name, data)
+            await session.write_file(name, data)
         except WorkspaceError as error:
             raise RefusedRequest(422, str(error), "WorkspaceError") from None
 
@@ -285,7 +285,7 @@ async def _fetched(session: AsyncSession, names: list[str], room: int) -> dict[s
     left = min(MAX_FETCHED, room * 3 // 4 - UNFIT_BYTES)  # base64 makes four characters of three bytes
     for name in names:
         try:
-            data = await asyncio.to_thread(session.read_file, name, max_bytes=left)
+            data = await session.read_file(name, max_bytes=left)
         except SandboxError:
             continue
         left -= len(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -82,15 +83,30 @@ def test_a_program_begins_in_a_directory_that_is_gone(run: Run) -> None:
 @pytest.mark.profile("mathematics")
 @pytest.mark.modules("sympy", "numpy")
 @pytest.mark.parametrize(
+    ("source", "digits"),
+    [
+        ("math.factorial(3000)", 9131),
+        ("import sympy\nsympy.factorial(3000)", 9131),
+        ("from fractions import Fraction\nFraction(10**5000, 3)", 5001),
+    ],
+)
+def test_the_digits_of_an_exact_number_are_the_text_of_a_step(run: Run, source: str, digits: int) -> None:
+    result = run("import math\n" + source).check()
+    assert max(map(len, re.findall(r"\d+", result.text))) == digits
+    assert "4300" in run("print(10**5000)").error.message
+
+
+@pytest.mark.profile("mathematics")
+@pytest.mark.parametrize(
     ("source", "name"),
     [
-        ("import sympy\nsympy.factorial(3000)", "sympy.core.numbers.Integer object"),
-        ("import sympy\n10**5000 * sympy.Symbol('x')", "sympy.core.mul.Mul object"),
-        ("from fractions import Fraction\nFraction(10**5000, 3)", "fractions.Fraction object"),
-        ("range(10**5000)", "range object"),
-        ("import numpy as np\nnp.array([10**5000])", "numpy.ndarray object"),
-        ("math.factorial(3000)", "int of about 9131 digits"),
-        ("[math.factorial(3000)]", "int of about 9131 digits"),
+        ("import sympy\nsympy.factorial(9000)", "sympy.core.numbers.Integer object"),
+        ("import sympy\n10**50000 * sympy.Symbol('x')", "sympy.core.mul.Mul object"),
+        ("from fractions import Fraction\nFraction(10**50000, 3)", "fractions.Fraction object"),
+        ("range(10**50000)", "range object"),
+        ("import numpy as np\nnp.array([10**50000])", "numpy.ndarray object"),
+        ("math.factorial(9000)", "int of about 31683 digits"),
+        ("[math.factorial(9000)]", "int of about 31683 digits"),
     ],
 )
 def test_an_exact_number_that_python_does_not_write_is_a_value(run: Run, source: str, name: str) -> None:
