@@ -24,7 +24,7 @@ _MAX_RUN = 64  # longer fences are not told apart, which bounds the search for a
 
 _OPEN_TAG = re.compile(
     r"<(?P<name>execute_python|execute_sql|code)(?:(?:[ \t][^<>\n]*)?>|(?=[ \t]*\n))"
-    r"|&lt;(?P<escaped>execute_python|execute_sql|code)(?:[ \t](?:(?!&[lg]t;)[^<>\n])*+)?&gt;",
+    r"|&lt;(?P<escaped>execute_python|execute_sql|code)(?:[ \t](?>(?:(?!&[lg]t;)[^<>\n])*))?&gt;",
     re.IGNORECASE,
 )
 _CLOSE_TAG = re.compile(

@@ -73,7 +73,7 @@ _COUNTED = re.compile(
 
 # Behind a number
 
-_CLOSING = re.compile(r"(?:[)\]}*`$]|\\\}|[ \t]+(?=[)\]}*$]))*+")
+_CLOSING = re.compile(r"(?>(?:[)\]}*`$]|\\\}|[ \t]+(?=[)\]}*$]))*)")
 _QUOTES = frozenset({"''", '""', "‘’", "“”"})
 _END = re.compile(r"[ \t]*(?:\Z|\n|[.,;—](?=[\s)*$]|\Z)|\s\(|=(?!=)|[≈≃≅]|\\(?:approx|simeq|\\|end)|&)")
 _SHOUT = re.compile(r"!+(?=\s*\Z|\s+[A-Z])")

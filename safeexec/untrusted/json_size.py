@@ -10,10 +10,10 @@ import re
 PIECE = 1 << 16
 """Bytes that one call of C goes through: other threads run in between."""
 _MARKS = (b",", b":", b"[", b"{")
-_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_WHOLE = re.compile(rb'[^"]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"]*+)*+', re.DOTALL)
+_TEXT = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"', re.DOTALL)
+_WHOLE = re.compile(rb'[^"]*+(?>(?:"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"[^"]*+)*)', re.DOTALL)
 """Texts that end, and what is around them."""
-_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_INSIDE = re.compile(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
 """What a text in quotes holds, up to its end."""
 _QUOTE = ord('"')
 
