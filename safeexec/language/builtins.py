@@ -55,7 +55,7 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     table["__debug__"] = True
     del table["__loader__"], table["__spec__"]
     sys.modules["builtins"] = module
-    copyreg.pickle(BuiltinFunctionType, _reduced)  # type: ignore[arg-type]  # its stub knows constructors alone
+    copyreg.pickle(BuiltinFunctionType, _reduced)
     return table
 
 
