@@ -26,7 +26,6 @@ def guest() -> Run:
         "('{0.__glo' + 'bals__}').format(f)",
         "('{a.__glo' + 'bals__}').format_map({'a': f})",
         "('{0:{1.gi_' + 'frame}}').format(1, f)",
-        "list(map(('{.__code_' + '_}').format, [f]))",
         "eval('f.__globals__')",
         "exec('import os')",
         "exec(compile('f.__code__', 'a', 'eval'))",

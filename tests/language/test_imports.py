@@ -98,7 +98,8 @@ def helped(workspace: Sandbox):
         ("import helper\nhelper.double = lambda x: 0\nfrom helper import double\ndouble(2)", 0),
         ("import inspect, helper\ninspect.getsource(helper.double)", "def double(x): return x * 2\n"),
         (
-            "from unittest.mock import patch\nimport helper as h\nwith patch('helper.double', abs): y = h.double(-5)\ny",
+            "from unittest.mock import patch\nimport helper as h\n"
+            "with patch('helper.double', abs): y = h.double(-5)\ny",
             5,
         ),
     ],
@@ -146,7 +147,8 @@ def test_a_library_keeps_its_name(helped: Session) -> None:
 
 def test_modules_of_a_plugin_are_siblings(sandbox_for: OpenSandbox) -> None:
     modules = {
-        "main": "from . import other\nfrom .other import f\nimport pack.part as p\ndef g(x): return f(x) + other.f(x) + p.x",
+        "main": "from . import other\nfrom .other import f\nimport pack.part as p\n"
+        "def g(x): return f(x) + other.f(x) + p.x",
         "other": "import math\ndef f(x): return math.floor(x)",
         "pack": "from . import part\n",
         "pack.part": "x = 1\n",

@@ -275,7 +275,7 @@ class Streams:
             return result
 
         dup2_and_look.__name__ = dup2_and_look.__qualname__ = "dup2"
-        os.dup2 = dup2_and_look
+        sys.modules["os"].dup2 = dup2_and_look  # type: ignore[attr-defined]  # that of programs
         os.register_at_fork(after_in_child=log.direct)
 
     def begin(self) -> None:
