@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from safeexec.outcomes import NEWEST_LEFT, STARTS_EMPTY
+from safeexec.outcomes import NEWEST_LEFT
 from safeexec.text import estimate_tokens, head_and_tail, printable
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _facts(result: StepData) -> list[str]:
     if error is not None and error.rule and result.outcome != "rejected":
         facts.append(f"Rule: {error.rule}")
     changes = _changes(result)
-    if result.state == "restored":
+    if result.state != "kept":
         facts.append(_restored_to(result))
         if changes:
             facts.append(f"Lost: {changes}.")
@@ -222,7 +222,7 @@ def _facts(result: StepData) -> list[str]:
 
 
 def _restored_to(result: StepData) -> str:
-    if any(STARTS_EMPTY in note for note in result.notes):
+    if result.state == "lost":
         return _EMPTY
     if any(note.endswith(NEWEST_LEFT) for note in result.notes):
         return _OLDER
@@ -356,4 +356,6 @@ def failure(result: StepData) -> list[str]:
         lines += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
     if result.state == "restored":
         lines.append("state: restored to what it was before this step")
+    elif result.state == "lost":
+        lines.append("state: lost: the session starts empty")
     return lines + [f"note: {printable(note)}" for note in result.notes]

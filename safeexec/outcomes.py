@@ -10,7 +10,7 @@ from msgspec import Struct
 from safeexec.text import short_repr
 
 Outcome = Literal["ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed"]
-State = Literal["kept", "restored"]
+State = Literal["kept", "restored", "lost"]
 
 STARTS_EMPTY = "the session starts empty"
 """In the notes of a restored result whose session had no checkpoint to go back to."""

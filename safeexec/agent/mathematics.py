@@ -431,7 +431,7 @@ def _kept_part(step: AgentStep) -> str:
     if step.result.ok:
         return step.source
     error = step.result.error
-    if step.result.state == "restored" or step.result.outcome == "rejected" or error is None or not error.line:
+    if step.result.state != "kept" or step.result.outcome == "rejected" or error is None or not error.line:
         return ""
     module = Parser(len(step.source)).parse(step.source)
     done = [node for node in module.body if (node.end_lineno or node.lineno) < error.line] if module else []

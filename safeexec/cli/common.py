@@ -104,6 +104,8 @@ def print_error(result: Result) -> None:
         lines += _error_lines(entry)
     if result.state == "restored":
         lines.append("state: restored to what it was before this step")
+    elif result.state == "lost":
+        lines.append("state: lost: the session starts empty")
     lines += [f"note: {note}" for note in result.notes]
     if lines:
         tell("\n".join(lines), file=sys.stderr)

@@ -256,7 +256,7 @@ class Timeline:
             self._unknown.pop(effect.call, None)
 
     def _end(self, line: _Reading, ended: form.Ended) -> None:
-        undone = bool(ended.problem) or ended.state == "restored"
+        undone = bool(ended.problem) or ended.state != "kept"
         if undone and line.now.step != ended.now:
             line.now = _back(line.now, ended.now)
         begun, changes = line.begun, ended.changes

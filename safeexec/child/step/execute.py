@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping
+from opcode import opmap
 from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -485,10 +486,23 @@ def _message_size(error: BaseException) -> int:
 
 def outcome_of(error: BaseException) -> Any:
     """The outcome word for an exception that the guest did not catch."""
-    if issubclass(type(error), MemoryError) or is_out_of_memory(error):
+    if (issubclass(type(error), MemoryError) and not _is_raised_by_statement(error)) or is_out_of_memory(error):
         return "memory"
     # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
     return "violation" if explain(error) is not None else "error"
+
+
+_RAISE = opmap["RAISE_VARARGS"]
+
+
+def _is_raised_by_statement(error: BaseException) -> bool:
+    """Whether a `raise` of a step with an exception of its own raised it: no memory was asked for."""
+    place = BaseException.__dict__["__traceback__"].__get__(error)
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None or not place.tb_frame.f_code.co_filename.startswith("<step ") or place.tb_lasti < 0:
+        return False
+    return place.tb_frame.f_code.co_code[place.tb_lasti] == _RAISE and bool(_ARGUMENTS(error))
 
 
 def rejection_report(rejection: Any) -> m.ErrorReport:

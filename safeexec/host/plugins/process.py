@@ -109,7 +109,11 @@ class Loaded:
             yield from self.leave()
         elif self.started_over:
             notes = tuple(note for note in result.notes if not note.endswith(STARTS_EMPTY))
-            result = msgspec.structs.replace(result, notes=notes if self._fresh else (*notes, LOST))
+            result = msgspec.structs.replace(
+                result,
+                notes=notes if self._fresh else (*notes, LOST),
+                state="restored" if self._fresh else result.state,
+            )
         return result
 
     def leave(self) -> Core[None]:

@@ -326,7 +326,7 @@ class Replay:
         if begun is None:
             raise RecordingError(f"{self.recording.path}: step {recorded.step} ends and has not begun")
         session = self.session_of(recorded.session)
-        stopped = recorded.outcome in form.STOPPED and recorded.state == "restored"
+        stopped = recorded.outcome in form.STOPPED and recorded.state != "kept"
         if (recorded.problem or stopped) and not self._replaced(begun):
             self._take(session, begun, recorded)
             return
@@ -537,7 +537,7 @@ class Replay:
             return f"threads ran in {threads}, which ended otherwise than recorded"
         if self._other and error is not None and error.rule:
             return f"because of the policy {self.policy.name!r}: {error.rule}"
-        if result is not None and result.outcome in form.STOPPED and result.state == "restored":
+        if result is not None and result.outcome in form.STOPPED and result.state != "kept":
             return "the step was stopped here: this machine is slower, or gives it less"
         if (python := platform.python_version()) != heading.python:
             return f"it was recorded under Python {heading.python}, and this is {python}"

@@ -17,7 +17,7 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import exceeded, foreign_in
 from safeexec.protocol.values import decode, encode
 from safeexec.protocol.values import format as form
-from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
+from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
 from safeexec.text import can_be_name
 
 if TYPE_CHECKING:
@@ -219,4 +219,5 @@ def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
 
 def restored(result: Result, notes: list[str], remaining: tuple[str, ...]) -> Result:
     """The same result, of a step that was undone, and what is to be said of that."""
-    return replace(result, state="restored", notes=(*result.notes, *notes), remaining=remaining)
+    lost = any(note.endswith(STARTS_EMPTY) for note in notes)
+    return replace(result, state="lost" if lost else "restored", notes=(*result.notes, *notes), remaining=remaining)

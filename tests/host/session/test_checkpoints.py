@@ -372,7 +372,7 @@ def test_without_checkpoints_a_kill_says_that_the_state_is_gone(open_session: Op
     session = open_session(checkpoints="off")
     session.run("x = 1").check()
     result = session.run(FOREVER, timeout=0.1)
-    assert result.state == "restored"
+    assert result.state == "lost"
     assert any("checkpoints are off" in note for note in result.notes)
     assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
 
