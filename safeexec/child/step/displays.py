@@ -132,6 +132,14 @@ class Displays:
         after_import("matplotlib.backend_bases", lambda: figures.take_over_show(self.show_figures))
         after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", self._show_chart))
         after_import("altair", self._take_over_altair)
+        after_import("IPython.core.display_functions", self._take_over_ipython)
+
+    def _take_over_ipython(self) -> None:
+        """`from IPython.display import display`, where the library is installed: else it prints the repr."""
+        vars(sys.modules["IPython.core.display_functions"])["display"] = self._displayed_by_ipython
+
+    def _displayed_by_ipython(self, *values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
+        return self.display(*values, display_id=display_id, raw=raw)
 
     def _take_over_altair(self) -> None:
         def show(chart: Any, *arguments: Any, **options: Any) -> None:
