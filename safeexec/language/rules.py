@@ -14,7 +14,7 @@ from safeexec.protocol.plan import LanguagePlan
 
 KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | names.SITE_BUILTINS
 _CACHED_NAMES: Final = 20_000
-_LOOKED_AT: Final = names.FORMAT | {"open", "input", "import_module"}
+_LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "import_module"}
 """Names of which the tree tells more than the code: with which text they are called."""
 
 

@@ -86,8 +86,9 @@ def _check_text(source: str) -> None:
 
 def _compile(source: str, rules: Rules, filename: str, known_names: Container[str]) -> CompiledStep:
     restricted = rules.plan.mode == "restricted"
-    # A guess that only saves time, and may be wrong: with a template that is not a literal the tree is needed anyway.
-    step = None if restricted and ".format" in source else _compile_text(source, filename, rules.step_flags)
+    # A guess that only saves time, and may be wrong: where a name is computed the tree is needed anyway.
+    computes = restricted and (".format" in source or "attr(" in source)
+    step = None if computes else _compile_text(source, filename, rules.step_flags)
     if step is not None and (not restricted or is_clean(step.codes, rules, source, known_names)):
         return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.
