@@ -12,3 +12,5 @@ PROFILES = [
     "deterministic",
     "confined-python",
 ]
+PINNED = ["standard-0.9", "data-analysis-0.9"]
+"""Profiles with the imports of an earlier release, for those who extend them."""

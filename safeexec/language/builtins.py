@@ -7,11 +7,13 @@ get around it.
 from __future__ import annotations
 
 import builtins
+import copy
+import copyreg
 import io
 import sys
 from collections.abc import Callable
 from operator import index
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
 from safeexec.language import names
@@ -56,21 +58,37 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     return table
 
 
+def _of_program(name: str) -> Any:
+    """A name of the module `builtins` that is the program's own where the program asks, or C code that it calls:
+    pickles name `getattr` for methods and nested classes, and compare it with what they find here.
+    """
+
+    def find(module: ModuleType) -> Any:
+        table = _tables[-1][0]
+        return table[name] if name in table and sys._getframe(1).f_builtins is table else vars(module)[name]
+
+    return property(find)
+
+
 class _Written(ModuleType):
     """The class of the module `builtins` in a session. What is written there, as ``patch("builtins.open")`` does,
     counts in the program, whose names are looked up in a dict of their own; and for libraries where they call what
     tests replace.
     """
 
+    getattr = _of_program("getattr")
+    input = _of_program("input")
+    print = _of_program("print")
+
     def __setattr__(self, name: str, value: Any) -> None:
         table, before = _tables[-1]
         undone = name in before and value is (_REAL.get(name) or vars(self).get(name))
         table[name] = before[name] if undone else value
         if name in _REPLACED or name not in vars(self):
-            super().__setattr__(name, value)
+            vars(self)[name] = value
 
     def __delattr__(self, name: str) -> None:
-        super().__delattr__(name)
+        del vars(self)[name]
         _tables[-1][0].pop(name, None)
 
 
@@ -84,6 +102,17 @@ def watch_builtins(table: dict[str, Any]) -> None:
     """Let what is written to the module `builtins` from now on be written to `table`, too."""
     _tables[:] = [(table, dict(table))]
     builtins.__class__ = _Written
+    copyreg.pickle(BuiltinFunctionType, _reduced)
+
+
+def _reduced(function: Any) -> Any:
+    """What pickles make of a builtin function. Those of a program that name the real `getattr`, as they do for nested
+    classes up to protocol 3, name a copy of the guard, which is found by this name: it is the same in every Python.
+    """
+    table = _tables[-1][0]
+    if function is getattr and "getattr" in table and sys._getframe(1).f_builtins is table:
+        return copy.copy, (table["getattr"],)
+    return function.__reduce__()
 
 
 def leave(code: object = None, /) -> None:

@@ -294,6 +294,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         row = of_call(module, name)
         if (
             row is None
+            or not self.rules.importable(module)  # the import is refused already
             or (row.tag == "network" and self.rules.plan.tools)
             or not self._spelt.isdisjoint((dotted, name, module))
         ):

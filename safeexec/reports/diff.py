@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from safeexec.language.access import WORDS, module_access
+from safeexec.language.access import WORDS, module_access, parents
 from safeexec.policy.edit import document
 from safeexec.policy.plans import language_plan
 from safeexec.policy.settings import PolicyData
@@ -53,7 +53,9 @@ def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
     imports = {
         module: chosen
         for module, chosen in policy.imports.items()
-        if module in WORDS or module in other.imports or not module_access(module, plan).allowed
+        if module in WORDS
+        or not other.imports.keys().isdisjoint(parents(module))
+        or not module_access(module, plan).allowed
     }
     return msgspec.structs.replace(policy, imports=imports)
 

@@ -108,12 +108,12 @@ def test_replace():
     )
     assert changed.name == "mine"
     assert [str(difference) for difference in policy.diff(changed)] == [
-        "builtins: -print   (replace())",
-        "imports.statistics: all → [mean]   (replace())",
-        "imports.random: all → nothing   (replace())",
-        "limits.memory_mb: 256 → 512   (replace())",
-        "limits.threads: 0 → 2   (replace())",
-        "filesystem.workspace: none → read-only   (replace())",
+        "builtins: -print   [narrower]   (replace())",
+        "imports.statistics: all → [mean]   [narrower]   (replace())",
+        "imports.random: all → nothing   [narrower]   (replace())",
+        "limits.memory_mb: 256 → 512   [wider]   (replace())",
+        "limits.threads: 0 → 2   [wider]   (replace())",
+        "filesystem.workspace: none → read-only   [wider]   (replace())",
         "checkpoints: idle → off   (replace())",
     ]
     assert policy == Policy.load("calculator")

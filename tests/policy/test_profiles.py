@@ -17,9 +17,9 @@ from safeexec.policy.extends import prepared, read_profile
 from safeexec.policy.places import shipped_directory
 from safeexec.policy.settings import PROTECTIONS
 from safeexec.reports import reference
-from tests.shipped import PROFILES
+from tests.shipped import PINNED, PROFILES
 
-SHIPPED = {*PROFILES}
+SHIPPED = {*PROFILES, *PINNED}
 
 
 def test_the_profiles_of_the_installation_are_no_others(tmp_path, monkeypatch):

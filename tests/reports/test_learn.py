@@ -37,7 +37,7 @@ def step(source: str, outcome: str = "ok", error: ErrorInfo | None = None) -> tu
         ([form.Installed(step=2, name="rates", modules=[])], "step 2: what the plugin rates uses"),
         (step("import os", "rejected"), "step 1: it was refused when it was recorded"),
         (step("global x\nx = 1\nglobal x"), "step 1: the program is not valid Python, line 3: name 'x' is assigned"),
-        (step("import ctypes"), "step 1: ctypes: it reads or writes memory by address, without bounds"),
+        (step("import ctypes"), "step 1: ctypes: it reads and writes memory by address"),
         (step("f.__globals__"), "step 1: .__globals__ (attributes.danger_allow)"),
     ],
 )
