@@ -169,6 +169,7 @@ FIRST_RUN = {
     "host/watch": (
         "account accountant bill census clock gate groups idle lineage memory rotation unnamed verdict watched"
     ),
+    "language": "access refusals",
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model places plans profiles resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec import Mechanism, Policy, ProtectionError, Sandbox, __version__, machine_protection
 from safeexec.cli.common import add_policy_option, tell
-from safeexec.host.startup.launch import unsupported_build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +51,7 @@ def examine(policy: str | Policy) -> Findings:
 
 def examine_interpreter() -> Iterator[Mechanism]:
     """Whether this Python is one that a release was tried on, and what the packages at its heart say of it. Nothing of
-    this keeps a sandbox from starting, but a build without the GIL.
+    this keeps a sandbox from starting.
     """
     running = "{}.{}".format(*sys.version_info)
     try:
@@ -65,8 +64,6 @@ def examine_interpreter() -> Iterator[Mechanism]:
     tried = running in classified
     detail = f"this release was tried on Python {running}" if tried else f"nobody has tried it: the newest is {newest}"
     yield Mechanism("tried", tried, detail)
-    if problem := unsupported_build():
-        yield Mechanism("gil", False, problem)
     for requirement in about.get_all("Requires-Dist") or ():
         name = re.split(r"[^\w.-]", requirement)[0]
         try:

@@ -305,13 +305,6 @@ def _stores(node: ast.AST, name: str) -> bool:
     )
 
 
-@RULES.when("NameError", r"'(help|copyright|credits|license)'", wrong="help(len)", right="print(len.__doc__)")
-def _of_a_prompt(failure: Failure, match: re.Match[str]) -> str | None:
-    if match[1] in failure.builtins:
-        return None
-    return f"`{match[1]}` is for a person at a prompt, and not here; `print(len.__doc__)` shows what is known of `len`."
-
-
 @RULES.when("NameError", _NAME, wrong="quxbaz(1)", right="def quxbaz(x):\n    return x\nquxbaz(1)")
 def _nowhere(failure: Failure, match: re.Match[str]) -> str | None:
     if failure.rest_of_line.startswith("("):
