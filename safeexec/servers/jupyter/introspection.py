@@ -158,7 +158,9 @@ def _is_python(code: str) -> bool:
 
 
 def is_complete(code: str) -> tuple[str, str]:
-    """``complete``, ``incomplete``, ``invalid`` or ``unknown``, and the indent of the next line. Magics are complete."""
+    """``complete``, ``incomplete``, ``invalid`` or ``unknown``, and the indent of the next line. Magics are
+    complete.
+    """
     if len(code) > MAX_SOURCE:
         return "unknown", ""
     lines = iter(code.split("\n"))

@@ -715,7 +715,7 @@ def test_a_kept_plugin_without_checkpoints_comes_back(sandbox: Sandbox) -> None:
         assert plugin.good(1) == (1, 3)
         for _ in range(2):
             result = plugin.invoke("hang", timeout=0.1)
-            assert (result.outcome, result.state) == ("timeout", "restored")
+            assert (result.outcome, result.state) == ("timeout", "lost")
             assert result.notes == (
                 "the plugin is loaded again before the next call: what earlier calls kept in it is lost",
             )
