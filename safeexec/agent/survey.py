@@ -19,6 +19,7 @@ _MAX_CELL = 40
 _MAX_SURVEYED = 200
 _MAX_TEXT = 200
 _MAX_PARTS = 20
+_MAX_NOTES = 10
 _OPTIONS = ("skiprows", "sep", "decimal", "thousands", "dtype", "encoding")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 SUFFIXES = (*(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"), *_DATABASES)
@@ -38,8 +39,8 @@ DOTTED = re.compile(r"(?![+-]?\d{1,3}(?:\.\d{3})+$)[+-]?\d+(?:\.\d+)+")
 PADDED = re.compile(r"0\d+")
 MAX_TEXTS = 20
 
-def options_of(name):
-    # How a text table has to be read: what differs from the defaults of read_csv.
+def options_of(name, notes):
+    # How a text table has to be read: what differs from the defaults of read_csv. What is odd goes into `notes`.
     with open(name, "rb") as file:
         data = file.read(SAMPLE)
     options = {}
@@ -51,16 +52,30 @@ def options_of(name):
     remarks = 0
     while remarks < len(lines) - 1 and lines[remarks].startswith("#"):
         remarks += 1
-    widths = {}
+    widths, above = {}, {}
     for separator in ",;\t|":
-        rows = [len(row) for row in csv.reader(lines[remarks:], delimiter=separator) if row]
-        widths[separator] = rows[0] if rows and rows[0] == max(set(rows), key=rows.count) else 0
+        reader = csv.reader(lines[remarks:], delimiter=separator)
+        rows = [(len(row), reader.line_num) for row in reader if row]
+        counts = [count for count, _ in rows]
+        usual = max(set(counts), key=counts.count) if counts else 0
+        first = counts.index(usual) if usual else 0
+        widths[separator] = usual if counts[:1] == [usual] else 0
+        # A report has lines above its table: fewer fields than most lines have, and several lines of the table follow.
+        wide = [count for count in counts if count > 1]
+        is_table = usual > 1 and len(wide) > 1 and wide.count(usual) >= 0.6 * len(wide)
+        if 0 < first <= 20 and is_table and max(counts[:first]) < usual:
+            widths[separator], above[separator] = usual, rows[first][1] - 1
     separator = max(widths, key=widths.get)
+    if above.get(separator):
+        title = [line[:60] for line in lines[remarks : remarks + above[separator]] if line.strip()]
+        remarks += above[separator]
+        notes.append(f"its header is in line {remarks + 1}, below: " + " / ".join(title)[:150])
     if remarks and 1 < widths[separator] == len(next(csv.reader([lines[remarks - 1]], delimiter=separator))):
         remarks -= 1  # the names of the columns, the first of which begins with #
     if remarks:
         options["skiprows"] = remarks
     rows = list(csv.reader(lines[remarks:], delimiter=separator))
+    notes += oddities(rows)
     texts = columns_with(PADDED, rows)
     if widths[separator] > 1 and separator != ",":
         options["sep"] = separator
@@ -74,6 +89,37 @@ def options_of(name):
     if texts:
         options["dtype"] = dict.fromkeys(texts[:MAX_TEXTS], "str")
     return options
+
+DATE_FORMS = {
+    "2024-01-31": r"\d{4}-\d\d?-\d\d?(?:[T ].*)?", "2024/01/31": r"\d{4}/\d\d?/\d\d?",
+    "31/01/2024": r"\d\d?/\d\d?/\d{2,4}", "31.01.2024": r"\d\d?\.\d\d?\.\d{2,4}", "31-01-2024": r"\d\d?-\d\d?-\d{4}",
+    "Jan 31, 2024": r"[A-Z][a-z]{2,8}\.? \d\d?,? \d{4}", "31 Jan 2024": r"\d\d?\.? [A-Z][a-z]{2,8}\.? \d{4}",
+}
+TOTAL = re.compile(r"((grand |sub ?-?)?totals?|gesamt|summe|insgesamt|sum|overall)( .{0,20})?", re.IGNORECASE)
+
+def oddities(rows):
+    # What a reader of the table has to know and read_csv does not say: in words.
+    if not rows:
+        return []
+    found, header = [], [cell.strip() for cell in rows[0]]
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        names = ", ".join(repr(name[:40]) for name in twice[:5])
+        found.append(f"several columns have one name: {names}; pandas calls the others name.1 …")
+    again = [number for number, row in enumerate(rows[1:], 1) if [cell.strip() for cell in row] == header]
+    if again:
+        found.append("the header comes again as data row " + ", ".join(map(str, again[:5])))
+    firsts = [(number, cell.strip().rstrip(":")) for number, row in enumerate(rows[1:], 1) for cell in row[:2]]
+    totals = [f"{number} ({cell[:30]!r})" for number, cell in firsts if TOTAL.fullmatch(cell)]
+    if totals:
+        found.append(f"data row {', '.join(totals[:5])} seems to be a total: leave it out of sums")
+    for at, name in enumerate(header):
+        cells = {row[at].strip() for row in rows[1:] if at < len(row)} - {"", name}
+        forms = [form for form, pattern in DATE_FORMS.items() if any(re.fullmatch(pattern, cell) for cell in cells)]
+        if len(forms) > 1:
+            shown = " and ".join(forms)
+            found.append(f"column {name[:40]!r} has dates in several forms, like {shown}: each needs its own format=")
+    return found
 
 def columns_with(pattern, rows):
     # Columns that stay text. As a number 01234 loses its zero, and with a dot for thousands 01.02.2024 is read as
@@ -114,6 +160,16 @@ def chunks_of(name, options):
 def sheets_of(name):
     return {f"sheet {label!r}": frame for label, frame in pd.read_excel(name, sheet_name=None).items()}
 
+def oddities_of(frame):
+    # The same of a frame, and whether its header lies below a title.
+    labels = [str(label) for label in frame.columns]
+    if len(labels) > 1 and sum(label.startswith("Unnamed:") for label in labels) * 2 >= len(labels):
+        for number, row in enumerate(frame.head(20).itertuples(index=False, name=None), 1):
+            if all(isinstance(cell, str) for cell in row):
+                return [f"its header seems to be in row {number + 1}: read it with header={number}"]
+    cells = ([str(cell) if cell == cell else "" for cell in row] for row in frame.head(1000).values.tolist())
+    return oddities([labels, *cells])
+
 def tables_of(name):
     # A table has at most CHUNK_ROWS rows here.
     connection = sqlite3.connect(name)
@@ -131,7 +187,7 @@ def tables_of(name):
 def survey_parts(parts):
     # The first of several tables, and what the others are.
     first, *rest = parts
-    found = survey([parts[first]], {})
+    found = survey([parts[first]], {}, oddities_of(parts[first]))
     if rest or first.startswith("table"):
         for label, frame in parts.items():
             shown = " (described here)" if label == first else ""
@@ -169,7 +225,7 @@ def note_column(seen, column):
             for value in texts.unique()[:1001]:
                 seen["distinct"].add(value[:80])
 
-def survey(chunks, options):
+def survey(chunks, options, notes=()):
     rows, width, head, columns = 0, 0, [], {}
     for chunk in chunks:
         if not head:
@@ -195,7 +251,7 @@ def survey(chunks, options):
         })
     return {
         "rows": int(rows), "complete": rows < MAX_ROWS, "columns": table, "width": width, "head": head,
-        "options": options, "parts": [],
+        "options": options, "parts": [], "notes": list(notes)[:10],
     }
 
 def survey_any(name):
@@ -206,12 +262,13 @@ def survey_any(name):
         return survey_parts(tables_of(name))
     if not lower.endswith((".csv", ".tsv", ".txt")):
         return survey(chunks_of(name, {}), {})
-    options = options_of(name)
+    notes = []
+    options = options_of(name, notes)
     try:
-        return survey(chunks_of(name, options), options)
+        return survey(chunks_of(name, options), options, notes)
     except UnicodeDecodeError:
         options["encoding"] = eight_bit_encoding_of(name)
-        return survey(chunks_of(name, options), options)
+        return survey(chunks_of(name, options), options, notes)
 
 """
 
@@ -230,6 +287,8 @@ class FileSurvey:
     """All columns; `columns` holds the first 200."""
     options: Mapping[str, str | int | dict[str, str]] = field(default_factory=dict)
     """What pandas.read_csv has to be told to read it."""
+    notes: tuple[str, ...] = ()
+    """What is odd about it: lines above the header, totals among the rows, dates in two forms, in words."""
     parts: tuple[str, ...] = ()
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
 
@@ -246,6 +305,7 @@ class FileSurvey:
         if self.name.lower().endswith(_DATABASES):
             lines[0] += f", read by sqlite3.connect({self.name!r})"
         lines += [f"  {_printable(part)}" for part in self.parts]
+        lines += [f"  note: {_printable(note)}" for note in self.notes]
         lines += [f"  {_column(column)}" for column in self.columns[:_MAX_COLUMNS]]
         if width > _MAX_COLUMNS:
             lines.append(f"  … and {width - _MAX_COLUMNS} more columns")
@@ -286,6 +346,7 @@ def _read(name: str, found: Any) -> FileSurvey:
         complete=found["complete"] is True,
         width=_count(found["width"]),
         options={key: _option(options[key]) for key in _OPTIONS if key in options},
+        notes=tuple(_text(note) for note in _list(found.get("notes", []), _MAX_NOTES)),
         parts=tuple(_text(part) for part in _list(found.get("parts", []), _MAX_PARTS)),
     )
 

@@ -10,14 +10,14 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Sandbox, WorkspaceError
+from safeexec import AsyncSandbox, AsyncSession, Policy, Sandbox, Session, WorkspaceError
 from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.analyst import Analysis, DataAnalyst
 from safeexec.agent.survey import _facts, survey_of
-from safeexec.host.faces.blocking import SessionFace
 
 CSV = "region,amount,note\nnorth,1.5,a\nsouth,,b\nnorth,4.5,c\n"
 
@@ -354,14 +354,14 @@ sorted(os.listdir('project'))
 @pytest.mark.modules("pandas")
 @pytest.mark.parametrize("on_loop", [False, True])
 def test_a_file_that_cannot_be_read_is_left_out(monkeypatch: pytest.MonkeyPatch, on_loop: bool) -> None:
-    read_file = SessionFace.read_file
+    for face in (Session, AsyncSession):
 
-    def read(session: SessionFace, name: str) -> bytes:
-        if name == "gone":
-            raise WorkspaceError("gone does not exist")
-        return read_file(session, name)
+        def read(session: Any, name: str, read_file: Any = face.read_file) -> Any:
+            if name == "gone":
+                raise WorkspaceError("gone does not exist")
+            return read_file(session, name)
 
-    monkeypatch.setattr(SessionFace, "read_file", read)
+        monkeypatch.setattr(face, "read_file", read)
     model = ScriptedModel([code("for name in ('gone', 'kept'):\n    open(name, 'w').write('1')"), "The end."])
     analyst = DataAnalyst(model, {"data.csv": CSV.encode()})
     analysis = asyncio.run(analyst.run_async("What?")) if on_loop else analyst.run("What?")
@@ -449,3 +449,36 @@ def test_an_open_sandbox_has_its_own_files() -> None:
 
 def test_a_file_of_a_session_that_cannot_be_copied_is_not_surveyed() -> None:
     assert "cannot be copied" in survey_of("data.csv", None).render()
+
+
+ODD = {
+    "report.csv": b"Sales report\nSource: X, May\n\nregion,amount,day\nN,1,2024-01-05\nS,2,06/01/2024\n"
+    b"region,amount,day\nTotal,3,\n",
+    "semicolons.csv": b"Titel\n\na;b;a\n1;2;3\n4;5;6\n",
+    "plain.csv": b"a,b\n1,2\n3,4\n",
+    "totals.csv": b"totally,n\nsum of parts and more than that,1\nSummer,2\nGrand total:,3\n",
+}
+
+
+@pytest.mark.modules("pandas")
+def test_what_is_odd_about_a_table_is_told() -> None:
+    report, semicolons, plain, totals = (found.render() for found in analyse(ODD).surveys)
+    assert (
+        "read by pd.read_csv('report.csv', skiprows=3)" in report and "below: Sales report / Source: X, May" in report
+    )
+    assert "the header comes again as data row 3" in report and "data row 4 ('Total') seems to be a total" in report
+    assert "column 'day' has dates in several forms, like 2024-01-31 and 31/01/2024" in report
+    assert "read by pd.read_csv('semicolons.csv', skiprows=2, sep=';')" in semicolons
+    assert "several columns have one name: 'a'" in semicolons
+    assert "note" not in plain
+    assert totals.count("note") == 1 and "data row 3 ('Grand total')" in totals
+
+
+@pytest.mark.modules("pandas", "openpyxl")
+def test_a_title_above_the_table_of_a_workbook_is_told(tmp_path: Path) -> None:
+    import pandas as pd
+
+    rows = [["Report", None, None], ["x", "y", "z"], [1, 2, 3]]
+    pd.DataFrame(rows).to_excel(tmp_path / "book.xlsx", header=False, index=False)
+    (found,) = analyse({"book.xlsx": (tmp_path / "book.xlsx").read_bytes()}).surveys
+    assert "read it with header=1" in found.render()
