@@ -189,7 +189,8 @@ def run(
     """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result."""
     program, seconds = check(sandbox, argv, timeout)
     workspace.make_temporary()
-    with closing(OutputFile("stdout")) as out, closing(OutputFile("stderr")) as err:
+    most = sandbox.policy.limits.output_kb << 10
+    with closing(OutputFile("stdout", most)) as out, closing(OutputFile("stderr", most)) as err:
         number, channel = sandbox.spawn(
             lambda number: m.RunCommand(
                 number=number,

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from safeexec.errors import SandboxBusy
 from safeexec.linux import processes
 
-SESSION_DESCRIPTORS = 16
-"""What one session takes at most while it opens, and later with a few named checkpoints: 9 after its first steps."""
+SESSION_DESCRIPTORS = 17
+"""What one session takes at most while it opens, and later with a few named checkpoints: 10 after its first steps."""
 RESERVED_DESCRIPTORS = 6
 """What an open session may still come to take beyond what it has."""
 

@@ -432,7 +432,7 @@ class SandboxCore:
 
     # Children
 
-    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
+    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]) -> Core[Channel]:
         """A locked-down child that waits for its first request. Each other one that comes up meanwhile renews the
         deadline: where many are asked for at once, the zygote makes one after the other.
         """
@@ -455,7 +455,7 @@ class SandboxCore:
         return channel
 
     def ask_for_child(
-        self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, warm_up: bool
+        self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...], *, warm_up: bool
     ) -> tuple[int, Channel]:
         """Ask for a child, as `spawn` does; `warm_up`: before it gets a request, if none comes at once."""
         if workspace is not None:
@@ -474,7 +474,7 @@ class SandboxCore:
             output,
         )
 
-    def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, int]) -> tuple[int, Channel]:
+    def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, ...]) -> tuple[int, Channel]:
         """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or the channel
         ends.
         """

@@ -1,12 +1,14 @@
-r"""How one file holds what a step printed: the layout that the child writes and the host reads.
+r"""How two files hold what a step printed: the layout that the child writes and the host reads.
 
-The file of standard output has two areas, each of which only grows while a step runs. What Python code prints is copied
-into the first through a shared mapping: no system call per line, and the host has every line the moment it is printed,
-also when the process is killed right after. What anything else writes to descriptor 1 (C code, a forked process, Python
-past the end of the first area) goes through the descriptor, whose position, shared with the host, is in the second.
+Standard output has two areas, each of which only grows while a step runs. What Python code prints is copied into the
+first through a shared mapping: no system call per line, and the host has every line the moment it is printed, also when
+the process is killed right after. What anything else writes to descriptor 1 (C code, a forked process, Python past the
+end of the first area) goes through the descriptor, whose position, shared with the host, is in the second.
 
-The second lies at the start of the file, the first behind whatever a guest's own files can hold: at that offset, and no
-other, the filter of system calls lets a file be mapped shared (`syscalls.table`).
+Each area has a file of its own, and so has standard error. They have their full size from the start, and the kernel
+lets nobody change it (seals): it refuses what a guest writes past that, however fast. The first lies behind whatever a
+guest's own files can hold: at that offset, and no other, the filter of system calls lets a file be mapped shared
+(`syscalls.table`). A child has no descriptor of its file by the time it runs guest code.
 
 Marks in the first area give the order of the two: a mark comes before a line when there is something new in the second
 area, and says how much of that area comes before the line. The host puts both together. A guest that forges marks
@@ -20,6 +22,8 @@ from __future__ import annotations
 import re
 from itertools import chain
 
+from safeexec.protocol.plan import OUTPUT_CEILING
+
 PYTHON_AT = 1 << 40
 """Where the first area begins: no file of a guest gets so far (`limits.workspace_mb` ends there, and RLIMIT_FSIZE)."""
 PYTHON_BYTES = 8 << 20
@@ -27,8 +31,9 @@ PYTHON_BYTES = 8 << 20
 MARKED_BYTES = 256 << 10
 """Where a child makes its last mark in the first area. The host looks a little further: NULs are fenced in by marks."""
 RAW_BYTES = 256 << 10
-"""How much of the second area the child watches for new text. It has no end of its own."""
-FILE_BYTES = PYTHON_AT + PYTHON_BYTES
+"""How much of the second area the child watches for new text."""
+ROOM_BYTES = 64 << 10
+"""What a stream holds beyond the ceiling of a step, by which the host sees that there was more."""
 EMPTY_BYTES = 64
 """So many NULs at the start of the first area tell that nothing was printed into it."""
 EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)
@@ -36,6 +41,16 @@ EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)
 _MARK = re.compile(b"\0\x01([0-9a-f]{8})\x02")
 _LAST_MARK = re.compile(_MARK.pattern + b"$")
 _LOOKED_AT = MARKED_BYTES + EMPTY_BYTES
+
+
+def stream_bytes(output_bytes: int) -> int:
+    """The size of the file behind descriptor 1 or 2, where so many bytes of output are kept."""
+    return max(OUTPUT_CEILING * output_bytes, RAW_BYTES) + ROOM_BYTES
+
+
+def python_bytes(output_bytes: int) -> int:
+    """The size of the first area."""
+    return min(PYTHON_BYTES, stream_bytes(output_bytes))
 
 
 def mark(position: int) -> bytes:

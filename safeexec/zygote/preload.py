@@ -147,7 +147,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
     guest = Guest(
         Language(configure.language),
         configure.limits,
-        Streams(),
+        Streams(configure.limits.output_bytes),
         Displays(),
         Tracker(),
         functions,

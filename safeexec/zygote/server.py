@@ -32,8 +32,10 @@ from safeexec.zygote.confine import enter
 if TYPE_CHECKING:
     from safeexec.child.process.serve import Server
 
-SPAWN_FDS = 3
+COMMAND_FDS = 3
 """Control socket, stdout, stderr."""
+SPAWN_FDS = 4
+"""And the file in which the host reads what Python code prints."""
 IDLE_SECONDS = 0.02
 """How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for
 one.
@@ -81,9 +83,10 @@ class Zygote:
         while True:
             self._use_pause()
             request = self.link.receive()
-            fds = [fd for _ in range(SPAWN_FDS) if (fd := self.link.take_fd()) is not None]
+            wanted = SPAWN_FDS if isinstance(request, m.Spawn) else COMMAND_FDS
+            fds = [fd for _ in range(wanted) if (fd := self.link.take_fd()) is not None]
             try:
-                if len(fds) < SPAWN_FDS:
+                if len(fds) < wanted:
                     # The kernel leaves out what has no room in this process's table, and delivers the rest.
                     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
                 pid = fork()
@@ -133,7 +136,9 @@ class Zygote:
             if told not in self.server.unprepared:
                 self.server.unprepared.append(told)
 
-    def _become(self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int) -> NoReturn:
+    def _become(
+        self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int, shared: int = -1
+    ) -> NoReturn:
         host = self.link.fileno()
         try:
             # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
@@ -142,7 +147,7 @@ class Zygote:
                 assert self.command_lockdown is not None
                 link = self.server.link
                 run_command(request, control, stdout, stderr, link.fileno(), self.command_lockdown, link.seal)
-            become_child(request, control, stdout, stderr, self.server, self.lockdown, self.seed, self.packages)
+            become_child(request, control, stdout, stderr, shared, self.server, self.lockdown, self.seed, self.packages)
         except BaseException as error:
             _report(host, request.number, error)
         finally:

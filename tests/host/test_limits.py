@@ -328,3 +328,30 @@ def test_the_same_flood_has_the_same_outcome_however_fast_it_is(open_session: Op
         result = session.run("count = 2\nprint('x' * 100_000)")
         assert (result.outcome, result.state) == ("output", "restored")
     assert session.run("print('x' * 20_000)\ncount").value == 1
+
+
+FLOODS = {
+    "the descriptor": "os.write({fd}, b)",
+    "the descriptor, from its start": "os.lseek({fd}, 0, 0); os.write({fd}, b)",
+    "the descriptor, far on": "os.lseek({fd}, 1 << 40, 0); os.write({fd}, b)",
+    "at any place": "[os.pwrite({fd}, b, at << 20) for at in range(1024)]",
+    "the same file anew": "new = os.open('/proc/self/fd/{fd}', os.O_WRONLY); os.write(new, b); os.close(new)",
+    "to another length": "os.ftruncate({fd}, 1 << 30)",
+    "line by line": "print('x' * 100_000, file=(None, sys.stdout, sys.stderr)[{fd}])",
+}
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize("fd", [1, 2])
+@pytest.mark.parametrize("what", FLOODS)
+def test_the_kernel_refuses_output_past_the_size_of_its_file(open_session: OpenSession, what: str, fd: int) -> None:
+    """However fast it comes: a session holds what its files hold afterwards, as nothing is given back before the next
+    step.
+    """
+    session = open_session(output_kb=64, workspace_mb=64)
+    flood = FLOODS[what].format(fd=fd)
+    source = f"import os, sys\nb = b'x' * (1 << 20)\nfor _ in range(200):\n    try: {flood}\n    except OSError: pass"
+    session.run(source, timeout=60)
+    line = session._core.line
+    assert sum(file.held() for file in (line.out, line.err)) < 3 * (16 * 64 + 128) << 10
+    assert session.run("print('next')").stdout == "next\n"

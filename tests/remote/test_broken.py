@@ -89,7 +89,8 @@ class Between:
                 found = next((one for one in self._cuts if one[0] == method), None)
                 if found is not None:
                     self._cuts.remove(found)
-            server.sendall(request)
+            # Said in the answer, too: a client that kept the connection could find it open still, and lose a try on it.
+            server.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
             leaving = threading.Thread(target=follow, args=(client, server))
             leaving.start()
             answer, sent = b"", 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 from safeexec.child.process.link import Link
 from safeexec.child.process.open_files import OpenFiles
 from safeexec.child.step import violations
+from safeexec.child.step.output import Streams
 from safeexec.linux import landlock
 from safeexec.linux.fork import fork
 from safeexec.own import contextlib, gc, os, resource, select
@@ -26,7 +27,8 @@ COMPACT_KB = 16 << 10
 class Checkpoints:
     """Makes checkpoints of this process and, in the copies, waits to be thawed."""
 
-    def __init__(self) -> None:
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
         self.workspace: str | None = None
         """The session's directory, where the guest can have files open."""
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
@@ -63,7 +65,7 @@ class Checkpoints:
                 os.close(write)
                 request = _wait(poller, link)
                 if request.branch:
-                    _take_output(link)
+                    _take_output(link, self._streams)
                 if request.layered:
                     _enter_layer(link, request.workspace)
                 if request.workspace is not None:
@@ -139,10 +141,12 @@ def _enter_layer(link: Link, workspace: str | None) -> None:
     violations.remember_workspace(os.path.dirname(workspace))
 
 
-def _take_output(link: Link) -> None:
+def _take_output(link: Link, streams: Streams) -> None:
     """A branch is a session of its own, with its own stdout and stderr."""
-    for target in (1, 2):
+    for act, target in ((streams.share, 1), (None, 1), (None, 2)):
         fd = link.take_fd()
         if fd is not None:
             os.dup2(fd, target)
             os.close(fd)
+            if act is not None:
+                act()

@@ -29,6 +29,7 @@ def become_child(
     control: int,
     stdout: int,
     stderr: int,
+    shared: int,
     server: Server,
     lockdown: Lockdown,
     seed: int | None,
@@ -40,6 +41,8 @@ def become_child(
     sees the end of the socket, and the reason on the zygote's.
     """
     os.setsid()
+    os.dup2(shared, 1)
+    server.guest.streams.share()
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     os.dup2(control, server.link.fileno(), inheritable=False)

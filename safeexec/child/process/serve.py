@@ -46,7 +46,7 @@ class Server:
         self.link = link
         self.guest = guest
         self.tools = tools
-        self.checkpoints = Checkpoints()
+        self.checkpoints = Checkpoints(guest.streams)
         self.plugin = LoadedPlugin(guest)
         self.unprepared: list[str] = []
         """What the zygote tried to prepare for its children, and could not."""

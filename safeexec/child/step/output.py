@@ -22,12 +22,11 @@ from safeexec.own import os
 from safeexec.protocol.printed import (
     EMPTY_BYTES,
     EVERYWHERE,
-    FILE_BYTES,
     MARKED_BYTES,
     PYTHON_AT,
-    PYTHON_BYTES,
     RAW_BYTES,
     mark,
+    python_bytes,
 )
 
 _MAP_FIXED = 0x10
@@ -52,27 +51,40 @@ def _putting_behind(address: int, size: int, protection: int, kind: int, offset:
 class Log:
     """Where the text of standard output goes: into the mapping, past its end or after a fork to descriptor 1."""
 
-    __slots__ = ("_attaching", "_file", "_map", "_raw", "_second", "memory", "put", "watched")
+    __slots__ = ("_attaching", "_file", "_map", "_raw", "_second", "_shared", "_sharing", "memory", "put", "watched")
 
-    def __init__(self) -> None:
+    def __init__(self, output_bytes: int) -> None:
         self._raw = 0
         self._file: tuple[int, int] | None = None
-        """The file in the mappings, while there is one."""
-        self._map, mapped_at = _memory(PYTHON_BYTES)
+        """The file behind descriptor 1, while its areas are in the mappings."""
+        self._shared = False
+        size = python_bytes(output_bytes)
+        self._map, mapped_at = _memory(size)
         self._second, second_at = _memory(RAW_BYTES)
         self._attaching = (
             # Private, and never written to: so it shows what is in the file.
             _putting_behind(second_at, RAW_BYTES, mmap.PROT_READ, mmap.MAP_PRIVATE, 0),
-            _putting_behind(mapped_at, PYTHON_BYTES, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, PYTHON_AT),
+        )
+        self._sharing = (
+            _putting_behind(mapped_at, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, PYTHON_AT),
         )
         self.direct()
 
+    def share(self) -> None:
+        """Map the file that is behind descriptor 1 for this moment: what is printed goes there. One that the host could
+        not make is empty.
+        """
+        self._shared = False
+        if os.fstat(1).st_size >= PYTHON_AT + len(self._map):
+            make(self._sharing)
+            self._shared = True
+
     def attach(self) -> None:
-        """Map the file behind descriptor 1 and begin at its start; one of another kind is written to directly."""
+        """Begin at the start of the files; without one that is shared, descriptor 1 is written to directly."""
         self._file = None
         try:
             info = os.fstat(1)
-            if info.st_size >= FILE_BYTES:
+            if self._shared and info.st_size >= RAW_BYTES:
                 make(self._attaching)
                 self._file = (info.st_dev, info.st_ino)
         except OSError:
@@ -154,7 +166,7 @@ class Log:
 
 
 def _write(data: bytes) -> None:
-    """Write all of `data` to descriptor 1. Raises OSError past RLIMIT_FSIZE (EFBIG)."""
+    """Write all of `data` to descriptor 1. Raises OSError past the end of its file (EPERM)."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(1, rest) :]
@@ -236,8 +248,8 @@ class Streams:
 
     __slots__ = ("_log", "print", "repeats", "stderr", "stdout")
 
-    def __init__(self) -> None:
-        self._log = Log()
+    def __init__(self, output_bytes: int) -> None:
+        self._log = Log(output_bytes)
         self.repeats = Repeats()
         self._open()
         # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
@@ -251,6 +263,10 @@ class Streams:
         )
         for stream in (self.stdout, self.stderr):
             setattr(stream, "mode", "w")  # noqa: B010 - TextIOWrapper has the attribute, its stub does not
+
+    def share(self) -> None:
+        """Descriptor 1 is for this moment the file in which the host reads what Python code prints."""
+        self._log.share()
 
     def attach(self) -> None:
         """Descriptor 1 is another file than before: a child that has just been forked, a branch."""
@@ -311,7 +327,7 @@ class Streams:
             log.finish()
             self.stderr.flush()
         except Exception:
-            # Past RLIMIT_FSIZE (EFBIG), or closed by the guest: what did not fit is lost, the step is not.
+            # Past the end of the file (EPERM), or closed by the guest: what did not fit is lost, the step is not.
             self._open()
             self.install()
         if log.put is not _write:

@@ -147,10 +147,11 @@ class Loaded:
             channel = yield from self._parked.copy.thaw(monotonic() + READY_SECONDS, self.core.sandbox.gate)
             if channel is None:
                 return
-            copy = Spare(channel, *new_streams(), None)
+            streams = new_streams(self.core.policy.limits, self.core.sandbox.policy.limits)
+            copy = Spare(channel, *streams, None)
             self._next.append(copy)
             with contextlib.suppress(Gone, ProtocolError):  # then it never says that it is there
-                yield from channel.send(m.Wake(branch=True), (copy.out.fd, copy.err.fd))
+                yield from channel.send(m.Wake(branch=True), copy.out.handed_to_branch(copy.err))
 
     def close(self) -> Core[None]:
         while self._next:

@@ -89,7 +89,7 @@ class Home(Protocol):
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """Its policy and tools, for a model's prompt."""
 
-    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[Channel]:
+    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]) -> Core[Channel]:
         """A locked-down child that waits for its first request."""
 
     def new_workspace(self, policy: Policy) -> Workspace:
@@ -102,7 +102,7 @@ class Home(Protocol):
     def files(self) -> Mapping[str, object]:
         """The files that every session begins with."""
 
-    def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, int]) -> tuple[int, Channel]:
+    def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, ...]) -> tuple[int, Channel]:
         """Ask the zygote for a process; `request` gets its number."""
 
     def problem(self, number: int) -> str:

@@ -24,7 +24,7 @@ from safeexec.host.session.checkpoints import (
 )
 from safeexec.host.session.decode import notes_of
 from safeexec.host.session.history import FRESH, History, State
-from safeexec.host.session.output import OutputFile, new_streams
+from safeexec.host.session.output import OutputFile, PrintedFile, new_streams
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
 from safeexec.host.watch import groups
@@ -65,7 +65,10 @@ class Line:
         self.history: History[Checkpoint] = History()
         self.runner: Runner | None = None
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
-        self.out, self.err = (spare.out, spare.err) if spare is not None else new_streams()
+        if spare is not None:
+            self.out, self.err = spare.out, spare.err
+        else:
+            self.out, self.err = new_streams(policy.limits, sandbox.policy.limits)
         self.bill = Bill()
         self.group: Group | None = None
         self.born = 0
@@ -102,7 +105,7 @@ class Line:
             self.history.change_files(self.workspace.initial)
 
     def _new_child(self) -> Core[None]:
-        outputs = (self.out.fd, self.err.fd)
+        outputs = (self.out.fd, self.err.fd, self.out.shared)
         channel = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
         self._born(channel)
 
@@ -123,7 +126,7 @@ class Line:
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
 
-    def adopt(self, channel: Channel, origin: Checkpoint, out: OutputFile, err: OutputFile) -> None:
+    def adopt(self, channel: Channel, origin: Checkpoint, out: PrintedFile, err: OutputFile) -> None:
         """Go on in a process that was thawed from `origin` and writes to `out` and `err`."""
         self.out.close()
         self.err.close()
@@ -399,7 +402,7 @@ class Line:
             self.workspace.give_access()
         if others and self.workspace is not None and self.workspace.is_branch:
             layer = self.sandbox.layers.ruleset(self.workspace.home)
-        fds = () if not others else (self.out.fd, self.err.fd, *(() if layer is None else (layer,)))
+        fds = () if not others else (*self.out.handed_to_branch(self.err), *(() if layer is None else (layer,)))
         request = m.Wake(others, place, lost, layer is not None, self.policy.checkpoints == "idle")
         try:
             with contextlib.suppress(Gone, ProtocolError):

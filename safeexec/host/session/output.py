@@ -1,7 +1,9 @@
 """What a child printed, read from the files behind its descriptors 1 and 2.
 
-The host makes both files (memfds) and hands them down; it reads at any time without asking the child. The child may
-write there what it likes, also through C code: it is text of unknown origin, and bounded here.
+The host makes the files (memfds) in their full size, seals that, and hands them down; it reads at any time without
+asking the child. The child may write there what it likes, also through C code: it is text of unknown origin, and
+bounded here. How much a step has written is where the position of the open file is, which both sides share. A guest may
+move it: then it tells less or other text than it wrote, and holds no more.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import fcntl
 import os
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.protocol.printed import EMPTY_BYTES, FILE_BYTES, PYTHON_AT, PYTHON_BYTES, extents
+from safeexec.linux.libc import syscall
+from safeexec.protocol.printed import EMPTY_BYTES, PYTHON_AT, extents, python_bytes, stream_bytes
 
-RESET_BYTES = 1 << 20
-"""A file that has grown past this is emptied before the next step."""
+if TYPE_CHECKING:
+    from safeexec.policy.model import Limits
+
 OnOutput = Callable[[str], object]
 Extent = tuple[int, int]
 """Offset and size of a piece of a file."""
@@ -24,6 +28,8 @@ Position = tuple[int, int]
 """Where a stream ends at a moment: in the first area of its file, and in the second, which is all of a plain file."""
 _CHUNK = 16 << 10
 _EMPTY = bytes(EMPTY_BYTES)
+_PUNCH_HOLE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE, which wants FALLOC_FL_KEEP_SIZE
+_SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _HOLE = re.compile(rb"\0(?!\x01[0-9a-f]{8}\x02)")
 """A NUL that does not begin a mark."""
 
@@ -40,40 +46,38 @@ NOTHING = Printed("", 0, 0)
 
 
 class OutputFile:
-    """One stream of one session: a file that is only appended to."""
+    """One stream of one session: a file that holds one step's text, in which the kernel lets nobody write past
+    `stream_bytes(output_bytes)`.
+    """
 
-    __slots__ = ("_start", "_streamed", "fd")
+    __slots__ = ("_streamed", "fd")
 
-    def __init__(self, name: str) -> None:
-        self.fd = os.memfd_create(name)
-        self._start = 0
+    def __init__(self, name: str, output_bytes: int) -> None:
+        self.fd = _sealed(name, stream_bytes(output_bytes))
         self._streamed = 0
-        self._prepare()
-
-    def _prepare(self) -> None:
-        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)
 
     def begin(self) -> None:
-        """A step begins: what is in the file belongs to earlier ones."""
-        size = os.lseek(self.fd, 0, os.SEEK_END)
-        if size > RESET_BYTES:
-            os.ftruncate(self.fd, 0)
-            size = 0
-        self._start = self._streamed = size
+        """A step begins, and finds the file empty."""
+        if size := os.lseek(self.fd, 0, os.SEEK_CUR):
+            _empty(self.fd, 0, size)
+            os.lseek(self.fd, 0, os.SEEK_SET)
+        self._streamed = 0
 
     def size(self) -> int:
         """Bytes that this step has written."""
-        return max(0, self._end() - self._start)
+        return self._end()
 
     def _end(self) -> int:
-        # Three times as fast as fstat, and called four times in a step. It moves the position that the child shares;
-        # a write with O_APPEND ignores that.
-        return os.lseek(self.fd, 0, os.SEEK_END)
+        # Three times as fast as fstat, and called four times in a step.
+        return os.lseek(self.fd, 0, os.SEEK_CUR)
+
+    def held(self) -> int:
+        """Bytes of memory that it takes, those included that a guest wrote where nobody reads."""
+        return os.fstat(self.fd).st_blocks * 512
 
     def _extents(self) -> list[Extent]:
-        """Where this step's text lies in the file, in its order."""
-        size = os.lseek(self.fd, 0, os.SEEK_END) - self._start
-        return [(self._start, size)] if size > 0 else []
+        """Where this step's text lies, in its order."""
+        return [(0, size)] if (size := self._end()) else []
 
     def text(self, cap: int) -> Printed:
         """What this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies between."""
@@ -97,9 +101,13 @@ class OutputFile:
         for offset, length in extents:
             first, last = max(start - at, 0), min(end - at, length)
             if first < last:
-                pieces.append(os.pread(self.fd, last - first, offset + first))
+                pieces.append(self._at(offset + first, last - first))
             at += length
         return b"".join(pieces)
+
+    def _at(self, offset: int, size: int) -> bytes:
+        """What an extent, or a part of it, holds."""
+        return os.pread(self.fd, size, offset)
 
     def position(self) -> Position:
         """Where it ends now."""
@@ -126,15 +134,16 @@ class OutputFile:
 
     def tail_since(self, mark: int, cap: int) -> bytes:
         """At most `cap` bytes written after the file had `mark` bytes."""
-        return os.pread(self.fd, cap, mark)
+        return os.pread(self.fd, max(0, min(cap, self._end() - mark)), mark)
 
     def hide(self, mark: int) -> None:
         """Cut off what was written after the file had `mark` bytes: it was not the guest's."""
-        if self._end() > mark:
-            os.ftruncate(self.fd, mark)
+        if (end := self._end()) > mark:
+            _empty(self.fd, mark, end)
+            os.lseek(self.fd, mark, os.SEEK_SET)
 
     def mark(self) -> int:
-        return os.fstat(self.fd).st_size
+        return self._end()
 
     def close(self) -> None:
         """Harmless when closed already, also in a process that another thread has forked meanwhile."""
@@ -144,51 +153,52 @@ class OutputFile:
 
 
 class PrintedFile(OutputFile):
-    """The standard output of a session whose child shares memory with it: two areas in one file (`protocol.printed`).
+    """The standard output of a session whose child shares memory with it: two areas (`protocol.printed`), of which the
+    second is as another stream, and the first is in the file `shared`.
 
-    It holds one step's text only. A second position in it is not needed: what is written to the descriptor moves the
-    position of the open file, which the host shares.
+    `shared_bytes`: how much output the sandbox keeps, after which its zygote has made the mappings of its children.
     """
 
-    __slots__ = ("_hole", "_partial", "_python")
+    __slots__ = ("_hole", "_length", "_partial", "_python", "_start", "shared")
 
-    def _prepare(self) -> None:
+    def __init__(self, name: str, output_bytes: int, shared_bytes: int) -> None:
+        self._start = 0
         self._partial = b""
         self._python = 0
         self._hole = -1
-        self._extend()
-
-    def _extend(self) -> None:
-        """Make room for the first area. A host whose files are held shorter (RLIMIT_FSIZE) has none: then the child
-        writes to the descriptor, a system call for each line.
-        """
+        self._length = python_bytes(shared_bytes)
+        super().__init__(name, output_bytes)
         try:
-            os.ftruncate(self.fd, FILE_BYTES)
-        except OSError as error:
-            if error.errno != errno.EFBIG:
-                raise
+            self.shared = _sealed(f"{name}-python", PYTHON_AT + self._length)
+        except OSError:
+            super().close()
+            raise
 
     def begin(self) -> None:
-        """A step begins, and finds the file empty."""
-        if os.lseek(self.fd, 0, os.SEEK_CUR) or os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
-            os.ftruncate(self.fd, 0)
-            self._extend()
-            os.lseek(self.fd, 0, os.SEEK_SET)
-        self._start = self._streamed = self._python = 0
+        super().begin()
+        if os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
+            _empty(self.shared, PYTHON_AT, PYTHON_AT + self._length)
+        self._start = self._python = 0
         self._partial = b""
         self._hole = -1
 
-    def _raw(self) -> int:
-        """Bytes in the second area."""
-        return os.lseek(self.fd, 0, os.SEEK_CUR)
+    def handed_to_branch(self, err: OutputFile) -> tuple[int, int, int]:
+        """The descriptors that a branch goes on with, in the order in which it takes them."""
+        return self.shared, self.fd, err.fd
 
-    def _python_text(self, start: int, end: int = PYTHON_BYTES) -> bytes:
+    def held(self) -> int:
+        return super().held() + os.fstat(self.shared).st_blocks * 512
+
+    def _at(self, offset: int, size: int) -> bytes:
+        return os.pread(self.fd if offset < PYTHON_AT else self.shared, size, offset)
+
+    def _python_text(self, start: int, end: int = PYTHON_AT) -> bytes:
         """What is in the first area from `start` on."""
         pieces = []
-        end = min(end, PYTHON_BYTES)
+        end = min(end, self._length)
         while start < end:
             size = min(_CHUNK, end - start)
-            piece = os.pread(self.fd, size, PYTHON_AT + start)
+            piece = os.pread(self.shared, size, PYTHON_AT + start)
             text = piece.rstrip(b"\0")
             if not text:
                 break
@@ -198,15 +208,15 @@ class PrintedFile(OutputFile):
 
     def size(self) -> int:
         self._python += len(self._python_text(self._python))
-        return self._python + self._raw()
+        return self._python + self._end()
 
     def _extents(self) -> list[Extent]:
-        if not os.lseek(self.fd, 0, os.SEEK_CUR) and os.pread(self.fd, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
+        if not self._end() and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
             return []
-        return extents(self._python_text(0), self._raw())
+        return extents(self._python_text(0), self._end())
 
     def position(self) -> Position:
-        return self._start + len(self._python_text(self._start)), self._raw()
+        return self._start + len(self._python_text(self._start)), self._end()
 
     def fresh(self, cap: int, until: Position) -> str:
         data = self._partial + self._new(self._written(self._python_text(self._start, until[0])), cap, until[1])
@@ -232,7 +242,7 @@ class PrintedFile(OutputFile):
         """What came since the last call, of the second area the first `most` bytes at most: `_start` is how far the
         first area was read, `_streamed` the second.
         """
-        raw = min(self._raw(), most)
+        raw = min(self._end(), most)
         if not python and raw <= self._streamed:
             return b""
         pieces, at, left = [], 0, cap
@@ -249,15 +259,44 @@ class PrintedFile(OutputFile):
         self._streamed = max(self._streamed, at)
         return b"".join(pieces)
 
+    def close(self) -> None:
+        fd, self.shared = self.shared, -1
+        if fd >= 0:
+            os.close(fd)
+        super().close()
 
-def new_streams() -> tuple[PrintedFile, OutputFile]:
-    """The files of standard output and standard error of a session. Raises OSError, and leaves nothing open then."""
-    out = PrintedFile("stdout")
+
+def new_streams(limits: Limits, of_sandbox: Limits) -> tuple[PrintedFile, OutputFile]:
+    """The files of standard output and standard error of a session, by its limits and those of its sandbox. Raises
+    OSError, and leaves nothing open then.
+    """
+    out = PrintedFile("stdout", limits.output_kb << 10, of_sandbox.output_kb << 10)
     try:
-        return out, OutputFile("stderr")
+        return out, OutputFile("stderr", limits.output_kb << 10)
     except OSError:
         out.close()
         raise
+
+
+def _sealed(name: str, size: int) -> int:
+    """A file in memory of this size for good; a page of it is taken once it is written to. Where the host's own files
+    are held shorter (RLIMIT_FSIZE) it is empty, and RLIMIT_FSIZE of the child bounds it: then nothing is shared, and
+    the child makes a system call for each line.
+    """
+    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(fd, size)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            os.close(fd)
+            raise
+    return fd
+
+
+def _empty(fd: int, start: int, end: int) -> None:
+    """Make a hole from `start` to `end`: it reads as NULs, and takes no memory."""
+    syscall("fallocate", fd, _PUNCH_HOLE, start, end - start)
 
 
 def _decode(data: bytes) -> str:

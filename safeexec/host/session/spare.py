@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from safeexec.errors import SandboxError
 from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import woken
-from safeexec.host.session.output import OutputFile, new_streams
+from safeexec.host.session.output import OutputFile, PrintedFile, new_streams
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         def new_workspace(self, policy: Policy) -> Workspace: ...
         def fill(self, workspace: Workspace) -> None: ...
         def ask_for_child(
-            self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, warm_up: bool
+            self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...], *, warm_up: bool
         ) -> tuple[int, Channel]: ...
 
 
@@ -39,7 +39,7 @@ class Spare:
 
     __slots__ = ("channel", "err", "out", "workspace")
 
-    def __init__(self, channel: Channel, out: OutputFile, err: OutputFile, workspace: Workspace | None) -> None:
+    def __init__(self, channel: Channel, out: PrintedFile, err: OutputFile, workspace: Workspace | None) -> None:
         self.channel = channel
         self.out = out
         self.err = err
@@ -104,9 +104,9 @@ class Spares:
             if policy.filesystem.workspace != "none":
                 made.append(workspace := sandbox.new_workspace(policy))
                 sandbox.fill(workspace)
-            out, err = new_streams()
+            out, err = new_streams(policy.limits, policy.limits)
             made += [out, err]
-            _, channel = sandbox.ask_for_child(policy, workspace, (out.fd, err.fd), warm_up=True)
+            _, channel = sandbox.ask_for_child(policy, workspace, (out.fd, err.fd, out.shared), warm_up=True)
             self._waiting.append(Spare(channel, out, err, workspace))
             made.clear()
         except (OSError, SandboxError):

@@ -172,7 +172,7 @@ class Step(Struct, eq=False):
             if isinstance(message, m.StepDone):
                 if message.step != self.number:
                     raise ProtocolError(f"the end of step {message.step} came while step {self.number} ran")
-                # A flood may end by itself between two looks: well, or at RLIMIT_FSIZE with an OSError of a full file.
+                # A flood may end by itself between two looks: well, or at the end of the file, with an OSError.
                 # The same program then has the same outcome, however long the host took to look.
                 self.printed = stdout, stderr = watch.printed()
                 if message.outcome == "output" or watch.is_flood(max(stdout.size, stderr.size)):

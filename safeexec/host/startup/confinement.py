@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec import errors
 from safeexec.errors import ProtectionError
-from safeexec.host.session.output import RESET_BYTES
 from safeexec.host.watch.groups import mechanisms as group_mechanisms
 from safeexec.linux.probe import probe
 from safeexec.policy.kernel import (
@@ -27,6 +26,7 @@ from safeexec.policy.kernel import (
     session_processes,
 )
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
+from safeexec.protocol.printed import stream_bytes
 
 if TYPE_CHECKING:
     from safeexec.linux.probe import Probe
@@ -165,7 +165,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
     return ChildConfinement(
         memory_bytes=address_space(limits),
         cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
-        file_bytes=max(limits.workspace_mb << 20, RESET_BYTES + (limits.output_kb << 15)),
+        file_bytes=max(limits.workspace_mb << 20, stream_bytes(limits.output_kb << 10)),
         open_files=limits.open_files + SPARE_DESCRIPTORS,
         processes=_process_limit(limits, zygote, user_namespace),
         threads=limits.threads,

@@ -82,7 +82,7 @@ class ZygoteHandle:
         self.gate = ForkGate(given.get("gate", -1), self.reapers[1])
         self.proc = given.get("proc", -1)
 
-    def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
+    def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, ...]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
         rest = memoryview(frame(_encode(request)))
         deadline = monotonic() + FULL_SECONDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Collection
 from time import monotonic
@@ -178,7 +177,7 @@ class WatchedSession:
             return None
         limits, line = session.policy.limits, session.line
         try:
-            held = sum(os.fstat(file.fd).st_blocks for file in (line.out, line.err)) >> 1  # reserved memory included
+            held = sum(file.held() for file in (line.out, line.err)) >> 10
         except OSError:
             held = 0
         if held > (ceiling := limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB):

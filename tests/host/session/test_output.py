@@ -292,12 +292,12 @@ def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: 
 
 def test_a_page_that_is_read_too_early_is_streamed_when_it_is_whole() -> None:
     """The child writes a line across two pages while the host reads: the second page is seen, the first is not yet."""
-    file = PrintedFile("test")
+    file = PrintedFile("test", 1 << 18, 1 << 18)
     try:
-        os.pwrite(file.fd, b"one\n", PYTHON_AT)
-        os.pwrite(file.fd, b"tail\n", PYTHON_AT + 4096)
+        os.pwrite(file.shared, b"one\n", PYTHON_AT)
+        os.pwrite(file.shared, b"tail\n", PYTHON_AT + 4096)
         assert file.fresh(1 << 20, file.position()) == "one\n"
-        os.pwrite(file.fd, b"x" * 4092, PYTHON_AT + 4)
+        os.pwrite(file.shared, b"x" * 4092, PYTHON_AT + 4)
         assert file.fresh(1 << 20, file.position()) == "x" * 4092 + "tail\n"
         assert file.rest(1 << 20, file.position()) == ""
     finally:
