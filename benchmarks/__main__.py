@@ -33,7 +33,10 @@ def main() -> int:
     if sys.argv[1:2] and sys.argv[1] in FOLDERS:
         return run(sys.argv[1], sys.argv[2:])
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="What safeexec costs, beside a reference."
+        prog="python -m benchmarks",
+        description="What safeexec costs, beside a reference.",
+        epilog="Two are folders, run alone, with options of their own: `compare` (beside Docker, E2B, Pyodide …) and "
+        "`compat` (which programs run): python -m benchmarks compare --help",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(questions())}")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")

@@ -55,11 +55,11 @@ def printing(rounds: int) -> None:
 
 def machinery(rounds: int) -> None:
     """In one process, without host and kernel: the step's code alone, and the step with all that is found out of it."""
-    from safeexec.language.language import Language
     from safeexec.child.step.changes import Tracker
     from safeexec.child.step.displays import Displays
     from safeexec.child.step.execute import Guest
     from safeexec.child.step.output import Streams
+    from safeexec.language.language import Language
 
     table = Table("value, changes and displays of x = x + 1")
     policy = Policy.load("data-analysis")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from safeexec.inline import compile_expression, evaluate
     from safeexec.policy.model import Limits, Policy
     from safeexec.protocol.confinement import Mechanism
-    from safeexec.protocol.values import Opaque
+    from safeexec.protocol.values import Formula, Opaque
     from safeexec.recordings.compare import Deviation
     from safeexec.recordings.reader import Recording
     from safeexec.recordings.tape import RecordOptions
@@ -93,7 +93,7 @@ _HOME = {
     "safeexec.inline": "compile_expression evaluate",
     "safeexec.policy.model": "Limits Policy",
     "safeexec.protocol.confinement": "Mechanism",
-    "safeexec.protocol.values": "Opaque",
+    "safeexec.protocol.values": "Formula Opaque",
     "safeexec.recordings.compare": "Deviation",
     "safeexec.recordings.reader": "Recording",
     "safeexec.recordings.tape": "RecordOptions",
@@ -128,6 +128,7 @@ __all__ = [
     "ErrorInfo",
     "ExpressionError",
     "FileChange",
+    "Formula",
     "Handle",
     "Limits",
     "Manifest",

@@ -91,7 +91,7 @@ class WorkspaceError(SandboxError):
 
 
 class StateFileError(SandboxError):
-    """A saved state is damaged, signed by another host, or written by a newer version."""
+    """A saved state is damaged, too large, of another minor version of Python, or of a newer version of safeexec."""
 
 
 class RecordingError(SandboxError):

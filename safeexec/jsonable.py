@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from safeexec.protocol.values.format import Opaque
+from safeexec.protocol.values.format import Formula, Opaque
 from safeexec.text import int_repr, short_repr, type_name
 
 if TYPE_CHECKING:
     from safeexec.outcomes import Display, ErrorInfo, StepData
 
-_DIGITS_OF_BITS = 14_000
-"""Bits of an int that `json.dumps` writes: CPython refuses more than 4300 digits."""
+_EXACT = 1 << 53
+"""Up to here every reader of JSON has an int as it was: most of them, JavaScript's first, keep numbers as doubles."""
+_DIGITS = 4300
+"""Of an int whose digits Python writes."""
 _DEPTH = 100
 
 
 def jsonable(value: Any, depth: int = _DEPTH) -> Any:
-    """None, bool, str, finite float, int, list and dict as themselves, tuples and sets as lists.
+    """None, bool, str, finite float, int up to 2**53, list and dict as themselves, tuples and sets as lists.
 
-    Everything else as ``{"type": ..., "repr": ...}``; bytes have ``base64`` instead, and a dict with other keys than
-    str is ``{"type": "dict", "items": [[key, value], ...]}``.
+    Everything else as ``{"type": ..., "repr": ...}``, larger ints too, with their digits; bytes have ``base64``
+    instead, and a dict with other keys than str is ``{"type": "dict", "items": [[key, value], ...]}``.
     """
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
     if kind is int:
-        return value if value.bit_length() <= _DIGITS_OF_BITS else {"type": "int", "repr": int_repr(value)}
+        return value if -_EXACT <= value <= _EXACT else {"type": "int", "repr": int_repr(value, _DIGITS)}
     if kind is float and math.isfinite(value):
         return value
+    if kind is Formula:
+        return {"type": value.type, "repr": value.repr, "latex": value.latex}
     if kind is Opaque:
         return {"type": value.type, "repr": value.repr} | ({"reason": value.reason} if value.reason else {})
     if depth and kind in (list, tuple, set, frozenset):
@@ -46,6 +52,66 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
     if kind in (bytes, bytearray):
         return {"type": kind.__name__, "base64": base64.b64encode(value).decode("ascii")}
     return {"type": type_name(kind), "repr": short_repr(value, 2000)}
+
+
+PART = 5000
+"""Items that are written by one call of C, which holds the GIL: 1 ms."""
+
+
+def size_of(value: Any, most: int) -> int:
+    """About how large a value is, in items and in characters of its texts; of a large one `most` and more, for it looks
+    at no more than that.
+    """
+    kind = type(value)
+    if kind in (str, bytes, bytearray):
+        return len(value)
+    size = 1
+    if kind in (list, tuple, set, frozenset, dict):
+        if len(value) > most:
+            return len(value)
+        for item in [*value, *value.values()] if kind is dict else value:
+            size += size_of(item, most - size)
+            if size > most:
+                break
+    elif kind is int:
+        size += value.bit_length() >> 5
+    return size
+
+
+def pieces_of(value: Any) -> Iterator[str]:
+    """The JSON of what `jsonable` gives, in pieces of some `PART` items. Raises ValueError for what is no JSON."""
+    kind = type(value)
+    if kind is list and size_of(value, PART) > PART:
+        yield from _pieces("[", (item for item in value), "]")
+    elif kind is dict and size_of(value, PART) > PART:
+        yield from _pieces("{", value.items(), "}")
+    else:
+        yield _dumps(value)
+
+
+def _pieces(begin: str, items: Iterable[Any], end: str) -> Iterator[str]:
+    comma, size = begin, 0
+    held: list[Any] = []
+    for item in items:
+        value = item[1] if end == "}" else item
+        more = size_of(value, PART)
+        if held and size + more > PART:
+            yield comma + _dumps(dict(held) if end == "}" else held)[1:-1]
+            comma, held, size = ",", [], 0
+        if more > PART:
+            yield comma + (f"{_dumps(item[0])}:" if end == "}" else "")
+            yield from pieces_of(value)
+            comma = ","
+        else:
+            held.append(item)
+            size += more
+    if held:
+        yield comma + _dumps(dict(held) if end == "}" else held)[1:-1]
+        comma = ","
+    yield end if comma == "," else begin + end
+
+
+_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def result_to_dict(result: StepData) -> dict[str, Any]:

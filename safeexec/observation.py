@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from safeexec.outcomes import NEWEST_LEFT, STARTS_EMPTY
+from safeexec.outcomes import NEWEST_LEFT, STATES
 from safeexec.text import estimate_tokens, head_and_tail, printable
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _display(display: Display, markdown: bool) -> tuple[str, bool]:
         return "\n" + _guest(display.markdown), False
     text = _guest(display.text or display.markdown or display.latex or "")
     if not text:
-        return "data of type " + ", ".join(display), False
+        return "data of type " + _said(", ".join(display)), False
     return text, "\n" in text
 
 
@@ -186,7 +186,7 @@ def _error(error: ErrorInfo, outcome: str) -> list[Section]:
 
 def _diagnostic(entry: ErrorInfo) -> str:
     place = f"line {entry.line}: " if entry.line else ""
-    rule = f" ({entry.rule})" if entry.rule else ""
+    rule = f" ({_said(entry.rule)})" if entry.rule else ""
     source = f"\n    {_guest(entry.source_line.strip())}" if entry.source_line.strip() else ""
     hint = f"\n    Instead: {_guest(entry.hint)}" if entry.hint else ""
     return f"{place}{_guest(entry.message)}{rule}{source}{hint}"
@@ -197,11 +197,11 @@ def _facts(result: StepData) -> list[str]:
     facts = []
     error = result.error
     if error is not None and error.hint and result.outcome != "rejected":
-        facts.append(f"Hint: {_guest(error.hint)}")
+        facts.append(f"Hint: {_said(error.hint)}")
     if error is not None and error.rule and result.outcome != "rejected":
-        facts.append(f"Rule: {error.rule}")
+        facts.append(f"Rule: {_said(error.rule)}")
     changes = _changes(result)
-    if result.state == "restored":
+    if result.state != "kept":
         facts.append(_restored_to(result))
         if changes:
             facts.append(f"Lost: {changes}.")
@@ -214,15 +214,15 @@ def _facts(result: StepData) -> list[str]:
             facts.append(f"Changes: {changes}.")
     if result.files:
         facts.append("Files: " + ", ".join(_file(entry) for entry in result.files[:_NAMES]) + ".")
-    facts += [f"Refused, and caught by the code: {_guest(entry.message)}" for entry in result.refusals[:5]]
-    facts += [f"Note: {_guest(note)}" for note in result.notes[:5]]
+    facts += [f"Refused, and caught by the code: {_said(entry.message)}" for entry in result.refusals[:5]]
+    facts += [f"Note: {_said(note)}" for note in result.notes[:5]]
     if result.truncated:
         facts.append("Cut: parts of the output, the value or the displays were too large and were left out.")
     return facts
 
 
 def _restored_to(result: StepData) -> str:
-    if any(STARTS_EMPTY in note for note in result.notes):
+    if result.state == "lost":
         return _EMPTY
     if any(note.endswith(NEWEST_LEFT) for note in result.notes):
         return _OLDER
@@ -230,7 +230,7 @@ def _restored_to(result: StepData) -> str:
     if not names:
         return f"{_RESTORED}."
     more = f" and {len(names) - _REMAINING} more" if len(names) > _REMAINING else ""
-    return f"{_RESTORED}: {', '.join(names[:_REMAINING])}{more}."
+    return f"{_RESTORED}: {_said(', '.join(names[:_REMAINING]))}{more}."
 
 
 def _changes(result: StepData) -> str:
@@ -248,17 +248,29 @@ def _changes(result: StepData) -> str:
 
 
 def _name(name: str, description: str) -> str:
-    description = _guest(description)
-    return f"{_guest(name)} ({description})" if description else _guest(name)
+    description = _said(description)
+    return f"{_said(name)} ({description})" if description else _said(name)
 
 
 def _file(entry: FileChange) -> str:
     shown = "deleted" if entry.change == "deleted" else f"{entry.change}, {entry.size} bytes"
-    return f"{_guest(entry.name)} ({shown})"
+    return f"{_said(entry.name)} ({shown})"
+
+
+_OURS = re.compile(
+    r"^(?=[^\S\n]*+(?:Hint|Rule|State|Lost|Changes|Files|Note|Cut|Refused, and caught by the code|Step [0-9]++):)",
+    re.MULTILINE,
+)
 
 
 def _guest(text: str) -> str:
-    return printable(text)
+    """What a guest has written. A line that would read as one of ours gets a mark."""
+    return _OURS.sub("| ", printable(text))
+
+
+def _said(text: str) -> str:
+    """The same of what is told in one line."""
+    return " ".join(printable(text).split("\n"))
 
 
 def _block(label: str, text: str, markdown: bool) -> str:
@@ -354,6 +366,6 @@ def failure(result: StepData) -> list[str]:
             shown = [place + head, *shown] if entry.rule else [*shown, head]
         lines += shown
         lines += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
-    if result.state == "restored":
-        lines.append("state: restored to what it was before this step")
+    if result.state != "kept":
+        lines.append(f"state: {STATES[result.state]}")
     return lines + [f"note: {printable(note)}" for note in result.notes]

@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import faulthandler
-import functools
 import os
 import shutil
 import signal
+import sys
 import tempfile
-import typing
-from asyncio import events
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -109,24 +106,12 @@ def machine() -> Probe:
     return probe()
 
 
-_LOOPS = {base: dict(vars(base)) for base in asyncio.SelectorEventLoop.__mro__[:-1]}
-_MODULES = {module: dict(vars(module)) for module in (functools, typing)}
-
-
 @pytest.fixture(autouse=True)
-def _own_event_loops_and_modules() -> Iterator[None]:
-    """Tests of the guest's language run in this process. The guest's asyncio has a policy of its own, and closes what
-    reaches descriptors in the classes of all event loops; and `functools` and `typing` read for the guest, who is given
-    no name of the host's modules and no attribute such as the host's own.
-    """
+def _own_builtins_and_finders() -> Iterator[None]:
+    """Tests of the guest's language run in this process, and a language gives it builtins and a finder of its own."""
+    module, finders = sys.modules["builtins"], [*sys.meta_path]
     yield
-    events._event_loop_policy = None  # type: ignore[attr-defined]
-    for changed, before in (*_MODULES.items(), *_LOOPS.items()):
-        for name in [name for name, value in vars(changed).items() if before.get(name) is not value]:
-            if name in before:
-                setattr(changed, name, before[name])
-            else:
-                delattr(changed, name)
+    sys.modules["builtins"], sys.meta_path[:] = module, finders
 
 
 # Sandboxes

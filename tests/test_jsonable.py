@@ -38,3 +38,22 @@ def test_what_nests_too_deeply_is_told_and_not_followed() -> None:
     cycle.append(cycle)
     for value in (deep, cycle):
         assert "repr" in json.dumps(jsonable(value))
+
+
+def as_javascript(text: str) -> Any:
+    """What a reader that keeps numbers as doubles has of a JSON text."""
+    return json.loads(text, parse_int=lambda digits: int(float(digits)))
+
+
+@given(st.recursive(st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_no_reader_loses_digits_of_an_int(value: Any) -> None:
+    written = jsonable(value)
+    assert as_javascript(json.dumps(written)) == written
+
+
+def test_a_large_int_comes_with_all_its_digits() -> None:
+    assert jsonable(2**53) == 2**53
+    assert jsonable([2**53 + 1, -(10**4000)]) == [
+        {"type": "int", "repr": "9007199254740993"},
+        {"type": "int", "repr": str(-(10**4000))},
+    ]

@@ -157,7 +157,7 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 FIRST_RUN = {
     "": "approvals errors identity outcomes results text typed",
-    "host": "arguments audit forks labels queue sandbox waiting",
+    "host": "arguments audit descriptors forks labels queue sandbox waiting",
     "host/faces": "blocking",
     "host/files": "layers",
     "host/session": (
@@ -166,7 +166,9 @@ FIRST_RUN = {
     ),
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",
-    "host/watch": ("account accountant census clock gate groups idle lineage memory rotation unnamed verdict watched"),
+    "host/watch": (
+        "account accountant bill census clock gate groups idle lineage memory rotation unnamed verdict watched"
+    ),
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model places plans profiles resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dspy.primitives.code_interpreter import CodeExecutionError, CodeInterpreterError, FinalOutput
 
-from safeexec import Sandbox
+from safeexec import Sandbox, StepFailed
+from safeexec.adapters.sessions import hand_over
 
 if TYPE_CHECKING:
     from safeexec import Policy, Result, Session
@@ -69,8 +70,8 @@ class SafeInterpreter:
             raise CodeInterpreterError(f"tools that came after the first code: {', '.join(sorted(missing))}")
         for name, value in (variables or {}).items():
             try:
-                self._session.set(name, value)
-            except TypeError as error:
+                hand_over(self._session, name, value)
+            except (TypeError, StepFailed) as error:
                 raise CodeInterpreterError(f"the variable {name!r} cannot be handed over: {error}") from None
         self._submitted.clear()
         result = self._session.run(code, timeout=self._timeout)
@@ -79,6 +80,12 @@ class SafeInterpreter:
         if not result.ok:
             raise _problem(result)
         return result.stdout + (result.text if result.value is not None else "") or None
+
+    def __enter__(self) -> SafeInterpreter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.shutdown()
 
     def shutdown(self) -> None:
         """End the sandbox. Harmless when it has ended."""

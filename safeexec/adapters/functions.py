@@ -52,16 +52,6 @@ def schema(policy: Given, api: Api = "openai", *, tools: Any = ()) -> dict[str, 
     raise ValueError(f"no such API: {api!r}; there are {', '.join(get_args(Api))}")
 
 
-def _program(arguments: str | dict[str, Any]) -> str | None:
-    """The source in a call's arguments, without the Markdown fence that some models put around it."""
-    code = code_of(arguments)
-    if code is None or not code.lstrip().startswith("```"):
-        return code
-    from safeexec.agent import extract  # for such models
-
-    return extract(code).code or code
-
-
 def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int = 2000) -> tuple[str, Result | None]:
     """Run what a model asked for: the text to send back, and the result. `arguments` as the API gave them, JSON or a
     dict.
@@ -71,7 +61,7 @@ def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int
     given: Any = session
     if isinstance(given, AsyncSession):
         raise TypeError("an AsyncSession is awaited: text, result = await async_answer(session, arguments)")
-    code = _program(arguments)
+    code = code_of(arguments)
     if code is None:
         return INVALID.format(why=why_no_call(arguments)), None
     result = session.run(code)
@@ -82,7 +72,7 @@ async def async_answer(
     session: AsyncSession, arguments: str | dict[str, Any], *, max_tokens: int = 2000
 ) -> tuple[str, Result | None]:
     """As `answer`, in an event loop."""
-    code = _program(arguments)
+    code = code_of(arguments)
     if code is None:
         return INVALID.format(why=why_no_call(arguments)), None
     result = await session.run(code)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, ConfigDict
 
+from safeexec import AsyncSession
 from safeexec.adapters.functions import INVALID, NAME, describe
+from safeexec.adapters.sessions import pictures, run_async
 
 if TYPE_CHECKING:
-    from safeexec import AsyncSession, Policy, Session
+    from safeexec import Policy, Result, Session
 
 
 class RunPython(BaseModel):
@@ -20,33 +22,41 @@ class RunPython(BaseModel):
     code: str
 
 
-def python_tool(session: Session, policy: Policy, *, tools: Any = (), max_tokens: int = 2000) -> StructuredTool:
-    """A tool over a blocking session. The artifact of its message is the `Result`."""
-
-    def run_python(code: str) -> tuple[str, Any]:
-        result = session.run(code)
-        return result.observation(max_tokens), result
-
-    return StructuredTool.from_function(func=run_python, **_declared(policy, tools))
-
-
-def async_python_tool(
-    session: AsyncSession, policy: Policy, *, tools: Any = (), max_tokens: int = 2000
+def python_tool(
+    session: Session | AsyncSession, policy: Policy | str | None = None, *, tools: Any = (), max_tokens: int = 2000
 ) -> StructuredTool:
-    """The same over an `AsyncSession`, for `ainvoke`."""
+    """A tool over a session of either kind, for `invoke` and `ainvoke`; an `AsyncSession` is awaited, by `ainvoke`
+    alone. Its content is the observation, with the pictures of the step as image blocks; the artifact of its message is
+    the `Result`. `policy` and `tools`: what the model is told of, if not of the session's own.
+    """
+    given: Any = session
 
-    async def run_python(code: str) -> tuple[str, Any]:
-        result = await session.run(code)
-        return result.observation(max_tokens), result
+    def run_python(code: str) -> tuple[Any, Any]:
+        if isinstance(given, AsyncSession):
+            raise TypeError("the tool of an AsyncSession is awaited: use ainvoke")
+        return _answer(given.run(code), max_tokens)
 
-    return StructuredTool.from_function(coroutine=run_python, **_declared(policy, tools))
+    async def run_python_async(code: str) -> tuple[Any, Any]:
+        return _answer(await run_async(session, code), max_tokens)
+
+    return StructuredTool.from_function(
+        func=run_python,
+        coroutine=run_python_async,
+        name=NAME,
+        description=describe(session if policy is None else policy, tools),
+        args_schema=RunPython,
+        handle_validation_error=INVALID,
+        response_format="content_and_artifact",
+    )
 
 
-def _declared(policy: Policy, tools: Any) -> dict[str, Any]:
-    return {
-        "name": NAME,
-        "description": describe(policy, tools),
-        "args_schema": RunPython,
-        "handle_validation_error": INVALID,
-        "response_format": "content_and_artifact",
-    }
+async_python_tool = python_tool
+"""The same: the name from when there were two."""
+
+
+def _answer(result: Result, max_tokens: int) -> tuple[Any, Result]:
+    text, shown = result.observation(max_tokens), pictures(result)
+    if not shown:
+        return text, result
+    images = [{"type": "image_url", "image_url": {"url": f"data:{mime};base64,{data}"}} for mime, data in shown]
+    return [{"type": "text", "text": text}, *images], result

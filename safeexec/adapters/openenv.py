@@ -38,6 +38,12 @@ class SafePyExecutor:
         self._session.close()
         self._session = self._sandbox.session()
 
+    def __enter__(self) -> SafePyExecutor:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """End the sandbox."""
         self._sandbox.close()

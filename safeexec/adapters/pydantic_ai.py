@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import RunContext, Tool
+from pydantic_ai import BinaryContent, RunContext, Tool, ToolReturn
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool, WrapperToolset
 
 from safeexec import AsyncSandbox, AsyncSession, Policy
 from safeexec.adapters.functions import NAME, describe
+from safeexec.adapters.sessions import pictures, run_async
 from safeexec.adapters.signatures import from_schema
 
+if TYPE_CHECKING:
+    from safeexec import Result, Session
 
-def toolset(session: AsyncSession, policy: Policy, *, tools: Any = (), max_tokens: int = 2000) -> FunctionToolset[Any]:
-    """A toolset of ``run_python(code)``, which answers with the observation. One call at a time: they share state."""
 
-    async def run_python(code: str) -> str:
-        return (await session.run(code)).observation(max_tokens)
+def toolset(
+    session: AsyncSession | Session, policy: Policy | str | None = None, *, tools: Any = (), max_tokens: int = 2000
+) -> FunctionToolset[Any]:
+    """A toolset of ``run_python(code)`` over a session of either kind, which answers with the observation, and with the
+    pictures of the step. `policy` and `tools`: what the model is told of, if not of the session's own. One call at a
+    time: they share state.
+    """
 
-    return FunctionToolset([Tool(run_python, name=NAME, description=describe(policy, tools), sequential=True)])
+    async def run_python(code: str) -> Any:
+        return _answer(await run_async(session, code), max_tokens)
+
+    description = describe(session if policy is None else policy, tools)
+    return FunctionToolset([Tool(run_python, name=NAME, description=description, sequential=True)])
+
+
+def _answer(result: Result, max_tokens: int) -> Any:
+    text = result.observation(max_tokens)
+    shown = [BinaryContent(base64.b64decode(data), media_type=mime) for mime, data in pictures(result)]
+    return ToolReturn(text, content=[f"The pictures of step {result.step}:", *shown]) if shown else text
 
 
 @dataclass
@@ -71,15 +88,20 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
-    ) -> str:
+    ) -> Any:
         """Run the code that the model wrote, and answer with the observation."""
         self._context = ctx
         fresh = self._session is not None and not self._tools.keys() <= self._offered
         if fresh:
             await self._close()
         session = await self._open()
-        observation = (await session.run(tool_args["code"])).observation(self.max_tokens)
-        return f"There are new tools, so the variables of before are gone.\n{observation}" if fresh else observation
+        answer = _answer(await session.run(tool_args["code"]), self.max_tokens)
+        told = "There are new tools, so the variables of before are gone.\n"
+        if not fresh:
+            return answer
+        if isinstance(answer, ToolReturn):
+            return replace(answer, return_value=told + answer.return_value)
+        return told + answer
 
     async def _open(self) -> AsyncSession:
         if self._session is None:

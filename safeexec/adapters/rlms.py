@@ -17,6 +17,7 @@ from rlm.core.types import REPLResult
 from rlm.environments.base_env import NonIsolatedEnv, extract_tool_value, validate_custom_tools
 
 from safeexec import Sandbox
+from safeexec.adapters.sessions import hand_over
 from safeexec.text import short_repr
 
 if TYPE_CHECKING:
@@ -128,9 +129,9 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
         return self._histories
 
     def _bind(self, name: str, number: int, value: Any) -> int:
-        self._session.set(f"{name}_{number}", value)
+        hand_over(self._session, f"{name}_{number}", value)
         if number == 0:
-            self._session.set(name, value)
+            hand_over(self._session, name, value)
         return number
 
     def execute_code(self, code: str) -> REPLResult:

@@ -1,7 +1,7 @@
 """A `PythonExecutor` for smolagents, whose agent tells the model what may be imported:
 
-executor = SafeExecutor("standard")
-CodeAgent(tools, model, executor=executor, additional_authorized_imports=executor.authorized_imports)
+with SafeExecutor("standard") as executor:
+    CodeAgent(tools, model, executor=executor, additional_authorized_imports=executor.authorized_imports).run(task)
 """
 
 from __future__ import annotations
@@ -71,6 +71,12 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         output = result.text if isinstance(result.value, Opaque) else _shown(result.value)
         return CodeOutput(output=output, logs=result.stdout, is_final_answer=False)
 
+    def __enter__(self) -> SafeExecutor:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.cleanup()
+
     def cleanup(self) -> None:
         """End the sandbox; smolagents calls it when the agent has done."""
         sandbox, self._sandbox, self._session = self._sandbox, None, None
@@ -114,7 +120,10 @@ def _declared(tool: Any) -> inspect.Signature:
     """The signature of a tool, with the types that it declares to the model."""
     signature = inspect.signature(getattr(tool, "forward", tool))
     inputs = getattr(tool, "inputs", {})
-    parameters = [one.replace(annotation=hint(inputs.get(one.name, {}))) for one in signature.parameters.values()]
+    declared = [one for one in signature.parameters.values() if one.name in inputs or not inputs]
+    if declared and declared[0].name == "self":  # of a function decorated with @tool it is there without a use
+        del declared[0]
+    parameters = [one.replace(annotation=hint(inputs.get(one.name, {}))) for one in declared]
     return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
 
 

@@ -23,17 +23,26 @@ _MAX_CLOSERS = 10  # candidates tried before the first one is taken
 _MAX_RUN = 64  # longer fences are not told apart, which bounds the search for a closer
 
 _OPEN_TAG = re.compile(
-    r"<(?P<name>execute_python|execute_sql|code)(?:[ \t][^<>\n]*)?>"
-    r"|&lt;(?P<escaped>execute_python|execute_sql|code)(?:[ \t](?:(?!&[lg]t;)[^<>\n])*+)?&gt;",
+    r"<(?P<name>execute_python|execute_sql|code)(?:(?:[ \t][^<>\n]*)?>|(?=[ \t]*\n))"
+    r"|&lt;(?P<escaped>execute_python|execute_sql|code)(?:[ \t](?>(?:(?!&[lg]t;)[^<>\n])*))?&gt;",
     re.IGNORECASE,
 )
 _CLOSE_TAG = re.compile(
     r"</(?P<name>execute_python|execute_sql|code)\s*+>|&lt;/(?P<escaped>execute_python|execute_sql|code)\s*+&gt;",
     re.IGNORECASE,
 )
+_CUT_CLOSE_TAG = re.compile(
+    r"</?(?P<name>execute_python|execute_sql|code)\b(?![ \t]*>)[ \t]*(?=\n|\Z)"
+    r"|</?\w{0,20}\Z|<(?:execute_python|execute_sql|code)>\s*\Z",
+    re.IGNORECASE,
+)
+"""A closing tag without its last characters, or without its slash: taken only where there is no whole one."""
 _OPEN_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)$", re.MULTILINE)
 _FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`~\n]*+)$", re.MULTILINE)
 _CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
+_CROWDED_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+)(?P<rest>[^`\n]*+)$", re.MULTILINE)
+"""The end of a fence with text behind it: taken only where what stands before it is a program."""
+_NO_WORDS = ("<end_code>", "</code>", ".")
 _LABEL = re.compile(r"[^\W_][\w+#.\-]*")
 _LABEL_ALONE = re.compile(r"[ \t]*+\{?\.?[^\W_][\w+#.\-]*+\}?[ \t]*+(?:$|\{|\w++=)")
 _BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
@@ -89,6 +98,12 @@ class _BlockReader:
         self._sql = sql
         self._tag_closers = _index_tag_closers(text)
         self._fence_closers = _index_fence_closers(text)
+        self._crowded = [
+            (found.start(), found.end("run"), found["rest"])
+            for found in _CROWDED_FENCE.finditer(text)
+            if found["rest"].strip()
+        ]
+        self._cut_tags = [found.span() for found in _CUT_CLOSE_TAG.finditer(text)]
 
     def read(self, *, with_tags: bool) -> list[Block]:
         openers = list(_fence_openers(self._text))
@@ -112,7 +127,7 @@ class _BlockReader:
             return None
         content, end = self._close(opener, closers)
         if content is None:
-            content, end = self._text[opener.content :], len(self._text)
+            content, end = self._cut_off(opener)
         code = self._code_of_tag(content, opener)
         if opener.inline and not self._parser.looks_like_code(code):
             return None
@@ -121,7 +136,9 @@ class _BlockReader:
     def _read_fence(self, opener: _Opener) -> Block:
         closers = self._closers_of_fence(opener)
         kind = opener.fence_kind
-        content, end = self._close(opener, closers[:1] if kind == "other" else closers)
+        content, end = self._close_crowded(opener, closers) if kind != "other" else (None, 0)
+        if content is None:
+            content, end = self._close(opener, closers[:1] if kind == "other" else closers)
         if content is None:
             content, end = _cut_run(self._text[opener.content :], opener.run[0]), len(self._text)
         if self._sql and opener.label == _SQL_LABEL:
@@ -142,6 +159,30 @@ class _BlockReader:
                     return content, end
         start, end = closers[0]
         return self._text[opener.content : start], end
+
+    def _close_crowded(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
+        """Content and end at a closer with text behind it, before the first proper one, if the content parses."""
+        last = closers[0][0] if closers else len(self._text)
+        first = bisect_left(self._crowded, (opener.content, 0, ""))
+        for start, end, rest in self._crowded[first : first + _MAX_CLOSERS]:
+            if start >= last or not self._parser.afford(start - opener.content):
+                break
+            content = self._text[opener.content : start]
+            if (code := clean(content)) and self._parser.parses(code):
+                opens = _is_python(_label(rest)) and _LABEL_ALONE.match(rest)
+                return content, start if opens else end + len(rest) * (rest.strip() in _NO_WORDS)
+        return None, 0
+
+    def _cut_off(self, opener: _Opener) -> tuple[str, int]:
+        """Content and end of a tag that nothing closes: at what looks like a cut closing tag, else all there is."""
+        first = bisect_left(self._cut_tags, (opener.content, 0))
+        for start, end in self._cut_tags[first : first + _MAX_CLOSERS]:
+            content = self._text[opener.content : start]
+            if not self._parser.afford(len(content)):
+                break
+            if (code := self._code_of_tag(content, opener)) and self._parser.parses(code):
+                return content, end
+        return self._text[opener.content :], len(self._text)
 
     def _code_of_tag(self, content: str, opener: _Opener) -> str:
         if opener.escaped:

@@ -17,7 +17,7 @@ _MAX_DEPTH = 12
 _MAX_BITS = 4_000
 _MAX_POWER = 20
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d{1,30}+(?:\.\d{1,30}+)?+)|(?P<frac>\\[dt]?frac)|(?P<root>√|\\sqrt|sqrt(?=\s?\())"
+    r"\s*(?:(?P<number>\d{1,30}+(?>(?:\.\d{1,30}+)?))|(?P<frac>\\[dt]?frac)|(?P<root>√|\\sqrt|sqrt(?=\s?\())"
     r"|(?P<pi>π|\\pi(?![A-Za-z])|pi\b)|(?P<imaginary>[iIj]\b)|(?P<both>±|\\pm(?![A-Za-z]))|(?P<power>\*\*|\^)"
     r"|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])|(?P<sign>[+/(){}\[\]]))"
 )

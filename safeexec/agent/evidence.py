@@ -12,11 +12,13 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from safeexec.agent import formulas, readings
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
 
 _MAX_LEAVES = 60
@@ -30,7 +32,6 @@ _LAST_DIGITS = Fraction(1, 10**30)
 """How far two ways of computing one root may be apart: they have 50 digits."""
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
-_YES = {True: frozenset({"yes", "true"}), False: frozenset({"no", "false"})}
 _SPELT_TEXT = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen twenty"""
 _SPELT = _SPELT_TEXT.split()
@@ -39,6 +40,7 @@ _FORMULA = re.compile(
     r"\b(?!(?:sqrt|pi|I|Matrix)\b)[A-Za-z_]\w*\s*(?:[-+*/^(]|$)|[-+*/^]\s*(?!(?:sqrt|pi|I)\b)[A-Za-z_]"
 )
 """A variable, or a function that is no root, beside an operator."""
+_DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
 """An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
 
@@ -74,12 +76,83 @@ def judge(
     *,
     percent: bool = False,
     vocabulary: Collection[str] = (),
+    predicates: frozenset[str] = frozenset(),
 ) -> Comparison:
     """Compare the words of `answer` with the computed `value`. `percent` says that the code computes percentages: then
-    "62.9 %" may be 62.9 as well as 0.629. `vocabulary` are the words of the question, in lower case.
+    "62.9 %" may be 62.9 as well as 0.629. `vocabulary` are the words of the question, in lower case, `predicates` those
+    that the code asks about, where it computes a yes or no.
     """
+    if len(answer) > MAX_TEXT:
+        return Comparison(False)
     if isinstance(value, bool):
-        return Comparison(_says(answer, value))
+        said = readings.truth(answer, predicates)
+        return Comparison(said is value, said is not None and said is not value)
+    if (day := readings.day_of(value)) is not None:
+        return _of_day(answer, day, known)
+    if type(value) is str and _contains(answer, value, known):
+        return Comparison(True)
+    if (sign := _infinite(value)) and (said_sign := readings.infinity(answer)):
+        return Comparison(said_sign == sign, said_sign != sign)
+    formula = _formula(value)
+    if formula is not None:
+        return _of_formula(answer, value, formula, known)
+    values = [value]
+    if type(value) is timedelta:
+        values = list(readings.in_units(value, answer)) or [value]
+    judged: list[Comparison] = []
+    for reading in (answer, *readings.readings(answer)):
+        for wanted in values:
+            found = _judge(reading, wanted, known, percent=percent, vocabulary=vocabulary)
+            if found.matched:
+                return found
+            judged.append(found)
+    return next((found for found in judged if not found.contradicted), judged[0])
+
+
+def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
+    """Whether the last day that the answer names is this one."""
+    named = readings.dates(answer)
+    if not named:
+        return Comparison(False)
+    stated = numerals(readings.without_dates(answer))
+    others = stated is None or not all(any(_is_known(numeral, leaf) for leaf in known) for numeral in stated)
+    return Comparison(named[-1] == day and not others, day not in named)
+
+
+def _infinite(value: Any) -> int:
+    """1 or -1 for an infinite value, else 0."""
+    text = getattr(value, "repr", "")
+    if type(value) is float and math.isinf(value):
+        return 1 if value > 0 else -1
+    return {"oo": 1, "-oo": -1}.get(text, 0) if type(text) is str else 0
+
+
+def _formula(value: Any) -> formulas.ReadFormula | None:
+    """The formula with a variable that was computed, as an object or as text."""
+    text = value if type(value) is str else getattr(value, "repr", "")
+    if type(text) is not str or not _FORMULA.search(text):
+        return None
+    names = frozenset(re.findall(r"[A-Za-z_]\w*", text[:1000])) - formulas.TAKEN
+    found = formulas.read(text, names)
+    return found if found is not None and found.names else None
+
+
+def _of_formula(answer: str, value: Any, formula: formulas.ReadFormula, known: Collection[Computed]) -> Comparison:
+    """Whether the last formula that the answer claims is the computed one, however it is written."""
+    if _contains(answer, getattr(value, "repr", value), known):
+        return Comparison(True)
+    said = formulas.stated(answer, formula.names)
+    if not said or _DENIED.search(answer):
+        return Comparison(False)
+    last = formulas.compare(said[-1], formula)
+    alike = any(formulas.compare(one, formula) == "same" for one in said)
+    return Comparison(last == "same", last == "other" and not alike)
+
+
+def _judge(
+    answer: str, value: Any, known: Collection[Computed], *, percent: bool, vocabulary: Collection[str]
+) -> Comparison:
+    """Compare the words with a value of numbers, as they stand."""
     stated = numerals(answer, vocabulary)
     wanted = leaves(value)
     if stated is None or wanted is None:
@@ -194,11 +267,6 @@ def _spelt(answer: str) -> int | None:
     """The number of an answer that is one number word: "Three."."""
     word = answer[:40].strip(" \t\n.!*$\"'`").lower()
     return _SPELT.index(word) if word in _SPELT else None
-
-
-def _says(answer: str, value: bool) -> bool:
-    first = re.match(r"[\W_]*([A-Za-z]+)", answer[:200])
-    return first is not None and first[1].lower() in _YES[value]
 
 
 def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:

@@ -338,7 +338,7 @@ class _Work:
             yield RunStep(FINAL_ANSWER, self._timeout(), shown=False)
             self._defined = self._watched = True
         result: Result = yield RunStep(source, self._timeout(), shown)
-        if result.state == "restored":
+        if result.state != "kept":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
 

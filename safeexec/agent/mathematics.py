@@ -15,6 +15,7 @@ from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
+from safeexec.agent.readings import predicates
 from safeexec.agent.snippets import Parser
 from safeexec.agent.wishes import RunApart, Wish
 from safeexec.text import REPR_FAILED, short_repr, shorten
@@ -302,7 +303,8 @@ def _compared(
         return _Found(program, value, computed)
     if type(answer) is not str:
         return _Found()
-    verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary)
+    asked = predicates(program)
+    verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=asked)
     return _Found(program if computed else "", value, computed, verdict)
 
 
@@ -429,7 +431,7 @@ def _kept_part(step: AgentStep) -> str:
     if step.result.ok:
         return step.source
     error = step.result.error
-    if step.result.state == "restored" or step.result.outcome == "rejected" or error is None or not error.line:
+    if step.result.state != "kept" or step.result.outcome == "rejected" or error is None or not error.line:
         return ""
     module = Parser(len(step.source)).parse(step.source)
     done = [node for node in module.body if (node.end_lineno or node.lineno) < error.line] if module else []

@@ -55,17 +55,17 @@ class Numeral:
 
 
 _GROUPED = (
-    r"\d{1,2}(?:,\d{2}){1,9},\d{3}(?!,?\d)|\d{1,3}(?:,\d{3})++"
-    r"|\d{1,3}(?:[\u00a0\u2009\u202f '’_]\d{3})++|\d{1,9}(?:_\d{3})++"
+    r"\d{1,2}(?:,\d{2}){1,9},\d{3}(?!,?\d)|\d{1,3}(?>(?:,\d{3})+)"
+    r"|\d{1,3}(?>(?:[\u00a0\u2009\u202f '’_]\d{3})+)|\d{1,9}(?>(?:_\d{3})+)"
 )
-_DIGITS = rf"(?:(?:{_GROUPED})(?!\d)|\d++)(?:\.\d++)?+|\.\d++"
+_DIGITS = rf"(?:(?:{_GROUPED})(?!\d)|\d++)(?>(?:\.\d++)?)|\.\d++"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _EXPONENT = (
     r"(?:\s?(?:\^|\*\*)\s?(?:\{\s?([-+]?\d{1,6})\s?\}|\(\s?([-+]?\d{1,6})\s?\)|([-+]?\d{1,6}))"
     r"|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,6}))"
 )
 _NUMBER = re.compile(
-    rf"(?P<number>{_DIGITS})(?:[eE](?P<e>[-+]?\d{{1,6}})(?!\w)|\s?(?:×|·|\*|x|\\times|\\cdot)\s?10{_EXPONENT})?+"
+    rf"(?P<number>{_DIGITS})(?>(?:[eE](?P<e>[-+]?\d{{1,6}})(?!\w)|\s?(?:×|·|\*|x|\\times|\\cdot)\s?10{_EXPONENT})?)"
 )
 _ROOT_NEAR = re.compile(r"√|sqrt|π|pi\b|\*\*\s?\(|\^\s?[{(]")
 _NEAR = 200
@@ -122,14 +122,14 @@ _IN_FORMULA = re.compile(
     r"\\(?:[dt]?binom|ln|log|exp|(?:arc)?(?:sin|cos|tan)h?|gcd|max|min|sum|prod|int|lim|det)(?![A-Za-z])"
     r"(?:_\{?\s?\w{0,9}\s?=?)?[^$=≈\n]{0,60}$"
 )
-_FORMULA_ENDS = re.compile(r"(?:(?!\\approx)[^$=≈\n,;])*+(?:=|≈|\\approx)")
+_FORMULA_ENDS = re.compile(r"(?>(?:(?!\\approx)[^$=≈\n,;])*)(?:=|≈|\\approx)")
 _LABEL = re.compile(r"([A-Za-z_]\w{0,40})['\"`]?\s?(?:=|≈|\\approx|:|is)[\s$({\[*\\`'\"]*[-−+]?$")
 _MARKER = re.compile(r"(?:^|\n)[ \t]*$")
 _EQUALS_AFTER = re.compile(rf"{_CLOSERS}(?:=(?!=)|≈|\\approx|\b(?:is|equals|gives|makes|yields)\b)")
 _OPERATOR = re.compile(
     # Possessive: what stands between two numbers may be nearly the whole text.
     r"[\s)\]}$]*+(?:[+*×·÷/^−–-]|\\times|\\cdot|\\div|\bplus\b|\bminus\b|\btimes\b|\bdivided by\b)[\s(\[{$\\]*+"
-    r"(?:left|[dt]?frac|sqrt)?+[\s(\[{]*+[+\-−]?\s?\\?\$?"
+    r"(?>(?:left|[dt]?frac|sqrt)?)[\s(\[{]*+[+\-−]?\s?\\?\$?"
 )
 _SPACE_BEFORE_MATH = [
     (re.compile(r"\\left|\\right|\\displaystyle|\\!"), ""),

@@ -73,7 +73,7 @@ _COUNTED = re.compile(
 
 # Behind a number
 
-_CLOSING = re.compile(r"(?:[)\]}*`$]|\\\}|[ \t]+(?=[)\]}*$]))*+")
+_CLOSING = re.compile(r"(?>(?:[)\]}*`$]|\\\}|[ \t]+(?=[)\]}*$]))*)")
 _QUOTES = frozenset({"''", '""', "‘’", "“”"})
 _END = re.compile(r"[ \t]*(?:\Z|\n|[.,;—](?=[\s)*$]|\Z)|\s\(|=(?!=)|[≈≃≅]|\\(?:approx|simeq|\\|end)|&)")
 _SHOUT = re.compile(r"!+(?=\s*\Z|\s+[A-Z])")
@@ -110,8 +110,8 @@ triple twice cents ago or through until opposite inverse reciprocal negative dig
 _CHANGING = frozenset(_CHANGING_TEXT.split())
 """Words that change a number also where the question has them."""
 _HARMLESS_TEXT = """\
-a about according after agree agrees all also altogether am an and annually années ans answer answers apples
-approximately are area as at au average años be because been brute by calculated calculation can check checked
+a about according after agree agrees all also altogether am an and annually années ans answer answers apart apples
+approximately are area as at au average años be because been between brute by calculated calculation can check checked
 checking checks chf cm code coins combinations computed confirmed confirms correct cubic das dates day days de
 decimal decimals degrees der die different digits distinct divisors dollar dollars each el en end equation eur euro
 euros every exact exactly exists far feet final finally find first for force found franc francs franken from full

@@ -120,7 +120,7 @@ class Transcript:
         return [
             e
             for e in self.entries
-            if e["kind"] == "step" and e.get("state") != "restored" and e["outcome"] != "rejected"
+            if e["kind"] == "step" and e.get("state", "kept") == "kept" and e["outcome"] != "rejected"
         ]
 
 

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 
 from safeexec import Sandbox
 from safeexec.cli.common import EXIT_CODES, MAX_SOURCE, add_policy_option, decoded, read_source, tell
-from safeexec.untrusted.below import opened, read_file, walk
+from safeexec.untrusted.below import Found, opened, read_file, walk
 
 if TYPE_CHECKING:
     from safeexec import ErrorInfo
 
 
+UNREAD = 2
+"""The status where a file of a directory cannot be read, and nothing worse was found."""
+SHOWN = 20
+"""Files that were checked beside one that was not, by name."""
 MAX_ENTRIES = 100_000
 """Files and directories below one that is checked."""
 
@@ -30,15 +34,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """0: nothing is refused. 3: something is. 1: a syntax error."""
-    status = 0
+    status, checked = 0, []
     with Sandbox(options.policy) as sandbox:
         for name, source in sources(options.sources):
+            if isinstance(source, OSError):
+                tell(f"{name} is not checked: {source.strerror or source}", file=sys.stderr)
+                status = max(status, UNREAD)
+                continue
             # As `run` judges it: a program in a file has a standard input.
             result = sandbox.check(source, stdin=name != "-")
             if result.error is not None:
                 for finding in result.error.diagnostics or (result.error,):
                     _print(name, finding, as_json=options.json)
             status = max(status, EXIT_CODES[result.outcome])
+            checked.append(name)
+        if status == UNREAD and checked:
+            tell(f"checked, and nothing found: {', '.join(checked[:SHOWN])}", file=sys.stderr)
         if not status and not options.json:
             print(
                 f"nothing is refused by {sandbox.policy.name} before it runs; attributes of modules are judged "
@@ -48,9 +59,9 @@ def main(options: argparse.Namespace) -> int:
     return status
 
 
-def sources(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(name, text) of each file, and of each ``.py`` file in a directory, hidden ones and links left out. Raises
-    OSError, also for text that is not in its encoding.
+def sources(names: Iterable[str]) -> Iterator[tuple[str, str | OSError]]:
+    """(name, text) of each file, and of each ``.py`` file in a directory, hidden ones and links left out; of one in a
+    directory that cannot be read the error. Raises OSError, also for text that is not in its encoding.
     """
     for name in names:
         if not os.path.isdir(name):
@@ -60,7 +71,14 @@ def sources(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             for found in walk(top, max_entries=MAX_ENTRIES, leave_out=lambda _directory, entry: entry.startswith(".")):
                 if stat.S_ISREG(found.mode) and found.name.endswith(".py"):
                     path = os.path.join(name, found.path)
-                    yield path, decoded(path, read_file(found.directory, found.name, max_bytes=MAX_SOURCE))
+                    yield path, _source(path, found)
+
+
+def _source(path: str, found: Found) -> str | OSError:
+    try:
+        return decoded(path, read_file(found.directory, found.name, max_bytes=MAX_SOURCE))
+    except OSError as error:
+        return error
 
 
 def _print(name: str, finding: ErrorInfo, *, as_json: bool) -> None:

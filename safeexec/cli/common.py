@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from safeexec.outcomes import STATES
 from safeexec.text import printable
 from safeexec.untrusted.source_text import encoding_of
 
@@ -102,8 +103,8 @@ def print_error(result: Result) -> None:
     lines: list[str] = []
     for entry in () if error is None else error.diagnostics or (error,):
         lines += _error_lines(entry)
-    if result.state == "restored":
-        lines.append("state: restored to what it was before this step")
+    if result.state != "kept":
+        lines.append(f"state: {STATES[result.state]}")
     lines += [f"note: {note}" for note in result.notes]
     if lines:
         tell("\n".join(lines), file=sys.stderr)

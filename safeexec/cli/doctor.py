@@ -6,16 +6,17 @@ import argparse
 import json
 import logging
 import platform
+import re
 import sys
+from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec import Policy, ProtectionError, Sandbox, __version__, machine_protection
+from safeexec import Mechanism, Policy, ProtectionError, Sandbox, __version__, machine_protection
 from safeexec.cli.common import add_policy_option, tell
+from safeexec.host.startup.launch import unsupported_build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from safeexec import Mechanism
+    from collections.abc import Iterable, Iterator
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -49,10 +50,38 @@ def examine(policy: str | Policy) -> Findings:
     return Findings(policy, list(machine_protection()), session, problem, held)
 
 
+def examine_interpreter() -> Iterator[Mechanism]:
+    """Whether this Python is one that a release was tried on, and what the packages at its heart say of it. Nothing of
+    this keeps a sandbox from starting, but a build without the GIL.
+    """
+    running = "{}.{}".format(*sys.version_info)
+    try:
+        about = metadata("safeexec")
+    except PackageNotFoundError:  # run from a source tree
+        yield Mechanism("tried", False, "not known: safeexec is not installed, so nothing says what it was tried on")
+        return
+    classified = [text.rpartition(" ")[2] for text in about.get_all("Classifier") or () if " :: Python :: 3." in text]
+    newest = max(classified, key=lambda version: int(version.partition(".")[2]))
+    tried = running in classified
+    detail = f"this release was tried on Python {running}" if tried else f"nobody has tried it: the newest is {newest}"
+    yield Mechanism("tried", tried, detail)
+    if problem := unsupported_build():
+        yield Mechanism("gil", False, problem)
+    for requirement in about.get_all("Requires-Dist") or ():
+        name = re.split(r"[^\w.-]", requirement)[0]
+        try:
+            bound = ", ".join(metadata(name).get_all("Requires-Python") or ()) if "extra ==" not in requirement else ""
+        except PackageNotFoundError:
+            continue
+        if "<" in bound:
+            yield Mechanism("bound", True, f"{name} {version(name)} says of itself that it needs Python {bound}")
+
+
 def main(options: argparse.Namespace) -> int:
     """0: a session of the profile is held by all that its policy requires. 1: it is not, or an act succeeded."""
     logging.basicConfig(format="%(message)s")  # what the start of a sandbox has to say of the installation
     policy, machine, session, problem, held = examine(options.policy)
+    interpreter = list(examine_interpreter())
     if options.json:
         print(
             json.dumps(
@@ -63,6 +92,7 @@ def main(options: argparse.Namespace) -> int:
                     "policy": policy.name,
                     "ok": held,
                     "problem": problem,
+                    "interpreter": _plain(interpreter),
                     "machine": _plain(machine),
                     "session": _plain(session),
                 }
@@ -70,6 +100,7 @@ def main(options: argparse.Namespace) -> int:
         )
         return 0 if held else 1
     print(f"safeexec {__version__}, {platform.system()} {platform.release()}, Python {platform.python_version()}")
+    _print("This Python", interpreter)
     _print("This machine", machine)
     if session:
         _print(f"A session of {policy.name}", session)

@@ -41,6 +41,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     diff.add_argument(
         "--recording", nargs="+", default=[], metavar="FILE", help="say which of its steps end differently under NEW"
     )
+    diff.add_argument(
+        "--only-narrower",
+        action="store_true",
+        help="exit code 1 only where NEW allows anything that OLD does not: a check of a team's file",
+    )
     diff.add_argument("--json", action="store_true", help="as JSON: {differences, steps}")
 
     learn = commands.add_parser("learn", help="the smallest policy under which recorded steps run, for you to review")
@@ -128,10 +133,12 @@ def _diff(args: argparse.Namespace) -> int:
     before = Policy.load(args.before or args.after, since=args.since)
     changed = compare_policies(before, after, args.recording)
     differences = before.diff(after)
+    wider = [difference for difference in differences if difference.direction not in ("narrower", "other")]
+    failed = wider if args.only_narrower else differences
     if args.json:
         rows = [difference._asdict() for difference in differences]
         _print_json({"differences": rows, "steps": changed})
-        return 1 if differences or changed else 0
+        return 1 if failed or changed else 0
     for step in changed:
         tell(step)
     if args.recording:
@@ -146,8 +153,12 @@ def _diff(args: argparse.Namespace) -> int:
         else:
             tell(difference)
     for place, changes in modules.items():
-        tell(f"imports: {' '.join(changes)}{f'   ({place})' if place else ''}")
-    return 1 if differences or changed else 0
+        more, less = (any(change[0] == sign for change in changes) for sign in "+-")
+        way = "wider and narrower" if more and less else "wider" if more else "narrower"
+        tell(f"imports: {' '.join(changes)}   [{way}]{f'   ({place})' if place else ''}")
+    if args.only_narrower and wider:
+        tell(f"{after.name} is wider than {before.name}: {', '.join(one.path for one in wider)}", file=sys.stderr)
+    return 1 if failed or changed else 0
 
 
 def _learn(args: argparse.Namespace) -> int:

@@ -32,7 +32,7 @@ def main() -> None:
             result = session.run(source, timeout=0.5 if "while" in source else None)
             if result.ok:
                 print(result.outcome, result.value)
-            elif result.state == "restored":
+            elif result.state != "kept":
                 print(result.outcome, result.state)
             elif result.outcome == "rejected":
                 print(result.outcome, result.error.message if result.error else "")

@@ -3,8 +3,7 @@
 `uvicorn web_service:app` serves it; run as a program it sends itself a few requests. Sessions that nobody uses for ten
 minutes are closed, at most 100 are open, and who comes then waits for one. Requests of one user take turns. What a user
 has is saved after each step that went well, and found again when the session was closed or the service began anew: set
-STATES to a directory that stays, and SAFEEXEC_STATE_KEY where the home does not. Put your own log-in in place of the
-header.
+STATES to a directory that stays. Put your own log-in in place of the header.
 
 Needs: fastapi, httpx
 
@@ -21,6 +20,7 @@ Prints:
     alice: 200 ok 3
 """
 
+import asyncio
 import hashlib
 import os
 import tempfile
@@ -30,7 +30,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Header, HTTPException
+from fastapi import FastAPI, Header, HTTPException, Request
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
@@ -62,13 +62,27 @@ def state_of(user: str) -> Path:
     return states / hashlib.sha256(user.encode()).hexdigest()
 
 
+async def left(request: Request) -> None:
+    """Return when the client has left."""
+    while not await request.is_disconnected():
+        await asyncio.sleep(0.1)
+
+
 @app.post("/run")
-async def run(code: UserCode, x_user: Annotated[str | None, Header()] = None) -> dict[str, Any]:
+async def run(code: UserCode, request: Request, x_user: Annotated[str | None, Header()] = None) -> dict[str, Any]:
     """One step in the session of the user who asks."""
     if not x_user:
         raise HTTPException(401, "who are you?")
     session = await sandbox.session_for(x_user, restore=state_of(x_user))
-    result = await session.run(code.source, timeout=5, wait=10)
+    step = asyncio.create_task(session.run(code.source, timeout=5, wait=10))
+    gone = asyncio.create_task(left(request))
+    await asyncio.wait({step, gone}, return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
+    if not step.done():
+        step.cancel()  # nobody waits for it any more: it is stopped, and undone
+        await asyncio.wait({step})
+        raise HTTPException(499, "the client left")
+    result = step.result()
     outcomes[result.outcome] += 1
     if result.ok:
         with suppress(SessionBusy):  # the next request of this user has begun, and saves after its step

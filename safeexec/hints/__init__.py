@@ -1,8 +1,8 @@
 """What a model should write instead: one sentence for a refusal, a mistake of syntax, an exception or a limit.
 
 `refusals` speaks of what a policy refuses, `syntax` of text that is not Python, `runtime` of exceptions and `limits`
-of steps that were ended. The tables are data. Nothing is read here but the code, the plan and the objects at hand: no
-file, no clock.
+of steps that were ended. The tables are data. Nothing is read here but the code, the plan and the objects at
+hand, and the first bytes of a file that the code failed to read.
 
 These four load on first use: a step that fails needs one of them, most steps need none.
 """

@@ -94,6 +94,14 @@ def _of_policy(failure: Failure, match: re.Match[str]) -> str | None:
     return failure.plan.hints.get(match[1])
 
 
+@RULES.when("NameError", _NAME, wrong="functions.fetch_price('a')", right="fetch_price = len\nfetch_price('a')")
+def _tool_with_prefix(failure: Failure, match: re.Match[str]) -> str | None:
+    member = re.match(r"\.(\w+)", failure.rest_of_line)
+    if member is None or member[1] not in failure.plan.tools:
+        return None
+    return f"Tools are called by their plain name: `{member[1]}(...)`."
+
+
 @RULES.when("NameError", _NAME, wrong="lost.strip()", right="lost = 'a'\nlost.strip()")
 def _lost(failure: Failure, match: re.Match[str]) -> str | None:
     if match[1] not in failure.lost_names:

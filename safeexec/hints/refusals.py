@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from safeexec.hints.needs import choose, importable, is_here, provided
+from safeexec.hints.needs import Advice, choose, importable, is_here, provided
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
 from safeexec.language.access import ANY, STDLIB, WORDS, module_access, taken
-from safeexec.language.refusals import of_name
+from safeexec.language.refusals import of_module, of_name
 from safeexec.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
 from safeexec.protocol.plan import LanguagePlan
 
@@ -72,6 +72,7 @@ def _module(name: str, plan: LanguagePlan) -> str:
     return (
         choose(MODULE_ATTRIBUTES.get(name, {}), plan)
         or _of_table(name, plan)
+        or _of_row(name, plan)
         or _misspelt_module(name, plan)
         or (_of_package(name, plan) if importable(head, plan) and name != head else None)
         or (
@@ -80,6 +81,11 @@ def _module(name: str, plan: LanguagePlan) -> str:
             else "Nothing can be imported here; use the builtins."
         )
     )
+
+
+def _of_row(name: str, plan: LanguagePlan) -> str | None:
+    row = None if module_access(name, plan).allowed else of_module(name)
+    return choose(_OF_TAGS.get(row.tag, {}), plan) if row is not None else None
 
 
 def _of_package(name: str, plan: LanguagePlan) -> str:
@@ -136,10 +142,12 @@ def _available(plan: LanguagePlan) -> str:
     """The modules of the policy, those that programs use most first."""
     if ANY in plan.imports:
         return "every module that is installed"
-    tops = sorted({module.partition(".")[0] for module in plan.imports if module not in WORDS})
+    tops = {module.partition(".")[0] for module in plan.imports if module not in WORDS}
+    if STDLIB in plan.imports:
+        others = sorted(tops - sys.stdlib_module_names)
+        return f"the standard library, and {quoted(others, 12)}" if others else "those of the standard library"
     first = [name for name in _COMMON if name in tops]
-    named = quoted([*first, *(name for name in tops if name not in first)], 12)
-    return f"the standard library, and {named}" if STDLIB in plan.imports else named
+    return quoted([*first, *sorted(tops.difference(first))], 12)
 
 
 def _builtin(name: str, plan: LanguagePlan) -> str | None:
@@ -156,6 +164,8 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
         candidates = dict.fromkeys((*candidates, *grant.names))
     if module and (text := missing_in_module(module, attribute, plan, candidates)):
         return text
+    if module and (row := of_name(module, attribute)) is not None:
+        return choose(_OF_TAGS.get(row.tag, {}), plan)
     if attribute in ATTRIBUTES:
         return choose(ATTRIBUTES[attribute], plan)
     if not module and (text := did_you_mean(nearest(attribute, candidates, 2))):
@@ -167,6 +177,25 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
     if attribute.startswith("_"):
         return "Names that begin with `_` belong to the inside of an object; use its public methods."
     return None
+
+
+_OF_TAGS: dict[str, Advice] = {
+    "files": {
+        "import:io": "There are no files here: keep data in variables; `io.StringIO(text)` and `io.BytesIO(data)` read them as files.",
+        "": "There are no files here: keep data in variables.",
+    },
+    "process": {
+        "tool:shell": "Guest code starts no processes; call the tool `{tool}(...)`.",
+        "": "Guest code starts no processes and reaches none: do the work in Python, in this one.",
+    },
+    "network": {
+        "tool:fetch": "There is no network here; call the tool `{tool}(...)`.",
+        "": "There is no network here: work with data that is already at hand.",
+    },
+    "memory": "Memory is out of reach: use the types of Python, or `array` and `struct` for bytes of a fixed layout.",
+    "display": "There is no display and nobody at a keyboard: compute, print, and return values.",
+}
+"""What to do instead of a name of `language.refusals` that has no advice of its own, by its kind."""
 
 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:

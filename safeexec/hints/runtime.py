@@ -6,14 +6,15 @@ that its names stand for.
 
 from __future__ import annotations
 
-from safeexec.hints import attributes, calls, columns, files, keys, names, values
+from safeexec.hints import attributes, calls, columns, contents, files, keys, names, values
 from safeexec.hints.failure import ErrorPlace, Failure
 from safeexec.hints.rules import HintRules
 from safeexec.hints.tables import messages
+from safeexec.identity import class_name
 
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
-_OF_OBJECTS = (names, attributes, calls, values, columns, keys, files)
+_OF_OBJECTS = (names, attributes, calls, values, columns, keys, files, contents)
 RULES = HintRules(rule for module in _OF_OBJECTS for rules in module.RULES.by_kind.values() for rule in rules)
 """Rules that look at the objects, then those that follow from the message alone."""
 for _rule in (*messages.RULES, *messages.PATTERN_ERRORS):
@@ -25,6 +26,7 @@ def runtime_hint(failure: Failure) -> str | None:
 
     An exception that the guest's own code raised on purpose (a ``raise`` statement) gets no hint.
     """
-    mistaken = issubclass(failure.kind, SystemExit) or "must derive from BaseException" in failure.message
+    ended = issubclass(failure.kind, SystemExit) or class_name(failure.kind) == "BdbQuit"
+    mistaken = ended or "must derive from BaseException" in failure.message
     found = RULES.answer(failure) if mistaken or not failure.raised_by_guest() else None
     return found[1] if found else None

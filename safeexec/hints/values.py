@@ -221,6 +221,8 @@ def _number_called(failure: Failure, match: re.Match[str]) -> str | None:
     if isinstance(failure.function, ast.Attribute) or match[1] not in ("int", "float"):
         return None
     text = failure.text_of(failure.function)
+    if len(text) > 2 and text.isidentifier():  # no factor: a name that a function had, or was thought to have
+        return f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
     return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.approvals import Approval
 from safeexec.errors import ProtectionError, ProtocolError, RecordingError, SandboxBusy, SandboxClosed
+from safeexec.host import descriptors
 from safeexec.host.arguments import check_arguments
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
@@ -34,7 +34,7 @@ from safeexec.host.waiting import Core, Work, drive
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.idle import IdleSessions
-from safeexec.linux import probe, processes
+from safeexec.linux import probe
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -49,10 +49,6 @@ if TYPE_CHECKING:
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
-SESSION_DESCRIPTORS = 16
-"""What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
-RESERVED_DESCRIPTORS = 4
-"""What an open session may need beyond what it holds while it is idle."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 
 
@@ -272,7 +268,6 @@ class SandboxCore:
         Where `max_sessions` are open, waits its turn: `SandboxBusy` after `queue_seconds`.
         """
         self.check_usable()
-        self._check_descriptors()
         seconds = self._queue_seconds if queue_seconds is None else queue_seconds
         check_arguments({"queue_seconds": seconds})
         origin = self._all_templates().find(template) if template is not None else None
@@ -280,7 +275,8 @@ class SandboxCore:
         yield from self._enter(label, seconds)
         try:
             begin = self.begin_session if origin is None else origin.begin
-            session = yield from begin(policy, label)
+            with descriptors.reserved():
+                session = yield from begin(policy, label)
         except BaseException:
             self._places.leave()
             raise
@@ -352,18 +348,6 @@ class SandboxCore:
         self.session_opened(session)
         return session
 
-    def _check_descriptors(self) -> None:
-        """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
-        gets none for its next checkpoint, or to go back, cannot go on.
-        """
-        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        needed = SESSION_DESCRIPTORS + RESERVED_DESCRIPTORS * len(self._open)
-        if most != resource.RLIM_INFINITY and (left := most - processes.open_descriptors()) < needed:
-            raise SandboxBusy(
-                f"{left} file descriptors are left to this process, and a session more takes {needed}, with a reserve "
-                f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
-            )
-
     def _enter(self, label: str | None, seconds: float) -> Core[None]:
         """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`."""
         places = self._places
@@ -380,6 +364,7 @@ class SandboxCore:
 
     def session_opened(self, session: SessionCore) -> None:
         self._open.add(session)
+        descriptors.count(1)
         self._opened += 1
         session.watched.open()
         with self._lock:
@@ -387,7 +372,9 @@ class SandboxCore:
                 self._idle = IdleSessions(self, self._idle_seconds)
 
     def session_closed(self, session: SessionCore) -> None:
-        self._open.discard(session)
+        if session in self._open:
+            self._open.discard(session)
+            descriptors.count(-1)
         self._labels.closed(session)
         session.watched.close()
         if session.recorder is not None:
@@ -409,7 +396,7 @@ class SandboxCore:
         from safeexec.host import stats  # for operators
 
         rows = [stats.Counted(one.label, one.in_use, one.keeper.restored > 0) for one in self.open_sessions()]
-        return stats.count(rows, dict(self._places.queued), len(self._spares), self.undo)
+        return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
 
     # Templates
 

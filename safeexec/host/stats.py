@@ -30,6 +30,8 @@ class SandboxStats(SessionCounts, frozen=True):
     by_label: Mapping[str | None, SessionCounts] = {}
     spare: int = 0
     """Processes that wait for sessions to come."""
+    room: int | None = None
+    """How many sessions more this process has file descriptors for (`ulimit -n`); None: they are not limited."""
     steps_journalled: int = 0
     """Steps so far that are undone by doing those before them once more, from the last copy of the process."""
     steps_copied: int = 0
@@ -52,7 +54,11 @@ class Counted(Struct, frozen=True):
 
 
 def count(
-    sessions: Iterable[Counted], queued: Mapping[str | None, int], spare: int, undo: Sequence[int] = (0, 0, 0)
+    sessions: Iterable[Counted],
+    queued: Mapping[str | None, int],
+    spare: int,
+    room: int | None = None,
+    undo: Sequence[int] = (0, 0, 0),
 ) -> SandboxStats:
     """The numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
@@ -71,6 +77,7 @@ def count(
         **totals,
         by_label=counts,
         spare=spare,
+        room=room,
         steps_journalled=journalled,
         steps_copied=copied,
         steps_lost=lost,

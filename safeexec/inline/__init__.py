@@ -54,9 +54,9 @@ def evaluate(
 
     Names hold numbers, strings, None, lists, tuples, dicts, sets, ranges, Decimals, Fractions, dates and times, of
     exactly these types. `functions` are further functions that the expression may call; they see its values as
-    arguments, their results must be values of these types, and what they cost is the caller's affair. Or they are
-    ``"mathematics"``: then those of `math` have their bare names (`sqrt(2) * sin(pi / 4)`), take complex numbers too,
-    `pi`, `e`, `tau`, `inf` and `nan` are there unless `names` has them, and `2 ^ 10` is refused. `max_steps`
+    arguments, their results must be values of these types, and what they cost is the caller's affair. Those of `math`
+    and `statistics` have their bare names too (`sqrt(144)`). With ``"mathematics"`` those of `math` take complex
+    numbers, `pi`, `e`, `tau`, `inf` and `nan` are there unless `names` has them, and `2 ^ 10` is refused. `max_steps`
     bounds the work. A policy may allow less than the profile `expression`: the functions that it leaves out are
     refused. One with ``language: {functions: mathematics}`` gives those of mathematics by itself.
 

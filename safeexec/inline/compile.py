@@ -10,6 +10,7 @@ import warnings
 
 from safeexec.errors import ExpressionError
 from safeexec.inline import mathematical
+from safeexec.inline.costs import PLAIN, leaves
 from safeexec.inline.fuel import Refused
 from safeexec.inline.functions import CONSTANTS
 from safeexec.inline.grammar import Builder
@@ -117,8 +118,12 @@ class Expression:
         def evaluate(names: Names | None = None) -> object:
             if names and not plain:
                 names = _spelt(names)
+            fuel = [max_steps]
             try:
-                return run(_NO_NAMES if names is None else names, [max_steps])
+                value = run(_NO_NAMES if names is None else names, fuel)
+                if type(value) in PLAIN or (names and any(value is given for given in names.values())):
+                    return value
+                return leaves(fuel, value)
             except Exception as error:
                 self._fail(error, names)
 

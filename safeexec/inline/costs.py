@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from safeexec.inline.fuel import SMALL, WIDE, Fuel, Refused, apart, spend, weight
+from safeexec.inline.fuel import EXACT, MIXED, SMALL, WIDE, Fuel, Refused, apart, notes, spend, weight
 from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -81,9 +81,50 @@ def measure(fuel: Fuel, value: Any, depth: int = 0) -> int:
     return weigh(fuel, value, depth)
 
 
+PLAIN = frozenset({int, float, bool, str, type(None), complex})
+
+
+def leaves(fuel: Fuel, value: Any) -> Any:
+    """The value of an expression, after it has been walked in full: whoever prints, compares or stores it visits each
+    part as often as it is held. Raises `Refused` for one that costs more than is left.
+    """
+    if type(value) not in PLAIN:
+        _walk(fuel, value, 0)
+    return value
+
+
+def _walk(fuel: Fuel, value: Any, depth: int) -> None:
+    kind = type(value)
+    if kind in PLAIN or kind not in WEIGHTS:
+        spend(fuel, 1 + (len(value) >> 4) if kind is str else 1)
+    elif kind in _WALKED:
+        if depth >= MAX_DEPTH:
+            raise Refused(f"a container is nested more than {MAX_DEPTH} deep, or holds itself")
+        spend(fuel, 1 + (len(value) >> 2))  # to print a small number takes a quarter of a unit
+        for part in (value, value.values()) if kind is dict else (value,):
+            if not _FLAT.issuperset(map(type, part)):
+                for item in part:
+                    _walk(fuel, item, depth + 1)
+
+
+_FLAT = frozenset({int, float, bool, type(None)})
+_WALKED = frozenset({list, tuple, set, frozenset, dict})
+
+
 def _constant(fuel: Fuel, value: object, depth: int) -> int:
     spend(fuel, 1)
     return 1
+
+
+def _float(fuel: Fuel, value: float, depth: int) -> int:
+    units = _of_float(fuel)
+    spend(fuel, units)
+    return units
+
+
+def _of_float(fuel: Fuel) -> int:
+    """The price of a float: another one once a Decimal or a Fraction has been weighed in the same evaluation."""
+    return MIXED if len(fuel) > 1 and EXACT in notes(fuel) else 1
 
 
 def _integer(fuel: Fuel, value: int, depth: int) -> int:
@@ -112,6 +153,9 @@ def _sequence(fuel: Fuel, value: list[Any] | tuple[Any, ...], depth: int) -> int
     if not bounded_numbers(value):
         for item in value:
             units += measure(fuel, item, depth + 1)
+    elif (more := len(value) * (_of_float(fuel) - 1)) > 0:
+        spend(fuel, more)
+        units += more
     return units
 
 
@@ -128,8 +172,8 @@ WEIGHTS.update(
     {
         type(None): _constant,
         bool: _constant,
-        float: _constant,
-        complex: _constant,
+        float: _float,
+        complex: _float,
         int: _integer,
         str: _text,
         range: _range,

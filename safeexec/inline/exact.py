@@ -15,8 +15,10 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 
 from safeexec.inline.fuel import (
+    EXACT,
     INTEGERS,
     MAX_DIGITS,
+    MIXED,
     SMALL,
     WIDE,
     Fuel,
@@ -24,6 +26,7 @@ from safeexec.inline.fuel import (
     apart,
     conversion,
     limit_bits,
+    notes,
     power_bits,
     spend,
     weight,
@@ -40,8 +43,8 @@ if TYPE_CHECKING:
 MAX_PRECISION = 2000
 """The largest precision of a decimal context under which arithmetic is done here, in digits."""
 
-COMPARED = 16
-"""Units of a Decimal that is compared with a float, which becomes a Decimal for it: 0.3 us for 1.5, 6 us for 5e-324."""
+COMPARED = MIXED
+"""Units of a Decimal or a Fraction that is compared, with a float at the worst."""
 
 
 def check_digits(fuel: Fuel, value: Any) -> Any:
@@ -63,13 +66,15 @@ def _decimal_size(value: Any) -> int:
 def _weigh_decimal(fuel: Fuel, value: Decimal, depth: int) -> int:
     units = COMPARED + (value.__sizeof__() >> 7)
     spend(fuel, units)
+    notes(fuel)[EXACT] = True
     apart(fuel, "Decimal")
     return units
 
 
 def _weigh_fraction(fuel: Fuel, value: Fraction, depth: int) -> int:
-    units = 10 + weight(value.numerator) + weight(value.denominator)
+    units = COMPARED + weight(value.numerator) + weight(value.denominator)
     spend(fuel, units)
+    notes(fuel)[EXACT] = True
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > WIDE:
         apart(fuel, "wide")
     return units

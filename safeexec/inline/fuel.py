@@ -25,6 +25,10 @@ WIDE = 512
 SMALL = 1 << 63
 """Integers below this magnitude are small: the entry of a compiled expression accepts them without a guard."""
 INTEGERS = (int, bool)
+MIXED = 80
+"""Units of a float where it may be compared with a Decimal or a Fraction, which makes one of it: 6 us for 5e-324."""
+EXACT = "exact"
+"""Noted of an evaluation that has weighed a Decimal or a Fraction."""
 
 
 class Refused(Exception):

@@ -80,7 +80,7 @@ class Builder:
 
     def name(self, node: ast.Name) -> Run:
         key = node.id
-        if self.mathematics and key in mathematical.NUMBERS and not self._is_bound(key):
+        if self._is_number(key) and not self._is_bound(key):
             self._use(key)
             return closures.name_or(node, key, mathematical.NUMBERS[key])
         return closures.name(node, self._read(node))
@@ -89,6 +89,10 @@ class Builder:
         if self._use(node.id) and node.id not in self.names:
             self.names[node.id] = node
         return node.id
+
+    def _is_number(self, key: str) -> bool:
+        """Whether the name is a constant where the caller gives none of that name."""
+        return key in (mathematical.NUMBERS if self.mathematics else _ALWAYS)
 
     def _is_bound(self, key: str) -> bool:
         return any(key in bound for bound, _ in self._scopes)
@@ -203,7 +207,7 @@ class Builder:
 
     def _is_plain(self, node: ast.expr) -> bool:
         """Whether the node is a name without a value of its own; counts it, as the visit that it saves would."""
-        plain = isinstance(node, ast.Name) and not (self.mathematics and node.id in mathematical.NUMBERS)
+        plain = isinstance(node, ast.Name) and not self._is_number(node.id)
         self._nodes += plain
         return plain
 
@@ -352,16 +356,13 @@ class Builder:
                 return node.id, functions.BUILTINS[node.id]
             if self.mathematics and node.id in mathematical.FUNCTIONS:
                 return f"math.{node.id}", mathematical.FUNCTIONS[node.id]
-            if node.id in mathematical.FUNCTIONS:
-                message = f'no function {node.id}: write math.{node.id}(...), or pass functions="mathematics"'
-                raise self.error(message, node)
             owner = next((module for module, table in functions.MODULES.items() if node.id in table), "")
             if owner:
-                raise self.error(f"no function {node.id}: write {owner}.{node.id}(...)", node)
-            known = (*functions.BUILTINS, *self.host, *(mathematical.FUNCTIONS if self.mathematics else ()))
-            raise self.error(
-                _unknown(f"no function {node.id}", node.id, known, "" if self.mathematics else "math."), node
-            )
+                return f"{owner}.{node.id}", functions.MODULES[owner][node.id]
+            if node.id in mathematical.FUNCTIONS:
+                raise self.error(f'no function {node.id}: pass functions="mathematics"', node)
+            known = (*functions.BUILTINS, *self.host, *mathematical.FUNCTIONS)
+            raise self.error(_unknown(f"no function {node.id}", node.id, known, ""), node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
             module = node.value.id
             table = functions.MODULES[module]
@@ -374,6 +375,8 @@ class Builder:
         raise self.error("only a function named here can be called; a product is written with *", node)
 
 
+_ALWAYS = ("pi", "tau")
+"""Constants that are there by their bare names, too, where the caller gives no such name. `e` may be a slip."""
 _OTHER_NAMES = {
     "ln": "log",
     "lg": "log10",

@@ -38,7 +38,8 @@ def _product(fuel: Fuel, left: int, right: int) -> int:
 
 
 def _quotient(fuel: Fuel, left: int, right: int) -> int:
-    return 1 + (left.bit_length() * right.bit_length() >> 15)
+    bits = left.bit_length()
+    return 1 + (bits * right.bit_length() >> 15) + (bits >> 12)
 
 
 def power_cost(fuel: Fuel, base: int, exponent: int) -> int:
@@ -243,8 +244,8 @@ def contains(fuel: Fuel, item: Any, container: Any) -> bool:
             units = 1 + (len(item) >> 4) if type(item) is str else weight(item) if type(item) is int else 1
             spend(fuel, units * (1 + len(container)))
         else:
-            measure(fuel, container)
             spend(fuel, measure(fuel, item))
+            measure(fuel, container)
     elif kind in (set, frozenset, dict):
         key(fuel, item, container)
     else:

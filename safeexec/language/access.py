@@ -7,6 +7,7 @@ numpy: all          the module, with everything below it
 numpy.random: all   that module; of numpy itself only the way down to it
 socket: none        refused, whatever a broader line says
 stdlib: all         the standard library, but for what `refusals.MODULES` names
+http: all           that package; not `http.client`, which is a row of its own, and is opened by its own name
 any: all            every module that is installed
 
 A list (``statistics: [NormalDist]``) says which names may be written. The rows of `refusals.NAMES` hold below every
@@ -68,6 +69,8 @@ def module_access(module: str, plan: LanguagePlan) -> Access:
     for name in parents(module):
         entry = plan.imports.get(name)
         if entry is not None and name not in WORDS:
+            if len(name) < len(refusals.row_of(module)):
+                return _by_word(module, plan)  # a row is about a module below the one that the line names
             part = module[len(name) + 1 :]
             if not part or _covers(entry, part):
                 return Access(True, rule=entry.rule)
@@ -143,11 +146,16 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
         return module_access(dotted, plan)
     if rule := plan.rules.get(f"imports.{dotted}"):
         entry = plan.imports.get(module)
-        if entry is None or name not in (entry.names or (name,)) or name in entry.refused:
+        taken_away = not _is_left(module, name, plan) if entry is None else name in entry.refused
+        if taken_away or (entry is not None and name not in (entry.names or (name,))):
             return Access(False, _BY_POLICY, rule)
     grant = _grant(module, plan)
     if grant.passage:
         return Access(False, _NOT_LISTED, whole.rule)
+    if word := next(
+        (plan.imports[word] for word in WORDS if word in plan.imports and dotted in plan.imports[word].refused), None
+    ):
+        return Access(False, _BY_POLICY, word.rule)
     if grant.own and grant.entry.names is not None:
         if name not in grant.entry.names:
             return Access(False, _ONLY_NAMES, whole.rule)
@@ -163,15 +171,13 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
 
 
 def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
-    """Whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``), a
-    word's.
-    """
+    """Whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``)."""
     dotted = f"{module}.{name}"
     for above in parents(module):
         entry = plan.imports.get(above)
         if entry is not None and above not in WORDS and dotted[len(above) + 1 :] in entry.refused:
             return False
-    return not any(dotted in plan.imports[word].refused for word in WORDS if word in plan.imports)
+    return True
 
 
 def refused_names(module: str, plan: LanguagePlan) -> frozenset[str]:

@@ -6,14 +6,12 @@ get around it.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import io
-import os
 import sys
 from collections.abc import Callable
 from operator import index
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
 from safeexec.language import names
@@ -22,13 +20,15 @@ from safeexec.language.formats import refused_field
 from safeexec.language.refusals import canonical
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_text
+from safeexec.own import ast, os
 
 NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
 """Builtins that no policy can give to restricted code: they are for a person at a prompt."""
 MOST_UNSEEN: Final = 16
+MOST_JUDGED: Final = 10_000
 _OF_FUNCTION: Final = 1
 """The flag (`CO_OPTIMIZED`) of code whose locals are not a namespace: of a function, not of a module or a class."""
-_ERRORS: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameError, "attribute": AttributeError}
+_ERRORS: Final[dict[str, Any]] = {"module": ModuleNotFoundError, "builtin": NameError, "attribute": AttributeError}
 """What a refusal is raised as while code runs, by its kind."""
 
 unseen: Final[list[tuple[Exception, int]]] = []
@@ -41,15 +41,18 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     table = {name: value for name, value in vars(builtins).items() if name in given}
     guards = _attribute_guards(rules) | _text_guards(rules, table) | {"exit": leave, "quit": leave}
     for name, guard in guards.items():
-        guard.__qualname__ = guard.__name__ = name  # as its errors name it
-        guard.__module__ = "builtins"
-        guard.__doc__ = getattr(getattr(builtins, name, None), "__doc__", guard.__doc__)
+        if type(guard) is FunctionType:
+            guard.__qualname__ = guard.__name__ = name  # as its errors name it
+            guard.__module__ = "builtins"
+            guard.__doc__ = getattr(getattr(builtins, name, None), "__doc__", guard.__doc__)
         if name in given or name in names.GUARD_NAMES:
             table[name] = guard
     table["input"] = table.get("input", _no_input(rules))
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = importer
-    table["__debug__"] = True
+    if "__lazy_import__" in vars(builtins):  # since CPython 3.15; it asks `__import__` where the name is first used
+        table["__lazy_import__"] = vars(builtins)["__lazy_import__"]
+    table["__debug__"], table["__name__"] = True, "builtins"
     return table
 
 
@@ -141,19 +144,42 @@ def _attribute_guards(rules: Rules) -> dict[str, Any]:
             raise refuse(object, name)
         delete(object, name)
 
-    def format_of(value: Any, method: str = "format", /) -> Any:
-        """The method `format` or `format_map` of a template, once its fields are judged."""
+    # Nearly every template is passed by this alone; a policy that refuses a name without it has each template read.
+    telltale = "_" if all("_" in name for name in refused) else ""
+
+    def format_of(value: Any, method: str | None = None, /) -> Any:
+        """The method `format`, or `format_map`, of a template, once its fields are judged."""
+        if type(value) is str and method is None and telltale not in value:
+            return value.format
         if isinstance(value, str) and (field := refused_field(str.__str__(value), rules)) is not None:
             raise refusal(rules, "attribute", field)
-        return get(value, method)
+        return get(value, method or "format")
 
     return {
+        **{inner: vars(builtins)[name] for name, inner in names.UNGUARDED.items()},
+        names.GUARD_REFUSED: rules.refused | rules.leaves,
+        names.GUARD_ATTRIBUTE: _Judged(rules),
         "getattr": getattr,
         "hasattr": hasattr,
         "setattr": setattr,
         "delattr": delattr,
         names.GUARD_FORMAT: format_of,
     }
+
+
+class _Judged(dict[str, str]):
+    """Each attribute name that a program has computed, once it is judged: the next time it is one look-up."""
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__()
+        self._rules = rules
+
+    def __missing__(self, name: str) -> str:
+        if name in self._rules.refused:
+            raise refusal(self._rules, "attribute", name)
+        if type(name) is str and len(self) < MOST_JUDGED:
+            self[name] = name
+        return name
 
 
 def _text_guards(rules: Rules, table: dict[str, Any]) -> dict[str, Any]:

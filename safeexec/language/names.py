@@ -58,7 +58,11 @@ FORMAT: Final = frozenset({"format", "format_map"})
 
 # Guards that the compiler puts in, spelt as RestrictedPython spells its own.
 GUARD_FORMAT: Final = "_format_"
-GUARD_NAMES: Final = frozenset({GUARD_FORMAT})
+GUARD_REFUSED: Final = "_refused_"
+GUARD_ATTRIBUTE: Final = "_attribute_"
+UNGUARDED: Final = {name: f"_{name}_" for name in ("getattr", "setattr", "delattr", "hasattr")}
+"""Builtins that compute an attribute name → the name of the real one, which is called once the name is judged."""
+GUARD_NAMES: Final = frozenset({GUARD_FORMAT, GUARD_REFUSED, GUARD_ATTRIBUTE, *UNGUARDED.values()})
 
 RESERVED: Final = GUARD_NAMES | {"__builtins__", "__import__", "__build_class__", "__loader__", "__spec__"}
 """Identifiers that no program binds: the interpreter's own, and the guards."""

@@ -55,7 +55,7 @@ NAMES: Final[dict[str, dict[str, Reason]]] = {
             "system popen fork forkpty posix_spawn posix_spawnp execl execle execlp execlpe execv execve execvp "
             "execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe kill killpg pidfd_open "
             "setuid setgid seteuid setegid setsid setpgid setns unshare chroot": PROCESS,
-            "access chdir fchdir fwalk getcwd link listdir lstat makedirs mkdir mkfifo mknod open readlink remove "
+            "access fwalk link listdir lstat makedirs mkdir mkfifo mknod open readlink remove "
             "removedirs rename renames replace rmdir scandir stat symlink truncate unlink utime walk": NO_FILES,
         }
     ),
@@ -110,11 +110,16 @@ def canonical(module: str) -> str:
 
 def of_module(module: str) -> Reason | None:
     """Why the word `stdlib` leaves this module out; None for one that no row names."""
-    while module and module not in _THREADS_ALONE:
-        if module in MODULES:
-            return MODULES[module]
+    return MODULES.get(row_of(module))
+
+
+def row_of(module: str) -> str:
+    """The module of the row that is about this one: itself, or a package above it; ``""`` if none is."""
+    while module and module not in MODULES:
+        if module in _THREADS_ALONE:
+            return ""
         module = module.rpartition(".")[0]
-    return None
+    return module
 
 
 def of_call(module: str, name: str) -> Reason | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -10,11 +9,12 @@ from typing import Final, NamedTuple
 from safeexec.identity import identity
 from safeexec.language import names, refusals
 from safeexec.language.access import WORDS, is_passage, module_access, name_access, parents, refused_names, taken
+from safeexec.own import ast
 from safeexec.protocol.plan import LanguagePlan
 
 KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | names.SITE_BUILTINS
 _CACHED_NAMES: Final = 20_000
-_LOOKED_AT: Final = names.FORMAT | {"open", "input", "import_module"}
+_LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "import_module"}
 """Names of which the tree tells more than the code: with which text they are called."""
 
 
@@ -79,7 +79,11 @@ class Rules:
         self.own_refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | self.own_refused
         """Attribute names that no program writes."""
-        self.members = {module: refused for module in _members(plan) if (refused := refused_names(module, plan))}
+        self.members = {
+            module: refused
+            for module in _members(plan)
+            if module_access(module, plan).allowed and (refused := refused_names(module, plan))
+        }
         """Open module → its names that some row or line refuses."""
         if module_access("builtins", plan).allowed:
             self.members["builtins"] = self.denied_builtins - {"input"}

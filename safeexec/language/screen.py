@@ -82,7 +82,7 @@ def _reads_refused(
     refused stands in the code.
     """
     names = {name for code in _all(codes) for name in code.co_names}
-    modules = {above for module in imported for above in parents(module)}
+    modules = {canonical(above) for module in imported for above in parents(module)}
     if type(known_names) is dict:
         modules |= {canonical(found.__name__) for name in names if type(found := known_names.get(name)) is ModuleType}
     for module in modules:

@@ -7,9 +7,7 @@ The value of a step is the value of its last expression statement, as in a noteb
 from __future__ import annotations
 import __future__
 
-import ast
 import functools
-import gc
 import operator
 import re
 from collections.abc import Container
@@ -21,6 +19,7 @@ from msgspec import Struct
 from safeexec.language.diagnostics import Rejection, explain
 from safeexec.language.rules import Rules, rules_of
 from safeexec.language.screen import is_clean
+from safeexec.own import ast, gc
 from safeexec.protocol.plan import LanguagePlan
 
 __all__ = ["CompiledStep", "Rejection", "compile_step", "compile_text"]
@@ -87,8 +86,9 @@ def _check_text(source: str) -> None:
 
 def _compile(source: str, rules: Rules, filename: str, known_names: Container[str]) -> CompiledStep:
     restricted = rules.plan.mode == "restricted"
-    # A guess that only saves time, and may be wrong: with a template that is not a literal the tree is needed anyway.
-    step = None if restricted and ".format" in source else _compile_text(source, filename, rules.step_flags)
+    # A guess that only saves time, and may be wrong: where a name is computed the tree is needed anyway.
+    computes = restricted and (".format" in source or "attr(" in source)
+    step = None if computes else _compile_text(source, filename, rules.step_flags)
     if step is not None and (not restricted or is_clean(step.codes, rules, source, known_names)):
         return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.

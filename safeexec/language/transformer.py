@@ -2,15 +2,14 @@
 
 RestrictedPython's transformer decides about each node: by its own ``visit_…``, or by one of ours, whose first line says
 why it differs. Most differ for speed: RestrictedPython turns every attribute, item and loop into a call of a guard.
-Here every name that is written in the source is judged while compiling, and the code that runs is CPython's own. One
-guard goes in, before `format` of a template that is not a literal.
+Here every name that is written in the source is judged while compiling, and the code that runs is CPython's own.
+Guards go in where a name is computed: before `format` of a template that is no literal, and in `getattr` and its kind.
 
 The tree is judged first and rewritten only when nothing in it is refused: diagnostics read what the program says.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Container, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
@@ -21,6 +20,7 @@ from safeexec.language import names
 from safeexec.language.formats import refused_field
 from safeexec.language.refusals import canonical, of_call
 from safeexec.language.rules import Finding, Rules
+from safeexec.own import ast
 
 
 class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # RestrictedPython has no annotations mypy accepts
@@ -33,6 +33,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self.findings: list[Finding] = []
         self._templates: list[tuple[ast.Call, ast.Attribute]] = []
         """Each ``template.format(...)`` whose template is no literal."""
+        self._computed: list[ast.Call] = []
+        """Each call of `getattr` and its kind with plain arguments."""
         self._pending: list[Any] = []
         """Nodes that wait for `visit`."""
         self._denied: list[ast.Name] = []
@@ -55,13 +57,14 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     @property
     def rewritten(self) -> bool:
         """Whether the tree calls guards and must be compiled again."""
-        return bool(self._templates)
+        return bool(self._templates or self._computed)
 
     def check(self, *trees: ast.AST) -> None:
         """Visit the trees of one program (its body and its last expression), and rewrite them if they may run."""
         for tree in trees:
             self.visit(tree)
         self._bound = set[str]().union(*map(bound_names, trees))
+        self._computed = [call for call in self._computed if not self._is_own_name(call.func.id)]  # type: ignore[attr-defined]
         for node in self._denied:
             if not self._is_own_name(node.id):
                 self.refuse("builtin", node.id, node)
@@ -71,9 +74,12 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         if not self.findings:
             for call, function in self._templates:
                 guard = ast.copy_location(ast.Name(names.GUARD_FORMAT, ast.Load()), function)
-                call.func = ast.Call(guard, [function.value, ast.Constant(function.attr)], [])
+                method = [] if function.attr == "format" else [ast.Constant(function.attr)]
+                call.func = ast.Call(guard, [function.value, *method], [])
                 ast.copy_location(call.func, function)
                 ast.fix_missing_locations(call.func)
+            for call in self._computed:
+                self._judge_first(call)
 
     # What the base class calls as it visits a tree
 
@@ -182,9 +188,41 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         if type(function) is ast.Attribute and function.attr in names.FORMAT:
             if not _is_text(function.value) and not self.rules.refuses(function.attr):
                 self._templates.append((node, function))
+        elif type(function) is ast.Name and function.id in names.UNGUARDED:
+            if len(node.args) > 1 and not node.keywords and not any(type(one) is ast.Starred for one in node.args):
+                self._computed.append(node)
         elif _name_of(function) in ("__import__", "import_module") and node.args and _is_text(node.args[0]):
             self._check_module(node, node.args[0].value, node)  # type: ignore[attr-defined]
         return self.node_contents_visit(node)
+
+    def _judge_first(self, call: ast.Call) -> None:
+        """Call the real `getattr` where the name is plain, and the guard where it is not.
+
+        getattr(x, "size")    _getattr_(x, "size")
+        getattr(x, name)      (_getattr_ if name not in _refused_ else getattr)(x, name)
+        getattr(x, f())       _getattr_(x, _attribute_[f()])
+
+        Measured for `getattr` in a loop of nothing else: 1.4 and 1.6 times the plain call; the guard takes 4.1 times.
+        """
+        guard, name = call.func, call.args[1]
+        assert type(guard) is ast.Name
+        real = ast.Name(names.UNGUARDED[guard.id], ast.Load())
+        if _is_text(name):
+            text = name.value  # type: ignore[attr-defined]
+            if not (text in self.rules.refused or text in self.rules.leaves):
+                call.func = real
+        elif type(name) is ast.Name:
+            plain = ast.Compare(
+                ast.Name(name.id, ast.Load()), [ast.NotIn()], [ast.Name(names.GUARD_REFUSED, ast.Load())]
+            )
+            call.func = ast.IfExp(plain, real, guard)
+        elif guard.id != "hasattr" and len(call.args) == 2 + (guard.id == "setattr"):
+            call.func = real
+            call.args[1] = ast.copy_location(
+                ast.Subscript(ast.Name(names.GUARD_ATTRIBUTE, ast.Load()), name, ast.Load()), name
+            )
+        ast.copy_location(call.func, guard)
+        ast.fix_missing_locations(call)
 
     def _check_template(self, template: str, node: ast.AST) -> None:
         if (field := refused_field(template, self.rules)) is not None:
@@ -235,9 +273,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
                 continue
             elif function.id == "input" and not ("input" in rules.plan.builtins or self._is_own_name("input")):
                 self.refuse("builtin", "input", function)
-            elif function.id != "open" or path is None or not _is_text(path):
+            elif function.id != "open" or path is None or not _is_text(path) or self._is_own_name("open"):
                 continue
-            elif rules.input_only and not self._is_own_name("open"):
+            elif rules.input_only:
                 self.refuse("builtin", "open", function)
             elif rules.is_closed_path(path.value):  # type: ignore[attr-defined]
                 message = f"open() of {path.value!r} is refused: it lies outside of the workspace"  # type: ignore[attr-defined]
@@ -273,18 +311,18 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self._check_module(alias, alias.name, node)
             self._imported.setdefault(alias.name, alias)
             top = alias.name.partition(".")[0]
-            self._aliases[alias.asname or top] = alias.name if alias.asname else top
+            self._aliases[alias.asname or top] = canonical(alias.name if alias.asname else top)
         return self.check_import_names(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
         """As `visit_Import`, and no name that the policy takes away from the module."""
-        module = node.module or ""
+        module = canonical(node.module or "")
         if not self.rules.star_imports and any(alias.name == "*" for alias in node.names):
             self.refuse("construct", "star-import", node)
         if not node.level and self._check_module(node, module, node):
             for alias in node.names:
                 self._imported.setdefault(module, alias)
-                self._aliases[alias.asname or alias.name] = f"{module}.{alias.name}"
+                self._aliases[alias.asname or alias.name] = canonical(f"{module}.{alias.name}")
                 if node not in self._excused and (alias.name != "*" or module in self.rules.choosing):
                     self._members.append((alias.name, module, alias))
         return self.check_import_names(node)

@@ -7,13 +7,13 @@ followed.
 
 from __future__ import annotations
 
-import os
 import stat
 import sys
 from importlib.machinery import PathFinder
 
 from safeexec.language.access import module_access
 from safeexec.language.imports import ModuleSource
+from safeexec.own import os
 from safeexec.protocol.plan import LanguagePlan
 
 MAX_BYTES = 1 << 20
@@ -80,7 +80,7 @@ class WorkspaceModules:
 
     def _is_installed(self, top: str) -> bool:
         here = os.getcwd()
-        elsewhere = [path for path in sys.path if path and not path.startswith(here)]
+        elsewhere = [path for path in sys.path if os.path.isabs(path) and not path.startswith(here)]
         return PathFinder.find_spec(top, elsewhere) is not None
 
     def _places(self) -> list[tuple[str, ...]]:

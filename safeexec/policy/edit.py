@@ -32,7 +32,7 @@ def replaced(policy: P, changes: dict[str, Any]) -> P:
     for key, value in changes.items():
         if key in Limits.__struct_fields__ and (key != "checkpoints" or isinstance(value, int)):
             content.setdefault("limits", {})[key] = value
-        elif key not in SETTINGS:
+        elif key not in SETTINGS and key != "danger_allow_modules":  # as before 0.10: lines of `imports`
             raise PolicyError(f"a policy has no setting {key!r}{_meant(key)}")
         elif isinstance(value, dict) and isinstance(content.get(key), dict):
             content[key].update(_spelt(value))

@@ -91,11 +91,21 @@ def _chain(source: PolicyFile, since: str = "") -> list[PolicyFile]:
             if len(chain) >= MAX_DEPTH:
                 raise PolicyError(f"more than {MAX_DEPTH} profiles extend one another")
             parent = _read(path)
+            if parent.mistakes and not _beside(child.path, path):
+                # Whoever wrote `child` may be a stranger, who would be shown what stands in any file of the machine.
+                shown = os.path.basename(path)
+                raise PolicyError(f"{shown} is no policy that can be read; `safeexec policy check` of it says why")
         except PolicyError as error:
             child.mistakes.append(child.mistake("extends", str(error)))
             break
         chain.insert(0, parent)
     return chain
+
+
+def _beside(child: str, path: str) -> bool:
+    """Whether a file is in the directory of the profile that extends it, or below, or among those of the user."""
+    folders = [os.path.dirname(os.path.realpath(child)), *map(os.path.realpath, directories())]
+    return any(os.path.commonpath((folder, os.path.realpath(path))) == folder for folder in folders)
 
 
 def prepared() -> str:

@@ -96,7 +96,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return {name: Path(file) for name, file in places.names(shipped=shipped).items()}
 
     def check(self) -> list[PolicyFinding]:
-        """What only a closer look finds: modules that are not installed, names that nobody has reviewed."""
+        """What only a closer look finds: modules that are not installed, names that they do not have."""
         return reports.review.review(self)
 
     @classmethod
@@ -114,7 +114,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     # What enforces it
 
     def language_plan(self, tools: Collection[str] = ()) -> LanguagePlan:
-        """The language layer as data, for the compiler, the builtins and the facades of a child."""
+        """The language layer as data, for the compiler, the builtins and the importer of a child."""
         return plans.language_plan(self, tools)
 
     def limits_plan(self) -> LimitsPlan:

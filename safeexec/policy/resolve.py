@@ -236,11 +236,14 @@ class _Draft:
 
     def _opened(self, value: Any, source: PolicyFile) -> None:
         """`danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
-        removed = value.get("remove", ()) if isinstance(value, dict) else ()
-        for module in value.get("add", ()) if isinstance(value, dict) else value:
+        verb, written = ("add", value.get("add", ())) if isinstance(value, dict) else ("", value)
+        at = f"danger_allow_modules{verb and f'.{verb}'}"
+        for index, module in enumerate(written):
             self.imports[module] = ALL
-            self.origins[f"imports.{module}"] = source.rule(f"danger_allow_modules.{module}")
-        for module in removed:
+            self.origins[f"imports.{module}"] = source.rule(f"{at}[{index}]")
+        if written:
+            self.origins["danger_allow_modules"] = source.rule("danger_allow_modules")
+        for module in value.get("remove", ()) if isinstance(value, dict) else ():
             self.imports.pop(module, None)
 
     def _take_from_package(self, module: str) -> bool:

@@ -8,25 +8,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.values import MAX_DEPTH, ByFields, Encoded, Opaque, decode, encode
+from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.values import MAX_DEPTH, MAX_NODES, ByFields, Encoded, Opaque, decode, encode
 from safeexec.protocol.values.objects import plain_of
 from safeexec.protocol.values.writer import CYCLE, TOO_DEEP, TOO_LARGE
 from safeexec.text import type_name
 
+CALL_NODES = 500_000
+"""Items in the arguments of one call of a host tool, by their price in `values`: they are held against type hints,
+which is one call of C.
+"""
 _SCALARS = frozenset({type(None), bool, int, float, str})
 _pack = msgspec.msgpack.Encoder().encode
 _Scalar = None | bool | int | float | str
-_unpack = msgspec.msgpack.Decoder(tuple[tuple[_Scalar, ...], dict[str, _Scalar]]).decode
+_few = msgspec.Meta(max_length=1000)
+_unpack = msgspec.msgpack.Decoder(
+    tuple[Annotated[tuple[_Scalar, ...], _few], Annotated[dict[str, _Scalar], _few]]
+).decode
 
 
-def encode_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_bytes: int, max_depth: int) -> Encoded:
+def encode_arguments(
+    args: tuple[Any, ...], kwargs: dict[str, Any], *, max_bytes: int, max_depth: int, max_nodes: int = MAX_NODES
+) -> Encoded:
     """The arguments as bytes; `truncated` when one of them does not fit or nests too deeply."""
-    if _SCALARS.issuperset(map(type, args)) and (not kwargs or _SCALARS.issuperset(map(type, kwargs.values()))):
+    few = len(args) <= _few.max_length and len(kwargs) <= _few.max_length  # type: ignore[operator]
+    if few and _SCALARS.issuperset(map(type, args)) and (not kwargs or _SCALARS.issuperset(map(type, kwargs.values()))):
         try:
             data = _pack((args, kwargs))
         except (OverflowError, UnicodeEncodeError):
@@ -34,7 +45,7 @@ def encode_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_bytes
         else:
             if len(data) <= max_bytes:
                 return Encoded(data)
-    return encode((args, kwargs), max_bytes=max_bytes, max_depth=max_depth + 2, arrays=True)
+    return encode((args, kwargs), max_bytes=max_bytes, max_depth=max_depth + 2, max_nodes=max_nodes, arrays=True)
 
 
 def decode_arguments(data: bytes, *, max_bytes: int, max_depth: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -44,18 +55,18 @@ def decode_arguments(data: bytes, *, max_bytes: int, max_depth: int) -> tuple[tu
 
 
 def decode_call(
-    data: bytes, *, max_bytes: int, max_depth: int, arrays: bool
+    data: bytes, *, max_bytes: int, max_depth: int, arrays: bool, max_nodes: int = MAX_NODES
 ) -> tuple[tuple[Any, ...], dict[str, Any], Opaque | None]:
     """The same, and the first `Opaque` in them, however deep it stands."""
     if len(data) > max_bytes + 1024:
-        raise ProtocolError(f"arguments of {len(data)} bytes; {max_bytes} are allowed")
+        raise TooMuch(f"arguments of {len(data)} bytes; {max_bytes} are allowed")
     if data[:1] == b"\x92":
         try:
             return *_unpack(data), None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError(f"arguments that cannot be read: {error}") from None
     opaque: list[Opaque] = []
-    value = decode(data, max_depth=max_depth + 4, arrays=arrays, opaque=opaque)
+    value = decode(data, max_depth=max_depth + 4, max_nodes=max_nodes, arrays=arrays, opaque=opaque)
     if not (type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict):
         raise ProtocolError("the arguments of a call are not arguments")
     if not all(type(name) is str for name in value[1]):
@@ -123,7 +134,7 @@ _ENOUGH = 1 << 62
 
 
 def _remedy(value: Any, to_plugin: bool) -> str:
-    if type(value) is Opaque:
+    if isinstance(value, Opaque):
         return "it stands for an object that never left its sandbox: use it there" + (
             ', or load the plugin with state="keep", which gives a handle for it' if to_plugin else ""
         )

@@ -11,6 +11,11 @@ from struct import Struct
 
 from safeexec.errors import ProtocolError
 
+
+class TooMuch(ProtocolError):
+    """A stranger sent more than may be read: bytes, items, or what takes too long to read."""
+
+
 HEADER = Struct("<I")
 MAX_FRAME = 64 << 20
 """Bytes of the largest frame either side accepts. Larger values travel through a memfd."""
@@ -47,12 +52,13 @@ class FrameReader:
         payloads = []
         while len(self._buffer) >= HEADER.size:
             (size,) = HEADER.unpack_from(self._buffer)
-            if size > self._cap:
-                raise ProtocolError(f"a frame of {size} bytes was announced; {self._cap} are allowed")
             if not self._seal.startswith(self._buffer[HEADER.size : head]):
                 raise ProtocolError("bytes came on its socket that are none of the sandbox's messages")
+            if size > self._cap:
+                raise TooMuch(f"a frame of {size} bytes was announced; {self._cap} are allowed")
             if len(self._buffer) < head + size:
                 break
-            payloads.append(bytes(self._buffer[head : head + size]))
+            with memoryview(self._buffer) as whole, whole[head : head + size] as part:
+                payloads.append(bytes(part))
             del self._buffer[: head + size]
         return payloads

@@ -19,9 +19,19 @@ from safeexec.protocol.plan import LanguagePlan, LimitsPlan
 from safeexec.protocol.printed import EVERYWHERE
 
 MANY = 100_000
-"""Parts of one kind in a message of a child: names, refusals, variables. A child leaves out what is beyond."""
+"""Names in a message of a child. A child leaves out what is beyond."""
+SOME = 10_000
+"""Variables that are described in one."""
 FEW = 1000
-"""Parts that hold further ones."""
+"""Parts that hold further ones: refusals, displays, names with their descriptions."""
+FRAMES, FRAME_VARIABLES = 100, 200
+"""Functions that were running, and variables of each."""
+CHILD_FRAME_BYTES = 24 << 20
+"""Of one message of a child: 16 MiB of displays, and texts. Values are no part of it but for small ones."""
+INLINE_BYTES = 64 << 10
+"""Of a value, or the arguments of a call, in a message. A larger one is announced by its size, and `Deliver` fetches
+it.
+"""
 NAME_CHARACTERS = 100
 """Of the name of a variable, or of its type. A child cuts what is longer."""
 DESCRIPTION_CHARACTERS = 200
@@ -30,7 +40,7 @@ NOTE_CHARACTERS = 500
 """Of a note. A child cuts what is longer, as it does a problem."""
 PROBLEM_CHARACTERS = 2000
 """Of the reason why a request failed."""
-_MANY, _FEW = msgspec.Meta(max_length=MANY), msgspec.Meta(max_length=FEW)
+_MANY, _SOME, _FEW = (msgspec.Meta(max_length=most) for most in (MANY, SOME, FEW))
 _Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
 _Notes = Annotated[list[Annotated[str, msgspec.Meta(max_length=NOTE_CHARACTERS)]], _FEW]
 _Problem = Annotated[str, msgspec.Meta(max_length=PROBLEM_CHARACTERS)]
@@ -55,7 +65,7 @@ class Refusal(msgspec.Struct, array_like=True, kw_only=True):
 class ErrorReport(Refusal, array_like=True, kw_only=True):
     """Why a step failed, as the child tells it."""
 
-    diagnostics: Annotated[list[Refusal], _MANY] = []
+    diagnostics: Annotated[list[Refusal], _FEW] = []
 
 
 class DisplayData(msgspec.Struct, array_like=True):
@@ -121,7 +131,7 @@ class FrameData(msgspec.Struct, array_like=True):
     function: str
     file: str
     line: int
-    variables: Annotated[list[VariableData], _FEW] = []
+    variables: Annotated[list[VariableData], msgspec.Meta(max_length=FRAME_VARIABLES)] = []
 
 
 # Host → zygote
@@ -403,7 +413,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     displays: Annotated[list[DisplayData], _FEW] = []
     notes: _Notes = []
     pending: int = 0
-    refusals: Annotated[list[Refusal], _MANY] = []
+    refusals: Annotated[list[Refusal], _FEW] = []
     more: bool = False
     """The value is an item of a generator (for `Invoke`: there is a generator and no value yet), which `Proceed`
     continues.
@@ -416,7 +426,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     """Whether the value, which is opaque, is kept under the number of this call."""
     exit_status: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
     """What the program ended itself with (SystemExit); None when it ran to its end or was ended otherwise."""
-    frames: Annotated[list[FrameData], _FEW] = []
+    frames: Annotated[list[FrameData], msgspec.Meta(max_length=FRAMES)] = []
     """Of an error, where that was asked for, the outermost first."""
     threads: bool = False
     """Whether threads ran in it."""
@@ -432,6 +442,8 @@ class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):
     call: int
     tool: str
     arguments: bytes
+    pending: int = 0
+    """The size of the arguments where they are not here: `Deliver` fetches them."""
 
 
 class Progress(msgspec.Struct, tag="progress", array_like=True):
@@ -469,7 +481,7 @@ class Names(msgspec.Struct, tag="name-list", array_like=True):
 class Described(msgspec.Struct, tag="described", array_like=True):
     """The answer to `Describe`."""
 
-    variables: Annotated[list[VariableData], _MANY]
+    variables: Annotated[list[VariableData], _SOME]
 
 
 class Saved(msgspec.Struct, tag="saved", array_like=True):

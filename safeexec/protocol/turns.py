@@ -13,7 +13,7 @@ import msgspec
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import MAX_FRAME, FrameReader, frame
+from safeexec.protocol.framing import FrameReader, frame
 
 STARTING: Final = "starting"
 """The process is new, or was told to wake: it will say `Ready`."""
@@ -23,6 +23,8 @@ RUNNING: Final = "running"
 """It runs a step."""
 CALLING: Final = "calling"
 """Its step waits for a host tool."""
+DELIVERING: Final = "delivering"
+"""Its step waits for a host tool, and was asked for the arguments of the call."""
 ANSWERING: Final = "answering"
 """It was asked something that is no step."""
 PARKING: Final = "parking"
@@ -42,6 +44,7 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Query): RUNNING,
     (IDLE, m.Compile): RUNNING,
     (CALLING, m.ToolReply): RUNNING,
+    (CALLING, m.Deliver): DELIVERING,
     (IDLE, m.Fetch): ANSWERING,
     (IDLE, m.Assign): ANSWERING,
     (IDLE, m.Remove): ANSWERING,
@@ -62,6 +65,7 @@ CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
     (RUNNING, m.ToolRequest): CALLING,
     (RUNNING, m.Progress): RUNNING,
     (RUNNING, m.Shown): RUNNING,
+    (DELIVERING, m.Done): CALLING,
     (ANSWERING, m.Fetched): IDLE,
     (ANSWERING, m.Names): IDLE,
     (ANSWERING, m.Described): IDLE,
@@ -81,7 +85,7 @@ class Conversation:
 
     __slots__ = ("_reader", "state")
 
-    def __init__(self, state: str = STARTING, cap: int = MAX_FRAME, seal: bytes = b"") -> None:
+    def __init__(self, state: str = STARTING, cap: int = m.CHILD_FRAME_BYTES, seal: bytes = b"") -> None:
         self.state = state
         self._reader = FrameReader(cap, seal)
 

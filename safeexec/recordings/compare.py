@@ -114,7 +114,7 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(same, one, other))
     if kind is dict:
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
-    if kind.__name__ == "Opaque":
+    if kind.__name__ in ("Opaque", "Formula"):
         return one.type == other.type and _without_chance(one.repr) == _without_chance(other.repr)
     try:
         return bool(one == other)

@@ -20,8 +20,8 @@ _WORD = r"(?<![\w.])([^\W\d]\w*+)(?![ \t]*+=(?!=))"
 _NAMES = re.compile(
     # Comments and strings are passed over, whole or to the end of what there is, so that each character is looked at
     # once; attributes and keywords are no names.
-    r"""#[^\n]*+|(?:(?<!\w)([A-Za-z]{1,2}))?(?:'{3}(?:[^'\\]|\\.|'(?!''))*+(?:'{3})?+"""
-    r"""|"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3})?+|'(?:[^'\\\n]|\\.)*+'?+|"(?:[^"\\\n]|\\.)*+"?+)|""" + _WORD,
+    r"""#[^\n]*+|(?:(?<!\w)([A-Za-z]{1,2}))?(?:'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?>(?:'{3})?)"""
+    r"""|"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?>(?:"{3})?)|'(?>(?:[^'\\\n]|\\.)*)'?+|"(?>(?:[^"\\\n]|\\.)*)"?+)|""" + _WORD,
     re.S,
 )
 _IN_TEXT = re.compile(_WORD)
@@ -256,7 +256,7 @@ class Timeline:
             self._unknown.pop(effect.call, None)
 
     def _end(self, line: _Reading, ended: form.Ended) -> None:
-        undone = bool(ended.problem) or ended.state == "restored"
+        undone = bool(ended.problem) or ended.state != "kept"
         if undone and line.now.step != ended.now:
             line.now = _back(line.now, ended.now)
         begun, changes = line.begun, ended.changes

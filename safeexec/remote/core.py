@@ -253,6 +253,9 @@ class RemoteSessionCore:
         )
         return _result(answer)
 
+    def check_free(self) -> None:
+        """The server says so when the step begins."""
+
     def patiently(self, seconds: float, operation: Callable[..., Core[R]]) -> Core[R]:
         """The server waits until the session is free."""
         return operation(wait=seconds)

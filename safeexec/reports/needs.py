@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ import msgspec
 
 from safeexec.errors import PolicyError
 from safeexec.language import refusals
+from safeexec.language.access import ANY, STDLIB
 from safeexec.language.names import CONSTRUCTS, RESERVED
 from safeexec.language.transformer import bound_names
 from safeexec.policy.checks import is_module
@@ -248,7 +250,7 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
     row = refusals.of_name(module, leaf) if leaf else refusals.of_module(module)
     if row is not None and row.tag == "files":
         _workspace(policy, changes)
-        if module in policy.imports and policy.imports[module].names is None:
+        if _is_whole(policy, module):
             return ""
     elif row is not None:
         return row.text
@@ -269,6 +271,13 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
     else:
         imports.setdefault(module, []).append(leaf)
     return ""
+
+
+def _is_whole(policy: PolicyData, module: str) -> bool:
+    """Whether the policy opens all of a module, by a line of its own or by a word."""
+    if module in policy.imports:
+        return policy.imports[module].names is None
+    return ANY in policy.imports or (STDLIB in policy.imports and module.partition(".")[0] in sys.stdlib_module_names)
 
 
 def _file(policy: PolicyData, changes: dict[str, Any]) -> str:

@@ -85,11 +85,14 @@ def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 def _old(policy: PolicyData) -> Iterator[PolicyFinding]:
     """What policies say that were written for an earlier release."""
-    path = "danger_allow_executable_mappings"
-    rule = policy.origin(path)
-    if rule and _is_own(rule, policy):
-        text = "it has no effect any more: libraries map what they need where `imports` opens any besides Python's own"
-        yield PolicyFinding(rule, path, text, harmless=True)
+    old = {
+        "danger_allow_executable_mappings": "it has no effect any more: libraries map what they need where `imports` "
+        "opens any besides Python's own",
+        "danger_allow_modules": "its modules are lines of `imports` now: `imports: {name: all}`",
+    }
+    for path, text in old.items():
+        if (rule := policy.origin(path)) and _is_own(rule, policy):
+            yield PolicyFinding(rule, path, text, harmless=True)
 
 
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:

@@ -135,7 +135,7 @@ def reported_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
 
 
 class Judge:
-    """Answers for one policy; keeps the plan that the compiler and the facades are asked with."""
+    """Answers for one policy; keeps the plan that the compiler and the importer are asked with."""
 
     def __init__(self, policy: PolicyData, plan: LanguagePlan) -> None:
         self.policy = policy
@@ -151,7 +151,10 @@ class Judge:
         if (imported := _imported(word)) is not None:
             return self.imported(imported)
         if is_builtin(word):
-            return self._program(word, "builtin", word)
+            answer = self._program(word, "builtin", word)
+            if word == "input" and answer.allowed and "input" not in self.plan.builtins:
+                return msgspec.structs.replace(answer, reason="a call without a standard input of the step is refused")
+            return answer
         if word.startswith("syscall:") or (called and _is_system_call(word)):
             return self._system_call(word.removeprefix("syscall:"))
         if word in NEWER:
@@ -307,13 +310,16 @@ class Judge:
             if objections := self.compile(f"import {module}\n{module}.{'.'.join(path)}"):
                 return self._answer(name, "attribute", False, objections[0].rule, reason, self._hint(objections[0]))
         dotted = f"{module}.{path[0]}"
+        if allowed and (row := refusals.of_call(module, path[0])):
+            called = f"a call that is sure to run is refused ({row.text}); others fail at the kernel"
+            reason = "; ".join(filter(None, (reason, called)))
         answer = self._access(dotted, "module" if dotted in MODULES else "attribute", allowed, rule, reason)
         return msgspec.structs.replace(answer, name=name)
 
     def _access(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str) -> Answer:
         instead = ""
         if not allowed:
-            rule = self.policy.origin(f"imports.{name}") or rule
+            rule = self.policy.origins.get(f"imports.{name}", rule)
             module = name.rpartition(".")[0]
             candidates = allowed_names(module, self.plan) if kind == "attribute" else frozenset(self.plan.imports)
             instead = hint_for(kind, name, self.plan, candidates=candidates) or ""

@@ -9,9 +9,10 @@ import msgspec
 
 from safeexec import SandboxError
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
-from safeexec.servers.service import BadCall, Service, Tell, encoded, problem_of
+from safeexec.servers.service import MAX_PARTS, BadCall, Service, Tell, apart, encoded, encoded_apart, problem_of
 from safeexec.text import one_line
 from safeexec.untrusted.json_shapes import shaped
+from safeexec.untrusted.json_size import check_parts
 
 MAX_BATCH = 1000
 Identity = Annotated[str, msgspec.Meta(max_length=1000)] | int | float
@@ -36,7 +37,7 @@ def notification(method: str, params: dict[str, Any]) -> bytes:
 async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
     """The line that answers one line; nothing for notifications. The calls of a batch run one after the other."""
     try:
-        message = _message(line)
+        message = await apart(len(line or b""), _message, line)
         if isinstance(message, msgspec.Raw):
             answer = await _answer(service, message, tell)
             return answer and answer + b"\n"
@@ -56,6 +57,7 @@ def _message(line: bytes | None) -> msgspec.Raw | list[msgspec.Raw]:
     if line is None:
         raise BadCall(REQUEST, f"a message has at most {MAX_MESSAGE} bytes")
     try:
+        check_parts(line, MAX_PARTS)
         message = shaped(line, msgspec.Raw)
         if bytes(memoryview(message)[:1]) != b"[":
             return message
@@ -70,13 +72,13 @@ def _message(line: bytes | None) -> msgspec.Raw | list[msgspec.Raw]:
 async def _answer(service: Service, message: msgspec.Raw, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
     """The answer to one call; nothing for a notification."""
     try:
-        call = shaped(message, RpcCall)
+        call = await apart(memoryview(message).nbytes, shaped, message, RpcCall)
     except ValueError as error:
         return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
     try:
         params = NO_PARAMS if call.params == NULL else call.params
         result = await service.call(call.method, params, tell)
-        answer = encoded({"jsonrpc": "2.0", "id": _id(call), "result": result})
+        answer = await encoded_apart({"jsonrpc": "2.0", "id": _id(call), "result": result})
         if len(answer) > room:
             raise SandboxError("the answers of this batch are too large together; ask for this one by itself")
     except Exception as error:

@@ -14,8 +14,9 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_urlsafe
@@ -53,7 +54,11 @@ from safeexec import (
 from safeexec.jsonable import jsonable
 from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
+from safeexec.servers.methods import REQUEST
+from safeexec.servers.service import MAX_ITEMS, apart
 from safeexec.text import head_and_tail, printable, short_repr, shorten
+from safeexec.untrusted.json_size import check_parts
+from safeexec.untrusted.lines import Lines
 
 MAX_SESSIONS = 32
 """Open sessions. For one more, the one that was not used for longest is closed."""
@@ -477,13 +482,13 @@ class Door:
         """List, read or write files of a session's workspace. What is no UTF-8 text is base64 (encoding)."""
         async with self._session(session_id) as (handle, session):
             if op == "list":
-                return _answer({"session_id": handle, "files": session.list_files()})
+                return _answer({"session_id": handle, "files": await session.list_files()})
             if op == "write":
                 try:
                     data = base64.b64decode(content, validate=True) if encoding == "base64" else content.encode()
                 except ValueError as error:
                     raise ToolError(f"files: content is not {encoding}: {error}") from None
-                session.write_file(path, data)
+                await session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
             data = await _read(session, path)
             try:
@@ -578,7 +583,7 @@ class Door:
 
 
 async def _read(session: AsyncSession, path: str) -> bytes:
-    return await asyncio.to_thread(session.read_file, path, max_bytes=MAX_FILE)
+    return await session.read_file(path, max_bytes=MAX_FILE)
 
 
 # Serving
@@ -598,9 +603,50 @@ async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]])
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, lambda: leaving.append(loop.create_task(leave())))
-        await door.server.run_stdio_async()
+        with filtered_input():
+            await door.server.run_stdio_async()
     finally:
         await door.close()
+
+
+@contextmanager
+def filtered_input() -> Iterator[None]:
+    """Standard input without the lines that are too large to be read, which are answered at once. A thread passes the
+    others on: whoever reads them has built all of a message before its parts are counted.
+    """
+    given, answers = os.dup(0), os.dup(1)
+    passed, end = os.pipe()
+    os.dup2(passed, 0)
+    os.close(passed)
+
+    def pass_on() -> None:
+        lines = Lines(MAX_REQUEST)
+        with open(end, "wb") as out, suppress(OSError):
+            while data := os.read(given, 1 << 16):
+                for line in lines.feed(data):
+                    if problem := _too_large(line):
+                        os.write(answers, problem)
+                    elif line is not None:
+                        out.write(line + b"\n")
+                out.flush()
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    try:
+        yield
+    finally:
+        os.dup2(given, 0)
+
+
+def _too_large(line: bytes | None) -> bytes:
+    """The answer to a line that is not read; nothing for any other."""
+    try:
+        if line is None:
+            raise ValueError(f"a message has at most {MAX_REQUEST} bytes")
+        check_parts(line, MAX_ITEMS)
+    except ValueError as error:
+        fault = {"code": REQUEST, "message": f"the message is not read: {error}"}
+        return json.dumps({"jsonrpc": "2.0", "id": None, "error": fault}).encode() + b"\n"
+    return b""
 
 
 def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str, listening: socket) -> int:
@@ -618,6 +664,8 @@ class OverHttp:
         self._app = TokenRequired(self._door.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            receive = _Checked(receive).receive
         await self._app(scope, receive, send)
 
     async def open(self) -> None:
@@ -629,3 +677,29 @@ class OverHttp:
 
     async def close(self) -> None:
         await self._door.close()
+
+
+class _Checked:
+    """The body of a request. One with too many parts never gets to those who would build them all: they see a 0."""
+
+    def __init__(self, receive: Callable[[], Awaitable[Any]]) -> None:
+        self._receive = receive
+        self._passed = False
+
+    async def receive(self) -> Any:
+        body, more = bytearray(), True
+        while not self._passed and more and len(body) <= MAX_REQUEST:
+            message = await self._receive()
+            if message["type"] != "http.request":
+                return message
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        if self._passed:
+            return await self._receive()
+        self._passed = True
+        try:
+            if not more:
+                await apart(len(body), check_parts, body, MAX_ITEMS)
+        except ValueError:
+            body = bytearray(b"0")
+        return {"type": "http.request", "body": bytes(body), "more_body": more}

@@ -77,7 +77,8 @@ _REQUEST: dict[str, Any] = {"request_id": (Annotated[str, Meta(min_length=1, max
 _STEP: dict[str, Any] = {"timeout": (Seconds, None), "exact": (bool, False)}
 _NAMESPACE: dict[str, Any] = {"namespace": (Values, {})}
 _PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None), **_NAMESPACE}
-_TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None, None))
+_MODE = Literal["idle", "before-step", "off"] | None
+_TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None, None)) | {"checkpoints": (_MODE, None)}
 
 
 def _method(name: str, about: str, parameters: dict[str, Any], answer: type[Struct] | dict[str, Any]) -> Method:
@@ -222,7 +223,7 @@ METHODS = {
         _method(
             "session.branch",
             "New sessions that go on from the state as it is now.",
-            {"n": (int, 1), "checkpoints": (Literal["idle", "before-step", "off"] | None, None)},
+            {"n": (int, 1), "checkpoints": (_MODE, None)},
             {"sessions": list[str]},
         ),
         _method(

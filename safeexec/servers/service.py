@@ -6,7 +6,6 @@ A server has one `Service` per principal. What one opens, no other finds.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import secrets
@@ -19,6 +18,7 @@ from time import monotonic, strftime
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from safeexec import (
     AsyncSandbox,
@@ -32,11 +32,12 @@ from safeexec import (
     SandboxError,
     SessionClosed,
 )
-from safeexec.jsonable import display_to_dict, jsonable
+from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of
 from safeexec.marked import exact as exactly
 from safeexec.marked import marked, unmarked
-from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method
+from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method, Values
 from safeexec.untrusted.json_shapes import shaped
+from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.json_text import loads
 
 T = TypeVar("T")
@@ -50,12 +51,14 @@ MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, which fit into one message as base64."""
-SMALL = 4096
-"""Bytes of values that are read at once; larger ones in a thread, for they may take seconds."""
+SMALL = 32 << 10
+"""Bytes of JSON that are read or written at once; more of it in a thread, for it may take long."""
+MAX_ITEMS = 100_000
+"""Lists, dicts, items and keys in the JSON of one call, beside values of guests."""
 MAX_SPELLED = 8
 """Bytes of JSON for one byte of a value as it crosses: `false, ` is one."""
-MAX_PARTS = 4_000_000
-"""Lists, dicts and their items in the values of one call."""
+MAX_PARTS = 400_000
+"""The same with values of guests. Larger ones come as `safeexec.marked` writes them: `remote` does that."""
 
 
 class CallProblem(NamedTuple):
@@ -88,13 +91,29 @@ def problem_of(error: BaseException) -> CallProblem:
     return CallProblem(INTERNAL, "InternalError", "internal error")
 
 
-def fitted(name: str, data: bytes | msgspec.Raw, shape: type[T]) -> T:
+async def apart(size: int, read: Callable[..., T], *arguments: Any) -> T:
+    """What `read` makes of the arguments, which are `size` large: in a thread where that may hold the loop."""
+    return read(*arguments) if size <= SMALL else await asyncio.to_thread(read, *arguments)
+
+
+async def fitted(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) -> T:
     """JSON as `shape`. Raises `BadCall`, which says what `name` takes."""
+    return await apart(memoryview(data).nbytes, _fitted, name, data, shape)
+
+
+def _fitted(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) -> T:
     try:
+        check_parts(data if isinstance(data, bytes | bytearray) else bytes(data), most_parts(shape))
         return shaped(data, shape)
     except ValueError as error:
         takes = ", ".join(getattr(shape, "__struct_fields__", ()))
         raise BadCall(PARAMETERS, f"{name}: {error}; it takes {takes}") from None
+
+
+def most_parts(shape: type) -> int:
+    """How many parts the JSON of a shape may have."""
+    holds_values = {msgspec.Raw, Values} & {*shape.__annotations__.values()}
+    return MAX_PARTS if holds_values else MAX_ITEMS
 
 
 class ClientSession:
@@ -160,7 +179,7 @@ class Service:
         method = METHODS.get(name)
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
-        given = fitted(name, parameters, method.parameters)
+        given = await fitted(name, parameters, method.parameters)
         return await self.do(method, msgspec.structs.asdict(given), tell)
 
     async def do(self, method: Method, given: dict[str, Any], tell: Tell | None = None) -> Answer:
@@ -249,10 +268,17 @@ _ESCAPES = re.compile(r"(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..|\\.")
 
 def encoded(message: Any) -> bytes:
     """JSON on one line, in ASCII. Raises SandboxError for more than `MAX_MESSAGE` bytes."""
-    data = strictly(json.dumps(message, separators=(",", ":"), allow_nan=False))
-    if len(data) > MAX_MESSAGE:
-        raise SandboxError(f"the answer has {len(data)} bytes, and {MAX_MESSAGE} are the most that is sent")
-    return data
+    data = bytearray()
+    for piece in pieces_of(message):
+        data += strictly(piece)
+        if len(data) > MAX_MESSAGE:
+            raise SandboxError(f"the answer is larger than {MAX_MESSAGE} bytes, which are the most that is sent")
+    return bytes(data)
+
+
+async def encoded_apart(message: Any) -> bytes:
+    """The same, in a thread where it may hold the loop."""
+    return await apart(size_of(message, SMALL), encoded, message)
 
 
 def _plain(value: Any) -> Any:
@@ -278,10 +304,16 @@ async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mappin
 
 def _answer_of(result: Result, exact: bool) -> Answer:
     """A result as JSON; with `exact` its value keeps its types (`safeexec.marked`)."""
-    answer = result.to_dict()
+    answer = replace(result, value=None).to_dict() if exact else result.to_dict()
     if exact:
         answer["value"] = exactly(result.value, MAX_VALUE)
     return answer
+
+
+async def answer_of(result: Result, exact: bool = False) -> Answer:
+    """The same, in a thread where it may hold the loop."""
+    shown = sum(len(data) for display in result.displays for data in display.values())
+    return await apart(shown + size_of(result.value, SMALL), _answer_of, result, exact)
 
 
 def _text(source: str | Bytes) -> str:
@@ -301,13 +333,12 @@ async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, 
     """Names with the values that a client sent for them. Raises ValueError, and TypeError for one that the policy does
     not let in.
     """
-    small = sum(memoryview(value).nbytes for value in sent.values()) <= SMALL
-    return _read(sent, policy) if small else await asyncio.to_thread(_read, sent, policy)
+    return await apart(sum(memoryview(value).nbytes for value in sent.values()), _read, sent, policy)
 
 
 def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
-    """Nothing is built before all of it is weighed: 54 MB of `[],[],…` in ten values took 1.6 GB and 13 s."""
-    most, left = policy.limits.value_kb << 10, MAX_PARTS
+    """Nothing is built before it is weighed, nor of more parts than the whole call may have."""
+    most = policy.limits.value_kb << 10
     texts = {name: bytes(value) for name, value in sent.items()}
     for name, text in texts.items():
         parts = sum(map(text.count, (b",", b"[", b"{")))  # each is at least one byte of the value that crosses
@@ -316,9 +347,6 @@ def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
                 f"the value for {name!r} cannot cross into the sandbox: it is larger than limits.value_kb "
                 f"({policy.limits.value_kb} KiB)"
             )
-        left -= parts
-    if left < 0:
-        raise ValueError(f"the values have more than {MAX_PARTS} parts together")
     values = unmarked([loads(text.decode()) for text in texts.values()])
     return dict(zip(texts, values, strict=True))
 
@@ -333,28 +361,27 @@ async def _opened(
     wanted = {name: value for name, value in tightened.items() if value is not None}
     session = await sandbox.session(**wanted, record=service.recording())
     try:
-        await asyncio.to_thread(_put, session, given)
+        await _put(session, given)
     except BaseException:
         await session.close()
         raise
     return session
 
 
-def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
-    """Write files, in a thread: each waits for the file system."""
+async def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
     for name, data in files.items():
-        session.write_file(name, _data(data))
+        await session.write_file(name, _data(data))
 
 
 async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
 ) -> Answer:
     async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
-        return _answer_of(await session.run(**await _options(given, session.policy)), exact)
+        return await answer_of(await session.run(**await _options(given, session.policy)), exact)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes, stdin: bool) -> Answer:
-    return _answer_of(await sandbox.check(_text(source), stdin=stdin), False)
+    return await answer_of(await sandbox.check(_text(source), stdin=stdin))
 
 
 async def _open_session(
@@ -380,7 +407,7 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
 async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
     given = await _options(given, at.session.policy)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
-    return _answer_of(await at.session.run(**given, **listeners), exact)
+    return await answer_of(await at.session.run(**given, **listeners), exact)
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
@@ -402,14 +429,16 @@ def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
 
 
 async def _sql(service: Service, at: Target, *, exact: bool, **given: Any) -> Answer:
-    return _answer_of(await at.session.sql(**given), exact)
+    return await answer_of(await at.session.sql(**given), exact)
 
 
 async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answer:
     value = await at.session.get(name, _NONE)
     if value is _NONE:
         return {"found": False, "value": None}
-    return {"found": True, "value": exactly(value, MAX_VALUE) if exact else jsonable(value)}
+    size = size_of(value, SMALL)
+    told = await (apart(size, exactly, value, MAX_VALUE) if exact else apart(size, jsonable, value))
+    return {"found": True, "value": told}
 
 
 async def _set(service: Service, at: Target, *, name: str, value: msgspec.Raw) -> Answer:
@@ -424,13 +453,13 @@ async def _branch(
 
 
 async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:
-    await asyncio.to_thread(_put, at.session, {name: data})
+    await _put(at.session, {name: data})
     return {}
 
 
 async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int | None) -> Answer:
     most = MAX_FILE if max_bytes is None else min(max_bytes, MAX_FILE)
-    return {"data": jsonable(await asyncio.to_thread(at.session.read_file, name, max_bytes=most))}
+    return {"data": jsonable(await at.session.read_file(name, max_bytes=most))}
 
 
 async def _save(service: Service, at: Target, *, timeout: float | None, wait: float | None) -> Answer:

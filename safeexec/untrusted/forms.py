@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 MAX_PARTS = 1000
 MAX_HEAD = 8 << 10
-_PARAMETER = re.compile(r';\s*+([^=;\s"]++)=("(?:[^"\\]|\\.)*+"|[^;]*+)')
+_PARAMETER = re.compile(r';\s*+([^=;\s"]++)=("(?>(?:[^"\\]|\\.)*)"|[^;]*+)')
 
 
 class Part(NamedTuple):

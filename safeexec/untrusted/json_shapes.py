@@ -9,7 +9,7 @@ import msgspec
 T = TypeVar("T")
 
 
-def shaped(data: bytes | msgspec.Raw, kind: type[T]) -> T:
+def shaped(data: bytes | bytearray | msgspec.Raw, kind: type[T]) -> T:
     """The value of a JSON text, which is a `kind`: nothing is built that the shape does not name, and no long number is
     read. ValueError for whatever does not fit. The caller bounds the length.
     """

@@ -1,4 +1,4 @@
-"""What a zygote prepares once so that no child pays for it: libraries imported, facades built, the heap frozen."""
+"""What a zygote prepares once so that no child pays for it: libraries imported, the heap frozen."""
 
 from __future__ import annotations
 
@@ -184,6 +184,7 @@ def finish(server: Server) -> None:
     server.guest.displays.prepare()
     server.guest.progress.prepare()
     server.guest.loop.prepare()
+    server.guest.streams.repeats.install()
     checkpoints.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)

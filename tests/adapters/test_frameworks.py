@@ -255,3 +255,106 @@ def test_smolagents_tools_get_what_they_declare() -> None:
         assert str(executor("10**5000").output) == "<int of about 5001 digits>"
     finally:
         executor.cleanup()
+
+
+def test_functions_that_smolagents_decorates() -> None:
+    smolagents = pytest.importorskip("smolagents", reason="smolagents is not installed")
+    from safeexec.adapters.smolagents import SafeExecutor
+
+    @smolagents.tool  # type: ignore[misc]
+    def add(a: int, b: int = 2) -> int:
+        """Add.
+
+        Args:
+            a: one
+            b: another
+        """
+        return a + b
+
+    @smolagents.tool  # type: ignore[misc]
+    def five() -> int:
+        """Five."""
+        return 5
+
+    with SafeExecutor("standard") as executor:
+        executor.send_tools({"add": add, "five": five})
+        calls = ["add(1)", "add(1, b=5)", "add(a=1, b=1)", "five()", "```python\nadd(five())\n```"]
+        assert [executor(call).output for call in calls] == [3, 6, 2, 5, 7]
+        with pytest.raises(Exception, match="expected int, got str"):
+            executor("add('x')")
+
+
+PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n6 * 7"
+
+
+def test_tools_over_either_session_give_pictures() -> None:
+    """LangChain, pydantic-ai and the OpenAI Agents SDK, each over a blocking and an asynchronous session."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    tried = 0
+
+    async def looked_at(session: Any) -> int:
+        count = 0
+        for name, look in (("langchain", of_langchain), ("pydantic_ai", of_pydantic_ai), ("openai_agents", of_agents)):
+            try:
+                adapter = import_module(f"safeexec.adapters.{name}")
+            except ImportError:
+                continue
+            await look(adapter, session)
+            count += 1
+        return count
+
+    async def of_langchain(adapter: Any, session: Any) -> None:
+        call = {"name": "run_python", "args": {"code": PLOT}, "id": "1", "type": "tool_call"}
+        message = await adapter.python_tool(session).ainvoke(call)
+        assert [block["type"] for block in message.content] == ["text", "image_url"]
+        assert "42" in message.content[0]["text"] and message.content[1]["image_url"]["url"].startswith(
+            "data:image/png"
+        )
+
+    async def of_pydantic_ai(adapter: Any, session: Any) -> None:
+        from pydantic_ai import Agent, BinaryContent
+        from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+        from pydantic_ai.models.function import FunctionModel
+
+        asked: list[Any] = []
+
+        def model(messages: Any, info: Any) -> ModelResponse:
+            asked.append(messages)
+            return ModelResponse(parts=[TextPart("done") if asked[1:] else ToolCallPart("run_python", {"code": PLOT})])
+
+        await Agent(FunctionModel(model), toolsets=[adapter.toolset(session)]).run("go")
+        shown = [
+            part for message in asked[-1] for part in message.parts if isinstance(getattr(part, "content", 0), list)
+        ]
+        assert any(isinstance(one, BinaryContent) for part in shown for one in part.content)
+        assert "42" in str(asked[-1])
+
+    async def of_agents(adapter: Any, session: Any) -> None:
+        tool = adapter.python_tool(session)
+        text, picture = await tool.on_invoke_tool(None, json.dumps({"code": PLOT}))
+        assert "42" in text.text and picture.image_url.startswith("data:image/png;base64,")
+        assert "Nothing was run" in await tool.on_invoke_tool(None, '{"source": "1"}')
+        side_by_side = [tool.on_invoke_tool(None, json.dumps({"code": f"x = {n}\nx"})) for n in range(3)]
+        assert [f"{n}" in answer for n, answer in enumerate(await asyncio.gather(*side_by_side))] == [True] * 3
+
+    async def main() -> int:
+        async with AsyncSandbox("data-analysis") as sandbox, sandbox.session() as session:
+            return await looked_at(session)
+
+    with Sandbox("data-analysis") as sandbox, sandbox.session() as session:
+        tried += asyncio.run(looked_at(session))
+    tried += asyncio.run(main())
+    if not tried:
+        pytest.skip("none of langchain-core, pydantic-ai, openai-agents is installed")
+
+
+def test_a_long_text_is_handed_over_in_parts() -> None:
+    from safeexec.adapters.sessions import hand_over
+
+    with Sandbox("standard") as sandbox, sandbox.session() as session:
+        text = "aé😀" * 2_000_000
+        hand_over(session, "document", text)
+        assert session.run("(len(document), document[-2:], document.count('é'))").value == (6_000_000, "é😀", 2_000_000)
+        assert [variable.name for variable in session.variables()] == ["document"]
+        with pytest.raises(TypeError):
+            hand_over(session, "thing", object())

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
@@ -87,6 +88,37 @@ AGREE: list[tuple[str, Any]] = [
     ("\\left(\\sqrt{2}+1\\right)^2", Opaque("Add", "2*sqrt(2) + 3")),
     ("\\dfrac{\\pi^2}{6}", math.pi**2 / 6),
     ("$\\boxed{\\frac{3\\sqrt{2}}{4}}$", Opaque("Mul", "3*sqrt(2)/4")),
+    ("It is infinite.", math.inf),
+    ("The limit is ∞.", Opaque("Infinity", "oo")),
+    ("It diverges to negative infinity.", -math.inf),
+    ("$-\\infty$", Opaque("NegativeInfinity", "-oo")),
+    ("It takes 1 hour 30 minutes (90 minutes).", 90),
+    ("1 h 30 min", 90),
+    ("It takes 2 hours and 15 minutes.", Fraction(9, 4)),
+    ("2 days, 3 hours and 5 minutes", timedelta(2, 11100)),
+    ("There are 328 days between them.", timedelta(328)),
+    ("There are 328 days between them.", 328),
+    ("5 feet 6 inches", 66),
+    ("The ratio is 3:2.", Fraction(3, 2)),
+    ("The ratio is 3 to 2.", 1.5),
+    ("The ratio is 3:2.", (3, 2)),
+    ("The ratio is 3:2.", "3:2"),
+    ("x = 2 or x = 3", [2, 3]),
+    ("x = -1/2 or 4", [Fraction(-1, 2), 4]),
+    ("Since 3² + 4² = 25, the hypotenuse is 5.", 5.0),
+    ("Since $5^2 + 12^2 = 169$, c = 13.", 13.0),
+    ("The legs give 9 + 16 = 25, so the hypotenuse is 5.", 5),
+    ("Because 7 * 8 = 56, the rest is 4.", 4),
+    ("The derivative is $3x^2$.", "3*x**2"),
+    ("f'(x) = 3·x²", Opaque("Mul", "3*x**2")),
+    ("f(x) = x^3, so f'(x) = 3x^2", Opaque("Mul", "3*x**2")),
+    ("The integral is $\\frac{x^{3}}{3} + C$.", Opaque("Mul", "x**3/3")),
+    ("ln|x| + C", Opaque("log", "log(x)")),
+    ("The product is x² - 5x + 6.", Opaque("Mul", "(x - 3)*(x - 2)")),
+    ("It is March 3, 2024.", date(2024, 3, 3)),
+    ("The day is the 3rd of March 2024.", date(2024, 3, 3)),
+    ("No, 91 is not prime.", False),
+    ("91 is not prime.", False),
 ]
 DIFFER: list[tuple[str, Any]] = [
     ("It is 1.7321.", ROOT),
@@ -135,7 +167,6 @@ DIFFER: list[tuple[str, Any]] = [
     ("3.1+ in total", 3.1),
     ("1.5 ppm", 1.5),
     ("1,234 Millionen", 1234),
-    ("It is infinite.", math.inf),
     ("nan", math.nan),
     ("x5", 5),
     ("f(5)", 5),
@@ -161,9 +192,44 @@ DIFFER: list[tuple[str, Any]] = [
 ]
 
 
+WRONG: list[tuple[str, Any]] = [
+    ("f'(x) = 2x^2", Opaque("Mul", "3*x**2")),
+    ("The derivative of x^3 is 2x^2.", Opaque("Mul", "3*x**2")),
+    ("$\\int 2x\\,dx = x^3 + C$", Opaque("Pow", "x**2")),
+    ("The derivative is 3cos(x).", "3*sin(x)"),
+    ("Yes, 91 is prime.", False),
+    ("91 is prime.", False),
+    ("No.", True),
+    ("The statement is false.", True),
+    ("The limit is -∞.", math.inf),
+    ("It takes 1 hour 20 minutes.", 90),
+    ("The ratio is 3:2.", Fraction(2, 3)),
+    ("x = 2 or x = 4", [2, 3]),
+    ("3² + 4² = 26, so it is 5.", 5),
+    ("5 + 3 = 8", 5),
+    ("It is 5; 5 + 3 = 8", 5),
+    ("2 + 2 = 4", 5),
+    ("It is March 4, 2024.", date(2024, 3, 3)),
+]
+
+
+@pytest.mark.parametrize(("words", "value"), WRONG, ids=[words[:40] for words, _ in WRONG])
+def test_what_plainly_says_something_else_contradicts(words: str, value: Any) -> None:
+    verdict = judge(words, value, predicates=frozenset({"prime"}))
+    assert verdict.contradicted and not verdict.matched
+
+
+def test_other_readings_are_linear_in_hostile_text() -> None:
+    pieces = ["1 hour 2 ", "1:2:", "1 to 2 ", "3² + ", "1+1=2,", "2 or 3 ", "March ", "x^2 = ", "x^", "(x", "1 h "]
+    for piece in pieces:
+        for value in (5, "x**2", date(2024, 3, 3), timedelta(1), [1, 2]):
+            text = f"the ratio of the odds {piece * 20_000}"[:20_000]
+            assert growth(lambda n, text=text, value=value: judge(text[:n], value), int, 1 << 10, 1 << 14) < SLACK
+
+
 @pytest.mark.parametrize(("words", "value"), AGREE, ids=[words[:40] for words, _ in AGREE])
 def test_a_value_agrees_as_people_and_models_write_it(words: str, value: Any) -> None:
-    verdict = judge(words, value, leaves("2 10", strict=False) or ())
+    verdict = judge(words, value, leaves("2 10 91", strict=False) or (), predicates=frozenset({"prime"}))
     assert verdict.matched and not verdict.contradicted
 
 

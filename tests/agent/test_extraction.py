@@ -27,6 +27,21 @@ def test_a_collected_reply(case: dict[str, object]) -> None:
 
 # Rules that the collected replies do not touch: reply, expected kind, expected code.
 RULES = {
+    "text behind the end of a fence": ("Compute.\n```py\nprint(1)\n```<end_code>", "code", "print(1)"),
+    "a sentence behind the end of a fence": ("```python\nprint(1)\n```That prints 1.\nSo it does.", "code", "print(1)"),
+    "a full stop behind the end of a fence": ("```python\nprint(1)\n```.", "code", "print(1)"),
+    "a fence that the next one closes": ("```python\nx = 1\n```python\ny = 2\n```", "code", "x = 1\n\ny = 2"),
+    "a fence within a text of a program": (
+        "```python\ns = '''\n```text\n'''\nprint(s)\n```",
+        "code",
+        "s = '''\n```text\n'''\nprint(s)",
+    ),
+    "a closing tag without its last character": ("<execute_python>\nprint(1)\n</execute_python", "code", "print(1)"),
+    "a closing tag cut in the middle": ("<execute_python>\nprint(1)\n</execute_py", "code", "print(1)"),
+    "a cut closing tag before text": ("<code>\nprint(1)\n</code\nThat is it.", "code", "print(1)"),
+    "an opening tag without its last character": ("<execute_python\nprint(1)\n</execute_python>", "code", "print(1)"),
+    "an opening tag in the place of the closing one": ("<code>\nprint(1)\n<code>", "code", "print(1)"),
+    "less than at the end of a program": ("<execute_python>\nx = 1\nx <x\n</execute_python>", "code", "x = 1\nx <x"),
     "an SQL block is a call of sql": (
         "Totals.\n<execute_sql>\nselect a\nfrom df\n</execute_sql>",
         "code",
@@ -214,3 +229,8 @@ def test_marks_that_would_hold_the_host_are_not_parsed() -> None:
     assert Parser(len(source)).parse(source) is None
     assert extract(source).kind == "answer"
     assert extract(f"<code>\n{source}\n</code>").kind == "code"
+
+
+def test_a_mark_behind_the_end_of_a_fence_is_no_answer() -> None:
+    assert extract("```py\nprint(1)\n```<end_code>").after == ""
+    assert extract("```py\nprint(1)\n``` It is 1.").after == "It is 1."

@@ -422,7 +422,9 @@ def test_an_analysis_is_awaited_in_whatever_is_given() -> None:
                 for given in (own, session, blocking, kept):
                     analysis = await DataAnalyst(ScriptedModel(sources), policy=given).run_async("?")
                     found.append(_seen(analysis))
-                found.append((await session.get("written"), await session.get("CHUNK_ROWS"), session.list_files()))
+                found.append(
+                    (await session.get("written"), await session.get("CHUNK_ROWS"), await session.list_files())
+                )
                 found.append((kept.get("written"), kept.get("CHUNK_ROWS"), kept.list_files()))
         return found
 

@@ -134,6 +134,13 @@ def test_what_is_not_below_the_editable_path_is_refused(project: Path, place: st
         opened(project).write(place, "x")
 
 
+def test_a_file_that_is_spelt_as_version_control_is_left_out(project: Path) -> None:
+    (project / ".GIT").write_text("not a repository")
+    (project / "src" / ".Git").mkdir()
+    (project / "src" / ".Git" / "x.py").write_text("x = 1")
+    assert [path for path in opened(project).files() if ".git" in path.lower()] == []
+
+
 def test_links_inside_the_tree_do_not_widen_what_can_be_written(project: Path) -> None:
     (project / "lib").mkdir()
     (project / ".git").mkdir()

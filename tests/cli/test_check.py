@@ -64,3 +64,18 @@ def test_a_check_ends_and_undoes_nothing_whatever_a_failed_step_would() -> None:
         found = sandbox.check("x = (")
         assert (found.outcome, found.state) == ("error", "kept")
         assert found.error is not None and found.error.type == "SyntaxError"
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text("import socket\n")
+    (tmp_path / "b.py").write_text("x = 1\n")
+    with open(tmp_path / "z.py", "wb") as large:
+        large.truncate(3 << 30)
+    assert main(["check", str(tmp_path)]) == 3
+    said = capsys.readouterr()
+    assert "a.py:1" in said.out and "z.py is not checked: " in said.err
+    (tmp_path / "a.py").unlink()
+    assert main(["check", str(tmp_path)]) == 2
+    assert "b.py" in capsys.readouterr().err

@@ -23,6 +23,8 @@ def examples() -> list[HintRule]:
 
 def plan_for(rule: HintRule) -> LanguagePlan:
     """The policy that the rule holds under."""
+    if "_with_prefix" in str(rule.hint):
+        return LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, tools=("fetch_price",))
     if "price" in rule.wrong and "_of_policy" in str(rule.hint):
         return OWN_HINT
     of_files = rule.kind in ("FileNotFoundError", "FileExistsError", "IsADirectoryError", "NotADirectoryError")

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_rule_answers_its_own_example(half: int, tmp_path: pathlib.Path) -> None:
     """In a process of their own: examples leave files open and loops behind, as mistakes do."""
-    for library in ("pandas", "sklearn", "matplotlib", "scipy", "sympy"):
+    for library in ("pandas", "sklearn", "matplotlib", "scipy", "sympy", "plotly"):
         pytest.importorskip(library)
     done = subprocess.run(
         [sys.executable, "-m", "tests.hints.examples", str(half)],

@@ -279,3 +279,28 @@ def test_a_fresh_plugin_is_heard_after_a_call_that_was_stopped(sandbox: Sandbox)
     with sandbox.plugin(source, exports=["f"], state="fresh", timeout=0.2) as plugin:
         assert plugin.invoke("f", (0,)).outcome == "timeout"
         assert [plugin.invoke("f", (x,)).stdout for x in (1, 2)] == ["called with 1\n", "called with 2\n"]
+
+
+def test_what_a_branch_does_to_a_path_of_its_parent_changes_nothing_for_the_parent() -> None:
+    """Landlock refuses to read and write there, and does not govern rights and times."""
+    with Sandbox("confined-python") as sandbox, sandbox.session() as parent:
+        parent.run("import os\nos.mkdir('d')\nopen('d/f.txt', 'w').write('kept')\nhere = os.getcwd()").check()
+        (branch,) = parent.branch(1)
+        attack = """
+import os
+for path in (here + '/d/f.txt', here + '/d', here):
+    for act in (lambda: os.utime(path, (0, 0)), lambda: os.chmod(path, 0)):
+        try: act()
+        except OSError: pass
+"""
+        for _ in range(2):
+            branch.run(attack)
+            result = parent.run(
+                "open('d/f.txt').read(), os.stat('d/f.txt').st_mtime > 0, open('g.txt', 'w').write('x')"
+            )
+            assert result.check().value == ("kept", True, 1)
+            assert [file.name for file in result.files] == ["g.txt"]
+        branch.run(attack)
+        branch.close()
+        assert parent.run("open('d/f.txt').read()").value == "kept"
+        assert parent.run("os.listdir('.') == os.listdir(here)").value is True

@@ -90,14 +90,31 @@ say(done(*nothing[:2], b'\\x9c' + pack('E') + pack(b'') + b'\\xc0' * 4 + pack(b'
 
 
 @pytest.mark.parametrize("frames", FRAMES.values(), ids=FRAMES.keys())
-def test_what_a_child_says_is_a_step_that_crashed(session: Session, frames: str) -> None:
+def test_what_a_child_says_ends_the_step(session: Session, frames: str) -> None:
     session.run("kept = 1").check()
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, monotonic()
     result = session.run(f"{OWN}{frames}\nos._exit(0)", timeout=10)
-    assert result.outcome == "crashed" and result.state == "restored", result
+    assert result.outcome in ("crashed", "output") and result.state == "restored", result
     assert session.run("kept").value == 1
     assert monotonic() - started < SOON
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
+
+
+MESSAGES = {
+    "text": "text=b'x' * (60 << 20)",
+    "notes": "notes=['x'] * 60_000_000",
+    "a value": "pending=1 << 40",
+}
+
+
+@pytest.mark.parametrize("fields", MESSAGES.values(), ids=MESSAGES.keys())
+def test_a_message_that_is_too_large_ends_the_step_by_name_and_is_not_read(session: Session, fields: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    forged = f"server.link.send(m.StepDone('ok', {fields}, step=server._step))"
+    result = session.run(f"{OWN}from safeexec.protocol import messages as m\n{forged}\ntime.sleep(1000)", timeout=20)
+    assert (result.outcome, result.state) == ("output", "restored")
+    assert result.error is not None and "more than it reads" in result.error.message
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 << 10
 
 
 SPIN = "\nwhile True: pass"

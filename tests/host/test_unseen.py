@@ -78,7 +78,7 @@ def test_the_kernel_shares_no_file(session: Session) -> None:
 @pytest.mark.parametrize(
     ("call", "source"),
     [
-        ("sendmsg", "socket.send_fds(a, [b'x'], [0])"),
+        ("send_fds", "socket.send_fds(a, [b'x'], [0])"),
         ("setsockopt", "a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)"),
         ("setsockopt", "a.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)"),
     ],
@@ -104,3 +104,20 @@ def test_libraries_go_other_ways_round_what_is_refused(session: Session) -> None
     )
     assert result.value == (100_000, b"onetwo"), result.error
     assert not result.refusals
+
+
+def test_record_locks_are_bounded(session: Session) -> None:
+    """Each is memory of the kernel. What honest programs hold is far below."""
+    source = """
+import fcntl
+files = [open(f"f{number}", "w+") for number in range(8)]
+def lock(count):
+    for at in range(count):
+        for file in files:
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * at)
+"""
+    session.run(source).check()
+    assert session.run("lock(10)").ok
+    result = session.run("while True: lock(4000)", timeout=30)
+    assert result.outcome == "violation" and result.error is not None
+    assert "10,000 locks" in result.error.message

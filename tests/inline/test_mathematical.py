@@ -76,17 +76,23 @@ def test_refusals_say_what_to_write(source: str, message: str) -> None:
         evaluate(source, {"x": 3}, functions="mathematics", max_steps=MAX_STEPS // 10)
 
 
-def test_without_them_a_function_of_math_is_named() -> None:
-    with pytest.raises(ExpressionError, match=r"write math\.sqrt\(\.\.\.\), or pass functions=\"mathematics\""):
-        evaluate("sqrt(2)")
+def test_functions_of_math_and_statistics_have_their_bare_names_by_default() -> None:
+    assert evaluate("sqrt(144)") == 12 and evaluate("2 * pi * r", {"r": 1}) == math.tau
+    assert evaluate("mean([1, 2, 3]) + floor(2.5)") == 4
+    assert evaluate("pi * 2 + pi", {"pi": 3}) == 9
+    assert evaluate("sqrt(4)", functions={"sqrt": lambda x: -x}) == -4
     assert evaluate("2 ^ 10") == 8
+    with pytest.raises(ExpressionError, match="the name e is not given"):
+        evaluate("e ** 2")
+    with pytest.raises(ExpressionError, match="ValueError"):
+        evaluate("sqrt(-1)")
+    with pytest.raises(ExpressionError, match="sqrt is not allowed by the policy"):
+        evaluate("sqrt(4)", policy=Policy.load("expression").replace(imports={"math": {"remove": ["sqrt"]}}))
 
 
 @pytest.mark.parametrize("functions", [None, "mathematics"])
-def test_a_function_of_statistics_is_named(functions: Literal["mathematics"] | None) -> None:
-    with pytest.raises(ExpressionError, match=r"no function mean: write statistics\.mean\("):
-        evaluate("mean([1, 2, 3])", functions=functions)
-    assert evaluate("statistics.mean([1, 2, 3])", functions=functions) == 2
+def test_functions_of_statistics_in_both_forms(functions: Literal["mathematics"] | None) -> None:
+    assert evaluate("statistics.mean([1, 2, 3]) + mean([2])", functions=functions) == 4
 
 
 def test_what_a_policy_leaves_out_is_refused_by_its_bare_name_too() -> None:

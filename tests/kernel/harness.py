@@ -102,7 +102,6 @@ def main() -> None:
     profile = job["profile"]
     policy = Policy.from_yaml(profile) if ":" in profile else Policy.load(profile)
     decided = plan(policy, workspaces=workspaces)
-    job["imports"] = list(policy.imports)
     if decided.user:
         os.chown(workspaces, *decided.user)
         os.chown(workspace, *decided.user)

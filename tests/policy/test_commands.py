@@ -155,15 +155,50 @@ def test_diff(capsys):
     assert run(capsys, "policy", "diff", "standard", "standard") == (0, "", "")
     narrowed = Policy.load("standard").replace(imports={"numpy": {"except": ["save"]}, "math": ["pi"]})
     assert [str(one) for one in Policy.load("standard").diff(narrowed)] == [
-        "imports.math: all → [pi]   (replace())",
-        "imports.numpy: nothing → except [save]   (replace())",
+        "imports.math: all → [pi]   [narrower]   (replace())",
+        "imports.numpy: nothing → except [save]   [wider]   (replace())",
     ]
     _, out, _ = run(capsys, "policy", "diff", "standard", "calculator")
     assert "imports: " in out and " -argparse " in out and " -stdlib " in out and "imports.ast" not in out
     status, out, _ = run(capsys, "policy", "diff", "standard", "data-analysis")
     assert status == 1
-    assert "builtins: +open   (data-analysis.yaml:" in out
+    assert "builtins: +open   [wider]   (data-analysis.yaml:" in out
     assert "+numpy" in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "direction"),
+    [
+        ({"imports": {"math": ["pi"]}}, "narrower"),
+        ({"imports": {"random": "none"}}, "narrower"),
+        ({"imports": {"colorsys": "all"}}, "wider"),
+        ({"imports": {"math": {"except": ["pi"]}}}, "narrower"),
+        ({"builtins": {"add": ["open"], "remove": ["print"]}}, "both"),
+        ({"limits": {"memory_mb": 64}}, "narrower"),
+        ({"limits": {"wall_seconds": 50}}, "wider"),
+        ({"description": "Other."}, "other"),
+        ({"require": []}, "wider"),
+        ({"tools": {"approval": ["send"]}}, "narrower"),
+        ({"language": {"constructs": {"except": ["while"]}}}, "narrower"),
+    ],
+)
+def test_a_difference_says_which_way_it_goes(changes, direction):
+    before = Policy.load("calculator")
+    assert {one.direction for one in before.diff(before.replace(**changes))} == {direction}
+
+
+def test_a_team_may_only_narrow_what_the_company_allows(capsys, tmp_path):
+    company, team = tmp_path / "company.yaml", tmp_path / "team.yaml"
+    company.write_text("extends: calculator\n")
+    check = ("policy", "diff", "--only-narrower", str(company), str(team))
+    team.write_text(
+        f"extends: {company}\nimports: {{random: none}}\nlimits: {{memory_mb: 64}}\nhints: {{random: No.}}\n"
+    )
+    status, out, err = run(capsys, *check)
+    assert (status, err) == (0, "") and "[narrower]" in out
+    team.write_text(f"extends: {company}\nimports: {{random: none, colorsys: all}}\nlimits: {{memory_mb: 4000}}\n")
+    status, _, err = run(capsys, *check)
+    assert status == 1 and "imports.colorsys" in err and "limits.memory_mb" in err and "random" not in err
 
 
 def test_why(capsys):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from safeexec import Policy, PolicyError
@@ -226,3 +228,24 @@ def test_one_mistake_is_told_once(tmp_path):
     with pytest.raises(PolicyError) as raised:
         extend(tmp_path, "builtins: {remove: [nosuch]}")
     assert [one.text for one in raised.value.mistakes] == ["Python has no builtin nosuch"]
+
+
+@pytest.mark.parametrize("text", ["root:SECRET:20228:0\n", "SECRET\n", "[default]\nkey = SECRET\n", "SECRET: 1\n"])
+@pytest.mark.parametrize("kind", ["absolute", "relative", "a link"])
+def test_nothing_is_told_of_a_file_elsewhere_that_is_no_policy(tmp_path: Path, text: str, kind: str) -> None:
+    """Whoever wrote the policy may be a stranger, and any file of the machine can be named in it."""
+    away, folder = tmp_path / "away" / "credentials.yaml", tmp_path / "here"
+    away.parent.mkdir()
+    folder.mkdir()
+    away.write_text(text)
+    (folder / "link.yaml").symlink_to(away)
+    target = {"absolute": str(away), "relative": "../away/credentials.yaml", "a link": "./link.yaml"}[kind]
+    (folder / "p.yaml").write_text(f"extends: {target}\n")
+    with pytest.raises(PolicyError, match="is no policy that can be read") as told:
+        Policy.load(str(folder / "p.yaml"))
+    assert "SECRET" not in str(told.value)
+    beside = folder / "base.yaml"
+    beside.write_text("limits: {wall_secs: 1}\n")
+    (folder / "q.yaml").write_text("extends: ./base.yaml\n")
+    with pytest.raises(PolicyError, match="wall_secs"):
+        Policy.load(str(folder / "q.yaml"))

@@ -13,11 +13,11 @@ def f():
 print(type(f) is types.FunctionType, type(f) == types.FunctionType, type(lambda: 0) is types.LambdaType)
 print(types.FunctionType is types.LambdaType)
 print(
-    isinstance(print, types.BuiltinFunctionType),
+    isinstance(sum, types.BuiltinFunctionType),
     isinstance(len, types.BuiltinFunctionType),
     isinstance(f, types.BuiltinFunctionType),
 )
-for g in (getattr, setattr, delattr, hasattr, globals, locals, vars, dir, print, len, eval, exec):
+for g in (globals, locals, vars, dir, len, sorted, callable):
     print(g.__name__, type(g), isinstance(g, types.BuiltinFunctionType), isinstance(g, types.FunctionType), callable(g))
 print(
     issubclass(types.FunctionType, collections.abc.Callable),
@@ -38,7 +38,7 @@ def _(x):
 
 
 print(d(f), d(1))
-print(type(f), type(print))
+print(type(f), type(len))
 import math
 
 match f:
@@ -48,14 +48,14 @@ print(typing.get_type_hints(f))
 print(types.FunctionType.__mro__, types.FunctionType.__bases__, types.FunctionType.__module__)
 print(isinstance(f, (int, types.FunctionType)), isinstance(f, types.FunctionType | None))
 print(type(f).__name__, hasattr(f, "__call__"))
-print(list(map(type, [f, print, f.__get__(1), [].append, str.join, int.__add__, (1).__add__])))
+print(list(map(type, [f, len, f.__get__(1), [].append, str.join, int.__add__, (1).__add__])))
 
 
 def sort_key(v):
     return isinstance(v, (types.FunctionType, types.BuiltinFunctionType, types.MethodType))
 
 
-print([sort_key(v) for v in (f, len, print, getattr, 1)])
+print([sort_key(v) for v in (f, len, sum, callable, 1)])
 try:
     types.FunctionType()
 except TypeError as e:

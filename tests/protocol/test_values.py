@@ -22,8 +22,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.values import MAX_NODES, Clock, Encoded, Opaque, decode, encode, frames
-from safeexec.protocol.values.format import CONTAINER
+from safeexec.jsonable import jsonable
+from safeexec.protocol.values import MAX_NODES, Clock, Encoded, Formula, Opaque, decode, encode, frames
+from safeexec.protocol.values.format import CONTAINER, PART
 from safeexec.protocol.values.reader import Reader
 
 MODULUS = (1 << 61) - 1
@@ -438,6 +439,31 @@ def test_values_of_one_message_share_a_clock() -> None:
 def test_node_budget_of_the_reader() -> None:
     with pytest.raises(ProtocolError, match="too many parts"):
         decode(written(list(range(1000))).data, max_nodes=999)
+
+
+@pytest.mark.parametrize("count", [PART, PART + 1, 3 * PART, 100_000])
+def test_many_items_cross_in_parts(count: int) -> None:
+    """No call of C reads more than `PART` of them: other threads run in between."""
+    numbers, texts = list(range(count)), [str(number) for number in range(count)]
+    for value in (numbers, tuple(texts), set(texts), dict(zip(texts, numbers, strict=True)), frozenset(numbers)):
+        assert crossed(value) == value
+    with pytest.raises(ProtocolError, match=r"one part|truncated"):
+        decode(b"lp" + struct.pack("<I", count) + struct.pack("<I", 5) + b"\xdd" + struct.pack(">I", count))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [Decimal(7), Fraction(1, 7), datetime(2020, 1, 1, tzinfo=UTC), uuid.UUID(int=7), {7}, [7], timedelta(1), range(3)],
+    ids=lambda item: type(item).__name__,
+)
+def test_what_is_dear_to_make_counts_more(item: Any) -> None:
+    """The sender counts as the reader does: what one of them refuses, the other does not send."""
+    most = 10_000
+    few, many = [item] * (most // 10), [item] * (most // 5)
+    assert crossed(few) == few
+    with pytest.raises(ProtocolError, match="too many parts"):
+        decode(written(many).data, max_nodes=most)
+    assert written([item] * (MAX_NODES // 5), max_bytes=1 << 27).truncated
 
 
 def test_a_container_counts_more_than_what_it_holds() -> None:
@@ -892,5 +918,29 @@ class TestSympy:
         assert math.isnan(crossed(mp.mpf("nan")))
         forged = sp.Rational(2, 7)
         forged.p = Metres(2.0)
-        for value in (sp.sqrt(2), sp.pi, sp.Float(1, 30) / 3, mp.ldexp(1, 5000), forged):
-            assert type(crossed(value)) is Opaque
+        assert type(crossed(mp.ldexp(1, 5000))) is Opaque
+        for value in (sp.pi, sp.Float(1, 30) / 3, forged):
+            assert isinstance(crossed(value), Opaque)
+
+    def test_a_formula_crosses_as_its_text_and_latex(self) -> None:
+        sp = self.sympy
+        x = sp.Symbol("x")
+        for value in (sp.sqrt(2) / 2, sp.oo, sp.Matrix([[x, 1]]), sp.Eq(x, 2), sp.FiniteSet(1, x), sp.Float(1, 30) / 3):
+            back = crossed(value)
+            assert type(back) is Formula
+            assert (str(back), repr(back), back.latex) == (str(value), str(value), sp.latex(value))
+        assert str(crossed([-sp.sqrt(2), sp.sqrt(2)])) == "[-sqrt(2), sqrt(2)]"
+        assert crossed({sp.pi: 1}) == {crossed(sp.pi): 1}
+        assert crossed(crossed(sp.pi)) == crossed(sp.pi)
+        assert type(crossed(sum(x**n for n in range(2000)))) is Opaque
+
+    def test_few_formulas_of_one_value_have_latex(self) -> None:
+        back = crossed([self.sympy.Symbol(f"x{n}") for n in range(500)])
+        assert back[499].repr == "x499" and back[0].latex == "x_{0}" and not back[499].latex
+
+    def test_a_formula_in_json_has_both_forms(self) -> None:
+        assert jsonable(crossed(self.sympy.sqrt(2))) == {
+            "type": "sympy.core.power.Pow",
+            "repr": "sqrt(2)",
+            "latex": "\\sqrt{2}",
+        }

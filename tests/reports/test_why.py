@@ -1,10 +1,11 @@
-"""`why` says what is enforced: it is compared with the compiler and the facades, not with a table."""
+"""`why` says what is enforced: it is compared with the compiler and the importer, not with a table."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 from pathlib import Path
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,13 +14,12 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from safeexec import Policy, PolicyError
-from safeexec.compiler.diagnostics import Rejection
-from safeexec.compiler.names import CONSTRUCTS, GUARDED, PLAIN_DUNDERS, REFUSED_PLAIN_NAMES
-from safeexec.compiler.step import compile_step
-from safeexec.facades import tables
-from safeexec.facades.access import allowed_submodules
-from safeexec.facades.build import RefusedImport, importer
 from safeexec.host.startup.confinement import plan
+from safeexec.language.diagnostics import Rejection
+from safeexec.language.imports import Importer, RefusedImport
+from safeexec.language.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
+from safeexec.language.rules import rules_of
+from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.syntax import NODES, SAMPLES, WORDS
 from safeexec.reports.why import Judge
@@ -34,7 +34,7 @@ OPEN = ["math", "json", "random", "statistics", "collections", "collections.abc"
 MODULES = [*OPEN, "subprocess"]
 MEMBERS = ["sqrt", "loads", "dumps", "pi", "abc", "parser", "path", "OrderedDict", "system"]
 ENTRIES = ["all", ["sqrt", "loads"], {"except": ["dumps", "pi"]}]
-ATTRIBUTES = sorted({*REFUSED_PLAIN_NAMES, *PLAIN_DUNDERS, *GUARDED, "append", "_private", "__globals__", "__code__"})
+ATTRIBUTES = sorted({*REFUSED_ATTRIBUTES, *FORMAT, "append", "_private", "__dict__", "__class__", "__unheard__"})
 FUNCTIONS = [name for name in dir(builtins) if name.islower() and not name.startswith("_")]
 
 
@@ -110,20 +110,22 @@ def test_why_agrees_with_the_compiler_on_constructs(policy, word):
 
 @FEW
 @given(policies(), st.sampled_from(MODULES), st.sampled_from(MEMBERS))
-def test_why_agrees_with_the_facades_on_modules_and_their_names(policy, module, name):
+def test_why_agrees_with_compiler_and_importer_on_modules_and_their_names(policy, module, name):
     policy = policy.replace(language={"constructs": "all"})  # a policy without `import` or attributes uses no module
-    plan = policy.language_plan()
-    try:
-        facade = importer(plan)(module, {}, {}, ("*",), 0)
-    except RefusedImport:
-        imported = False
-    else:
-        imported = True
-    assert policy.why(module).allowed == imported
-    if policy.why(f"{module}.{name}").allowed:
-        assert hasattr(facade, name) or importer(plan)(f"{module}.{name}", {}, {}, ("*",), 0)
-    elif imported:
-        assert not hasattr(facade, name)
+    importer = Importer(rules_of(policy.language_plan()), lambda name: None)
+
+    def imports(*names: str) -> bool:
+        try:
+            importer.import_(module, {}, {}, names, 0)
+        except RefusedImport:
+            return False
+        return True
+
+    assert policy.why(module).allowed == imports() == accepts(policy, f"import {module}")
+    allowed = policy.why(f"{module}.{name}").allowed
+    assert allowed == imports(name) == accepts(policy, f"from {module} import {name}")
+    if allowed:
+        assert accepts(policy, f"import {module}\n{module}.{name}")
 
 
 def test_why_and_a_refusal_name_the_same_line(tmp_path):
@@ -151,17 +153,6 @@ def test_why_and_a_refusal_name_the_same_line(tmp_path):
         assert policy.why(name).rule == f"mine.yaml:{line}"
 
 
-@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
-def test_why_agrees_with_the_facades_on_modules_that_have_two_names(profile):
-    policy = Policy.load(profile)
-    aliases = [(module, name) for module in tables.modules() for name in tables.submodules(module)]
-    assert ("numpy", "emath") in aliases
-    for module, name in aliases:
-        allowed = name in allowed_submodules(module, policy.language_plan())
-        if policy.why(module).allowed:
-            assert policy.why(f"{module}.{name}").allowed == allowed, (module, name)
-
-
 @FEW
 @given(policies(), st.lists(st.sampled_from([*LINES, *READS]), max_size=5))
 def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
@@ -170,7 +161,7 @@ def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
     if not accepts(policy, source):
         assert refused
     elif refused:
-        # the compiler leaves to the facades what is only known when a module is imported
+        # the compiler leaves to the importer what is only known when a module is imported
         assert all(need.answer.kind in ("module", "attribute") for need in refused)
 
 
@@ -225,29 +216,29 @@ def test_samples_are_python_and_cover_every_construct():
     ("profile", "name", "allowed", "rule", "text"),
     [
         ("standard", "math.sqrt", True, "calculator.yaml", ""),
-        ("standard", "math.squrt", False, "calculator.yaml", "math.sqrt"),
         ("standard", "np.load", False, "standard.yaml", ""),
         ("standard", "os.listdir", False, "standard.yaml", "directories"),
         ("standard", "requests", False, "standard.yaml", "network"),
         ("calculator", "eval", False, "calculator.yaml", "json"),
-        ("standard", "pathlib.Path", False, "standard.yaml", "PurePosixPath"),
+        ("standard", "pathlib.Path", True, "standard.yaml", ""),
         ("standard", ".__globals__", False, "calculator.yaml", ""),
         ("data-analysis", "open", True, "data-analysis.yaml", ""),
-        ("data-analysis", "os.system", False, "data-analysis.yaml", ""),
+        ("data-analysis", "os.system", False, "standard.yaml", "shell"),
         ("confined-python", "subprocess.run", True, "confined-python.yaml", ""),
         ("expression", "while", False, "expression.yaml", ""),
-        ("standard", "syscall:openat", False, "calculator.yaml", ""),
+        ("standard", "syscall:openat", True, "calculator.yaml", ""),
         ("data-analysis", "syscall:openat", True, "data-analysis.yaml", ""),
         ("standard", "syscall:mkdir", False, "calculator.yaml", ""),
         ("standard", "connect()", False, "standard.yaml", ""),
         ("standard", "socketpair()", True, "standard.yaml", ""),
         ("calculator", "socketpair()", False, "the kernel confinement of profile calculator", ""),
         ("calculator", "ptrace()", False, "calculator.yaml", ""),
-        ("standard", "import nosuch_module", False, "standard.yaml", "Nothing can be installed"),
+        ("standard", "import nosuch_module", False, "standard.yaml", "nothing can be installed"),
         ("standard", "from nosuch_module import x", False, "standard.yaml", ""),
         ("standard", "from math import sqrt as root", True, "calculator.yaml", ""),
         ("standard", "math.sqrt(2.0)", True, "calculator.yaml", ""),
-        ("standard", "logging.handlers", False, "standard.yaml", ""),
+        ("standard", "logging.handlers", True, "standard.yaml", ""),
+        ("standard", "http.client", False, "standard.yaml", "network"),
         ("standard", "star import", True, "calculator.yaml", ""),
         ("expression", "list comprehension", True, "expression.yaml", ""),
         ("standard", "type-alias", True, "calculator.yaml", ""),
@@ -271,7 +262,6 @@ def test_the_path_along_extends():
 def test_an_answer_is_about_the_name_that_was_asked_for():
     answer = Policy.load("data-analysis").why("pd.DataFrame.to_pickle")
     assert (answer.name, answer.allowed) == ("pandas.DataFrame.to_pickle", True)
-    assert "StreamHandler" in Policy.load("standard").why("logging.handlers").instead
 
 
 @pytest.mark.parametrize("profile", sorted(Policy.profiles(shipped=True)))
@@ -300,7 +290,6 @@ def test_why_knows_settings() -> None:
     assert answer.endswith(", through plugin.yaml → standard.yaml")
     assert policy.why("on_error").value == "restore"
     assert policy.why("filesystem.read").value == "none"
-    assert (policy.why("danger_allow_modules").kind, policy.why("danger_allow_modules").value) == ("setting", "none")
     assert policy.why("determinism.seed").value == "not set"
     assert policy.why("language.constructs").value.startswith("all")
     with pytest.raises(PolicyError, match=r"no setting 'limits\.memory'; did you mean memory_mb\?"):
@@ -333,11 +322,6 @@ def test_why_knows_the_tools_that_a_policy_names(tmp_path: Path) -> None:
     assert policy.why("other").kind == "name"
     assert "says `none` there" in policy.why("random.random").reason
     assert "does not list it" in policy.why("os").reason
-
-
-def test_a_module_in_a_module_is_told_as_what_it_is() -> None:
-    assert "by its own name: `import codecs`" in Policy.load("standard").why("json.codecs").reason
-    assert "the policy does not list that" in Policy.load("calculator").why("json.codecs").reason
 
 
 def test_files_without_open_are_told_with_the_line_to_add() -> None:
@@ -397,9 +381,9 @@ def test_the_smallest_policy_for_a_program():
             "import numpy as np\nnp.zeros(3)",
             {"imports": {"numpy": ["zeros"]}},
         ),
-        ("standard", "gzip = 1\nimport gzip\ngzip.open('x')", {"filesystem": {"workspace": "read-write"}}),
+        ("standard", "glob = 1\nimport glob\nglob.glob('x')", {"filesystem": {"workspace": "read-write"}}),
         ("standard", "f.__globals__", {"attributes": {"danger_allow": {"add": ["__globals__"]}}}),
-        ("standard", "import sys\nsys.meta_path", None),
+        ("standard", "import os\nos.fork", None),
         ("standard", "import nosuch_module", None),
         ("standard", "print(__builtins__)", None),
     ],
@@ -493,11 +477,13 @@ MARKS = "\u0301" * 20_000 + "\u0316" * 20_000
 ESCAPED = MARKS.encode("unicode_escape").decode()
 
 
-@pytest.mark.parametrize("source", [f"a{MARKS} = 1", f"'{{0.__a{ESCAPED}__}}'.format(1)"], ids=["name", "template"])
-def test_marks_that_would_hold_the_host_are_not_parsed(source: str) -> None:
+def test_marks_that_would_hold_the_host_are_not_parsed() -> None:
     """A program of 20,000 took 13 s, in which no thread of the host ran."""
     with pytest.raises(PolicyError, match="too many combining marks on one letter"):
-        Policy.load("standard").needs(source)
+        Policy.load("standard").needs(f"a{MARKS} = 1")
+    started = process_time()
+    assert Policy.load("standard").needs(f"'{{0.__a{ESCAPED}__}}'.format(1)").refused == []
+    assert process_time() - started < 5
 
 
 def test_only_the_whole_of_a_chain_of_attributes_is_read() -> None:

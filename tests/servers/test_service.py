@@ -318,7 +318,7 @@ def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest.Monke
             ("sandbox.run", {"source": "1", "namespace": {f"x{number}": parts for number in range(3)}}),
         ):
             told = await problem(service, name, parameters)
-            assert (told.code, "limits.value_kb" in told.message or "3000 parts together" in told.message) == (
+            assert (told.code, "limits.value_kb" in told.message or "3,000 lists" in told.message) == (
                 PARAMETERS,
                 True,
             )

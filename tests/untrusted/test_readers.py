@@ -26,6 +26,7 @@ from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of, why_no_call
 from safeexec.untrusted.forms import files_of
 from safeexec.untrusted.json_shapes import shaped
+from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.lines import Lines
@@ -50,6 +51,15 @@ def _json(text: str) -> object:
         return loads(text)
     except ValueError:
         return None
+
+
+def _parts(text: str) -> None:
+    """A text with too many parts is a ValueError."""
+    for most in (10, 1_000_000):
+        try:
+            check_parts(text.encode(errors="replace"), most)
+        except ValueError:
+            pass
 
 
 def _files(before: bytes, text: str, after: bytes) -> object:
@@ -82,6 +92,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
     "json_text.loads": _json,
+    "json_size.check_parts": _parts,
     "json_shapes.shaped": _shaped,
     "lines.Lines": lambda text: [*Lines(1 << 30).feed(text.encode("utf-8", "surrogatepass"))],
     "source_text.charset_of": charset_of,

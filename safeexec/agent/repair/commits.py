@@ -22,7 +22,7 @@ from safeexec.agent.errors import RepairError
 from safeexec.untrusted.below import directory_below, new_file, opened, read_file, remove_file
 
 _ID = re.compile(r"[0-9a-f]{40}")
-_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*+(?:/[A-Za-z0-9_][A-Za-z0-9._+-]*+)*+")
+_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*+(?>(?:/[A-Za-z0-9_][A-Za-z0-9._+-]*+)*)")
 _MAX_REFERENCE = 4096
 _MAX_PACKED = 16 << 20
 _MAX_INDEX = 128 << 20

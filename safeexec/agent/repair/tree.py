@@ -16,7 +16,6 @@ from safeexec.untrusted.below import MAX_DEPTH, Found, directory_below, new_file
 
 LEFT_OUT = frozenset(
     {
-        ".git",
         "__pycache__",
         "node_modules",
         ".tox",
@@ -81,8 +80,13 @@ def _take(tree: Tree, found: Found, room: int) -> int:
     return 0
 
 
+def is_version_control(name: str) -> bool:
+    """Whether a file or a directory is git's own, as any file system spells it."""
+    return name.lower() == ".git"
+
+
 def _left_out(directory: int, name: str) -> bool:
-    if name in LEFT_OUT:
+    if name in LEFT_OUT or is_version_control(name):
         return True
     try:
         with directory_below(directory, name) as inner:
@@ -167,6 +171,6 @@ def plain_path(path: str) -> str:
         )
     if len(pure.parts) > MAX_DEPTH + 1:  # the parents of a path of 2,000 parts take 24 ms each time they are asked for
         raise RepairError(f"{path[:200]!r}: nested too deeply; a path has at most {MAX_DEPTH} directories")
-    if any(part.lower() == ".git" for part in pure.parts):
+    if any(map(is_version_control, pure.parts)):
         raise RepairError(f"{path!r}: version control is not for editing")
     return str(pure)

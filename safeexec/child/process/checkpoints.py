@@ -7,17 +7,12 @@ The runner, which goes on, forks the checkpoint; the other way round makes fork 
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import os
-import resource
-import select
-
 from safeexec.child.process.link import Link
 from safeexec.child.process.open_files import OpenFiles
 from safeexec.child.step import violations
 from safeexec.linux import landlock
 from safeexec.linux.fork import fork
+from safeexec.own import contextlib, gc, os, resource, select
 from safeexec.protocol import messages as m
 
 PARKED = b"p"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import select
 import socket
 import sys
 from typing import Any
 
 import msgspec
 
+from safeexec.own import os, select
 from safeexec.protocol import messages as m
 from safeexec.protocol.framing import FrameReader, frame
 
@@ -94,6 +93,19 @@ class Link:
     def take_fd(self) -> int | None:
         """The oldest descriptor that the host sent and nobody has taken."""
         return self.fds.pop(0) if self.fds else None
+
+    def deliver(self, payload: bytes) -> m.Done:
+        """Write `payload` into the file that came with `Deliver`; the answer to it."""
+        fd = self.take_fd()
+        if fd is None:
+            return m.Done(problem="no descriptor came with the request")
+        rest = memoryview(payload)
+        try:
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+        finally:
+            os.close(fd)
+        return m.Done()
 
     def become(self, fd: int) -> None:
         """In a copy of the process: go on over the socket `fd`, under the number of the one that the original has.

@@ -10,12 +10,11 @@ its own.
 from __future__ import annotations
 
 import fcntl
-import os
-import resource
-import select
 import stat
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
+
+from safeexec.own import os, resource, select
 
 _FIRST = 3
 """Below are the standard streams, which the host provides."""

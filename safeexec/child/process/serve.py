@@ -8,8 +8,6 @@ be done once more, as long as all such steps since the last checkpoint are soon 
 from __future__ import annotations
 
 import _thread
-import contextlib
-import os
 import resource
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -24,6 +22,7 @@ from safeexec.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.child.step.plugins import LoadedPlugin
 from safeexec.child.step.standard_input import program_file
 from safeexec.child.step.tools import ToolCaller, tool_functions
+from safeexec.own import contextlib, os
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.confinement import Mechanism
@@ -395,19 +394,11 @@ class Server:
         return m.Names(self.guest.names()[: m.MANY])
 
     def _describe(self, request: m.Describe) -> m.Described:
-        return m.Described(self.guest.variables()[: m.MANY])
+        return m.Described(self.guest.variables()[: m.SOME])
 
     def _deliver(self, request: m.Deliver) -> m.Done:
-        fd = self.link.take_fd()
-        if fd is None:
-            return m.Done(problem="no descriptor came with the request")
-        payload, self.guest.pending = memoryview(self.guest.pending), b""
-        try:
-            while payload:
-                payload = payload[os.write(fd, payload) :]
-        finally:
-            os.close(fd)
-        return m.Done()
+        payload, self.guest.pending = self.guest.pending, b""
+        return self.link.deliver(payload)
 
     def _self_test(self, request: m.SelfTest) -> m.Tested:
         from safeexec.child.process.selftest import try_everything  # for hosts that ask

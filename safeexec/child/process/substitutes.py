@@ -1,10 +1,13 @@
-"""What libraries do by calls that the filter refuses (`syscalls.table`), done by others that it allows."""
+"""What programs and libraries do by calls that the filter refuses (`syscalls.table`), done by others that it allows;
+and what would end the process of a mistaken program without a word, done within what there is.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import errno
+import resource
 import sys
 from typing import Any
 
@@ -18,11 +21,35 @@ _NO_WRITING = (
 )
 
 
+_LEVEL = 419
+"""Bytes of the stack for a level of recursion. Few ways through C code take more, and overflow it: `map`, `sorted`."""
+_DEEPEST = 300_000
+"""Levels where the stack has no limit."""
+
+
 def install() -> None:
     """Replace them now or when each module is imported. In the zygote: its children inherit it."""
+    _limit_recursion()
     after_import("mmap", _map_privately)
     after_import("sqlite3", _index_in_memory)
     after_import("asyncio.selector_events", _send_without_descriptors)
+
+
+def _limit_recursion() -> None:
+    """A recursion limit beyond what the stack has room for is taken as that, so that a recursion without an end is a
+    RecursionError.
+    """
+    set_limit = sys.setrecursionlimit
+
+    def setrecursionlimit(limit: int, /) -> None:
+        """Set the maximum depth of the Python interpreter stack to n, at most what the stack has room for."""
+        if isinstance(limit, int):
+            stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
+            limit = min(limit, _DEEPEST if stack < 0 else stack // _LEVEL)
+        set_limit(limit)
+
+    setrecursionlimit.__module__, setrecursionlimit.__qualname__ = "sys", "setrecursionlimit"
+    sys.setrecursionlimit = setrecursionlimit
 
 
 def _map_privately() -> None:

@@ -54,6 +54,10 @@ class Displays:
         self._left_out = 0
         self._drawn: list[Any] = []
         """The figures that this step has shown."""
+        self._finished: list[Any] = []
+        """Those of them that it passed to `display`: they are closed at its end, for its next lines may draw there."""
+        self._left_open: list[Any] = []
+        """Those that it left open, unshown: the current one stays so for the next step, the others are closed there."""
         self.tell: Callable[[DisplayData], None] | None = None
         """Hears of each display as it comes, but not of the step's value."""
 
@@ -101,14 +105,16 @@ class Displays:
                 data.setdefault("text/plain", "")
                 self._add(data, display_id, update)
                 continue
-            self._show(value, forms, display_id, update)
+            data = self._show(value, forms, display_id, update)
             if figures.figure_of(value) is not None:
-                self._remember(value)  # or it would be drawn a second time when the step ends
+                figures.remember(value, data.get("image/png", b""))  # or it would be drawn again when the step ends
+                self._drawn.append(value)
+                self._finished.append(value)
 
     def collect(self, value: Any, text: str | None = None) -> list[DisplayData]:
         """The displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
         if "matplotlib._pylab_helpers" in sys.modules:
-            self.show_figures()
+            self._end_figures(value)
         drawn, self._drawn = self._drawn, []
         if (type(value) not in _PLAIN or "sympy" in sys.modules) and not any(value is figure for figure in drawn):
             self._show_value(value, text)
@@ -126,6 +132,14 @@ class Displays:
         after_import("matplotlib.backend_bases", lambda: figures.take_over_show(self.show_figures))
         after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", self._show_chart))
         after_import("altair", self._take_over_altair)
+        after_import("IPython.core.display_functions", self._take_over_ipython)
+
+    def _take_over_ipython(self) -> None:
+        """`from IPython.display import display`, where the library is installed: else it prints the repr."""
+        vars(sys.modules["IPython.core.display_functions"])["display"] = self._displayed_by_ipython
+
+    def _displayed_by_ipython(self, *values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
+        return self.display(*values, display_id=display_id, raw=raw)
 
     def _take_over_altair(self) -> None:
         def show(chart: Any, *arguments: Any, **options: Any) -> None:
@@ -140,18 +154,36 @@ class Displays:
         self._show(chart, ())
 
     def show_figures(self) -> None:
-        """Draw all open figures that have something new."""
-        for figure in figures.open_figures():
+        """`plt.show()`: draw all open figures that have something new, and close them."""
+        for figure in self._draw_news():
+            figures.close(figure)
+
+    def _draw_news(self) -> list[Any]:
+        """Draw the figures that have something new. All that were looked at and are not empty."""
+        looked_at = []
+        for figure in figures.candidates():
             try:
+                if figures.is_empty(figure):
+                    continue
+                looked_at.append(figure)
                 if figures.is_news(figure):
-                    self._show(figure, ())
-                    self._remember(figure)
+                    data = self._drawn_as(figure, ())
+                    if figures.remember(figure, data.get("image/png", b"")):
+                        self._add(data)
+                        self._drawn.append(figure)
             except BaseException:  # a method of a figure may be the guest's: the step has its own end all the same
                 continue
+        return looked_at
 
-    def _remember(self, figure: Any) -> None:
-        figures.remember(figure)
-        self._drawn.append(figure)
+    def _end_figures(self, value: Any) -> None:
+        """Show what the step leaves open. The current figure stays open for the next step, unless it was shown."""
+        self._draw_news()
+        last, drawn = figures.current(), self._drawn
+        earlier = [figure for figure in self._left_open if not any(figure is one for one in drawn)]
+        shown = [*self._finished, value] if figures.figure_of(value) is not None else self._finished
+        for figure in (*shown, *(figure for figure in earlier if figure is not last)):
+            figures.close(figure)
+        self._left_open, self._finished = figures.open_figures(), []
 
     def _taken(self) -> list[DisplayData]:
         shown = self._shown
@@ -173,14 +205,21 @@ class Displays:
         if data:
             self._add(data, tell=False)
 
-    def _show(self, value: Any, include: tuple[str, ...], display_id: str | None = None, update: bool = False) -> None:
+    def _show(
+        self, value: Any, include: tuple[str, ...], display_id: str | None = None, update: bool = False
+    ) -> dict[str, Any]:
+        data = self._drawn_as(value, include)
+        self._add(data, display_id, update)
+        return data
+
+    def _drawn_as(self, value: Any, include: tuple[str, ...]) -> dict[str, Any]:
         try:
             data = rich.rich(value, include)
             if "text/plain" not in data:
                 data["text/plain"] = rich.plain(value)
         except Exception as error:
             data = {"text/plain": rich.failed(value, error)}
-        self._add(data, display_id, update)
+        return data
 
     def _add(
         self, data: dict[str, Any], display_id: str | None = None, update: bool = False, *, tell: bool = True

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import gc
 import linecache
-import os
-import resource
 import sys
 from collections.abc import Callable, Mapping
-from types import CodeType, ModuleType
+from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec import hints
 from safeexec.child.step.awaiting import StepLoop
 from safeexec.child.step.changes import variables
+from safeexec.child.step.markup import without_fence, without_magics
 from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.repeatable import Repeatable, happened
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
@@ -25,6 +22,7 @@ from safeexec.language.builtins import watch_builtins
 from safeexec.language.diagnostics import Diagnostic, Rejection
 from safeexec.language.names import GUARD_NAMES, is_internal
 from safeexec.language.rules import KNOWN_BUILTINS
+from safeexec.own import contextlib, gc, os, resource
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import encode
@@ -46,18 +44,21 @@ WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
 """A longer source is not compiled for a warm-up."""
-INLINE_BYTES = 64 << 10
 """Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
 socket).
 """
 TEXT_CHARACTERS = 20_000
 """Of the repr of a value; of a longer one the beginning and the end are kept."""
+SHOWN_DIGITS = 20_000
+"""Of a number that is a step's value: 5 ms. `str` of guest code stops at 4300 digits."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
 
 CO_COROUTINE = 0x80
 """Of `inspect`, which is not imported for it: code that awaits at its top level."""
+_lines = linecache.cache
+"""As it is before the first step: what `traceback` of the program reads."""
 _FROM_PYTHON = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
 """Names that Python itself puts into a namespace."""
 
@@ -130,7 +131,7 @@ class Guest:
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
         try:
-            compiled = self.language.compile(source, filename, stdin=request.stdin)
+            source, compiled = self._compiled(source, filename, request.stdin)
         except BaseException as error:
             return self.repeatable.refused(self.refused(error, filename, source))
         finally:
@@ -142,6 +143,17 @@ class Guest:
         done = self._run(compiled.body, compiled.tail)
         self.repeatable.after(done, self.streams.printed())
         return done
+
+    def _compiled(self, source: str, filename: str, stdin: bool) -> tuple[str, Any]:
+        """The program in what was sent, and its code. Raises what compiling raises."""
+        source = without_fence(source)
+        try:
+            return source, self.language.compile(source, filename, stdin=stdin)
+        except SyntaxError:
+            plain = without_magics(source)
+            if plain == source:
+                raise
+        return plain, self.language.compile(plain, filename, stdin=stdin)
 
     def _watch_exit_functions(self) -> None:
         """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
@@ -160,7 +172,14 @@ class Guest:
         """Compile a source and throw the code away."""
         source = request.source.decode("utf-8", "surrogatepass")
         try:
-            self.language.compile(source, "<check>", stdin=request.stdin)
+            source = without_fence(source)
+            try:
+                self.language.compile(source, "<check>", stdin=request.stdin)
+            except SyntaxError:
+                plain = without_magics(source)
+                if plain == source:
+                    raise
+                self.language.compile(plain, "<check>", stdin=request.stdin)
         except BaseException as error:
             return self.refused(error, "<check>", source)
         return m.StepDone("ok")
@@ -218,6 +237,8 @@ class Guest:
                 "ok", text=text.encode("utf-8", "surrogatepass"), displays=displays, truncated=encoded.truncated or cut
             )
             done.value, done.pending = self.hold(encoded.data)
+            if type(value) is CoroutineType:
+                done.notes = [f"nobody has awaited the value, a coroutine: write `await {value.__name__}(…)`"]
         self.streams.end()
         done.peak_kb = self._peak_kb()
         return done
@@ -288,7 +309,7 @@ class Guest:
 
     def hold(self, payload: bytes) -> tuple[bytes, int]:
         """`payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it."""
-        if len(payload) <= INLINE_BYTES:
+        if len(payload) <= m.INLINE_BYTES:
             return payload, 0
         self.pending = payload
         return b"", len(payload)
@@ -314,7 +335,7 @@ class Guest:
             steps()
         finally:
             self.namespace, self.sources, self._source_bytes, self._last_source = kept
-            linecache.cache.pop("<step 0>", None)
+            _lines.pop("<step 0>", None)
 
     def touch(self) -> None:
         """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
@@ -380,8 +401,8 @@ class Guest:
         while self._source_bytes > KEPT_SOURCE_BYTES and len(self.sources) > 1:
             oldest = next(iter(self.sources))
             self._source_bytes -= len(self.sources.pop(oldest))
-            linecache.cache.pop(oldest, None)
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+            _lines.pop(oldest, None)
+        _lines[filename] = (len(source), None, source.splitlines(True), filename)
 
 
 async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:
@@ -456,6 +477,15 @@ def shown(value: Any, sources: Mapping[str, str]) -> str:
 
         if guest_frames(error, sources):
             raise
+    digits = sys.get_int_max_str_digits()
+    if 0 < digits < SHOWN_DIGITS:
+        sys.set_int_max_str_digits(SHOWN_DIGITS)
+        try:
+            return str.__str__(repr(value))
+        except (ValueError, RecursionError):
+            pass
+        finally:
+            sys.set_int_max_str_digits(digits)
     return short_repr(value, TEXT_CHARACTERS)
 
 
@@ -500,5 +530,5 @@ def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | N
             "hint": None if hint is None else hint.encode("utf-8", "surrogatepass"),
         }
 
-    diagnostics = rejection.diagnostics[: m.MANY]
+    diagnostics = rejection.diagnostics[: m.FEW]
     return m.ErrorReport(**report(diagnostics[0]), diagnostics=[m.Refusal(**report(d)) for d in diagnostics])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from io import BytesIO
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 PIXELS = 20_000_000
 """A larger figure is drawn at a lower resolution: the guest chooses figsize, and 100 inches at 300 dpi take 3.6 GB."""
@@ -20,18 +21,45 @@ def open_figures() -> list[Any]:
     return [manager.canvas.figure for _, manager in sorted(managers.figs.items())]
 
 
-_seen: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+_seen: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
+"""A digest of the picture as which each figure was shown last."""
+_done: WeakSet[Any] = WeakSet()
+"""The figures that `show` has closed: what the guest draws in one later, by a name that it holds, is shown again."""
+
+
+def candidates() -> list[Any]:
+    """The figures that may have something to show: those that are open, and those that were shown and are held."""
+    opened = open_figures()
+    return [*(figure for figure in _done if figure not in opened), *opened]
 
 
 def is_news(figure: Any) -> bool:
-    """Whether something was drawn that has not been shown."""
+    """Whether something may have been drawn that has not been shown. `savefig` looks like it: see `remember`."""
     return not is_empty(figure) and (figure not in _seen or figure.stale)
 
 
-def remember(figure: Any) -> None:
-    """The figure has been shown as it is now. It stays open, and pyplot's current one, as in any program."""
-    _seen[figure] = True
+def remember(figure: Any, picture: bytes) -> bool:
+    """Note that the figure is shown as this picture. False where that was shown last."""
+    digest = sha256(picture).digest()
+    news = _seen.get(figure) != digest
+    _seen[figure] = digest
     figure.stale = False
+    return news
+
+
+def close(figure: Any) -> None:
+    """A figure that was shown is done: no later line draws in it by accident, as in a notebook."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close(figure)
+    _done.add(figure)
+
+
+def current() -> Any:
+    """The figure in which the next line of pyplot draws, or None."""
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+    manager = None if managers is None else managers.get_active()
+    return None if manager is None else manager.canvas.figure
 
 
 def figure_of(value: Any) -> Any:

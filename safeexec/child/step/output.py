@@ -12,12 +12,13 @@ import builtins
 import ctypes
 import io
 import mmap
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from safeexec.child.step.repeats import Repeats
 from safeexec.linux.libc import Call, libc, make, prepared
+from safeexec.own import os
 from safeexec.protocol.printed import (
     EMPTY_BYTES,
     EVERYWHERE,
@@ -239,10 +240,11 @@ class _ErrorOutlet(io.BufferedIOBase):
 class Streams:
     """The guest's stdout and stderr, installed as `sys.stdout` and `sys.stderr`, and its `print`."""
 
-    __slots__ = ("_log", "print", "stderr", "stdout")
+    __slots__ = ("_log", "print", "repeats", "stderr", "stdout")
 
     def __init__(self) -> None:
         self._log = Log()
+        self.repeats = Repeats()
         self._open()
         # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
         libc.setvbuf(_c_stdout, None, _UNBUFFERED, ctypes.c_size_t(0))
@@ -279,12 +281,13 @@ class Streams:
             return result
 
         dup2_and_look.__name__ = dup2_and_look.__qualname__ = "dup2"
-        os.dup2 = dup2_and_look
+        sys.modules["os"].dup2 = dup2_and_look  # type: ignore[attr-defined]  # that of programs
         os.register_at_fork(after_in_child=log.direct)
 
     def begin(self) -> None:
         """Before a step: open again what the guest closed."""
         self._log.rewind()
+        self.repeats.begin()
         if self.stdout.closed or self.stderr.closed:
             self._open()
         if sys.stdout is not self.stdout or sys.stderr is not self.stderr:
@@ -301,6 +304,7 @@ class Streams:
 
     def end(self) -> None:
         """After a step: everything it printed is in the files."""
+        self.repeats.end()
         log = self._log
         for stream, own in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
             if stream is not own:

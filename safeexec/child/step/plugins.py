@@ -25,6 +25,8 @@ WARM_UP = ""
 _ENDED = object()
 _PUBLIC = 100
 """Exports that are found without being named, and parameters of each that are described."""
+_GUARD = {"Name(id='__name__', ctx=Load())", "Constant(value='__main__')"}
+"""The two sides of a main guard, as `ast.dump` writes them."""
 _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 
@@ -57,6 +59,31 @@ def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> tuple[Impor
     importer = guest.language.have(find, f"the plugin (it has {', '.join(sources)})", tops)
     sys.modules[main] = guest.module
     return importer, source
+
+
+def as_imported(text: str) -> str:
+    """The text of a main module in which `__name__ == "__main__"` is false: what stands below it is for a run by hand.
+    Lines and columns stay. The name itself is the one by which the language layer knows the program's own classes.
+    """
+    if "__main__" not in text:
+        return text
+    import ast
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text  # it will be said when the module is compiled
+    lines = text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
+    for node in tree.body:
+        for test in ast.walk(node.test) if isinstance(node, ast.If) else ():
+            if not isinstance(test, ast.Compare) or test.lineno != test.end_lineno or len(test.ops) != 1:
+                continue
+            sides = {ast.dump(test.left), ast.dump(test.comparators[0])}
+            if sides == _GUARD and isinstance(test.ops[0], ast.Eq | ast.NotEq):
+                line, end = lines[test.lineno - 1], test.end_col_offset or 0
+                word = b"False" if isinstance(test.ops[0], ast.Eq) else b"True"
+                lines[test.lineno - 1] = line[: test.col_offset] + word.ljust(end - test.col_offset) + line[end:]
+    return b"".join(lines).decode("utf-8", "surrogatepass")
 
 
 class LoadedPlugin:
@@ -93,6 +120,7 @@ class LoadedPlugin:
         guest = self._guest
         sources = {name: source.decode("utf-8", "surrogatepass") for name, source in request.modules}
         main = next(iter(sources))
+        sources[main] = as_imported(sources[main])
         importer, source_of = modules_of(guest, request.name, sources)
         source = source_of(main)
         taken = next((name for name in sources if name != main and _is_a_library(name.partition(".")[0])), None)
@@ -120,7 +148,11 @@ class LoadedPlugin:
         return done
 
     def _public(self) -> list[str]:
+        """The names in `__all__`, where the module has that, else those of its own public functions and classes."""
         guest = self._guest
+        listed: Any = guest.namespace.get("__all__")
+        if type(listed) in (list, tuple) and all(type(name) is str for name in listed):
+            return [name for name in listed if callable(guest.namespace.get(name))][:_PUBLIC]
         return [
             name
             for name in guest.names()

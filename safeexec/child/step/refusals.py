@@ -10,7 +10,6 @@ too, whose failure reaches no errno (`os.system` returns -1).
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -20,7 +19,8 @@ from safeexec import hints
 from safeexec.child.step import violations
 from safeexec.child.step.repeatable import INWARD, happened
 from safeexec.language.builtins import unseen
-from safeexec.protocol.messages import ErrorReport, Refusal
+from safeexec.own import os
+from safeexec.protocol.messages import FEW, ErrorReport, Refusal
 from safeexec.syscalls import Rule
 from safeexec.syscalls.table import rules_for
 
@@ -102,7 +102,6 @@ _noted: dict[tuple[str, int], Refusal] = {}
 def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
-    violations.forget_calls()
     if unseen:
         for refused, line in unseen:
             _noted[str(refused), line] = _of_name(refused, line, plan)
@@ -111,7 +110,8 @@ def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
         return []
     reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
     _noted.clear()
-    return reports
+    violations.forget_calls()
+    return reports[:FEW]
 
 
 def _tells(error: ErrorReport, refusal: Refusal) -> bool:

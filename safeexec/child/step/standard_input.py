@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
+
+from safeexec.own import os
 
 STDIN = 0
 NO_ARGUMENTS = ("",)

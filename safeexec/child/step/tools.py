@@ -9,7 +9,7 @@ from typing import Any
 
 from safeexec.child.process.link import Link
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import encode_arguments
+from safeexec.protocol.arguments import CALL_NODES, encode_arguments
 from safeexec.protocol.plan import LimitsPlan
 from safeexec.protocol.values import decode
 
@@ -52,15 +52,25 @@ class ToolCaller:
     def call(self, tool: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Ask the host to run `tool` and wait. Raises in guest code what the host answered with."""
         limits = self.limits
-        payload = encode_arguments(args, kwargs, max_bytes=limits.value_bytes, max_depth=limits.value_depth)
+        payload = encode_arguments(
+            args, kwargs, max_bytes=limits.value_bytes, max_depth=limits.value_depth, max_nodes=CALL_NODES
+        )
         if payload.truncated:
-            raise ValueError(f"an argument of {tool}() is too large or nests too deeply to cross to the host")
+            raise ValueError(
+                f"an argument of {tool}() is too large or nests too deeply to cross to the host; {CALL_NODES:,} items "
+                "are the most (a list, a date or a Decimal counts for 8): pass a part of it, an array, or a file"
+            )
         with self._lock:
             if not self._open:
                 raise RuntimeError(f"{tool}() can be called only while a step runs")
             self._calls += 1
-            self.link.send(m.ToolRequest(self._calls, tool, payload.data))
-            reply = self.link.receive()
+            data = payload.data
+            if len(data) <= m.INLINE_BYTES:
+                self.link.send(m.ToolRequest(self._calls, tool, data))
+            else:
+                self.link.send(m.ToolRequest(self._calls, tool, b"", len(data)))
+            while type(reply := self.link.receive()) is m.Deliver:
+                self.link.send(self.link.deliver(data))
         if reply.error_type:
             error = _exception(reply.error_type, reply.error)
             if reply.inside:

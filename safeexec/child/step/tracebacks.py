@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import deque
 from functools import partial
 from itertools import islice
 from time import monotonic
@@ -17,6 +18,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec.identity import dict_of, module_of, mro_of, qualname_of, read_getset
+from safeexec.own import ast
 from safeexec.text import blank, columns
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ MAX_CHAIN = 8
 MAX_GROUP = 15
 """Exceptions of one group, and notes of one exception."""
 MAX_FRAMES = 40
+MAX_WALKED = 4_000
+"""Entries of one traceback, half of them at each end."""
 MAX_EXCEPTIONS = 60
 """Frames of one exception, and exceptions of a whole traceback."""
 _FOLD_AFTER = 3
@@ -151,6 +155,34 @@ def _traced_str(exc: BaseException) -> str:
         sys.settrace(before)
 
 
+def cut(exc: BaseException) -> dict[int, int]:
+    """Shorten the tracebacks of an exception and of what it is chained to, each of more than `MAX_WALKED` entries: what
+    is read of them later takes no time of the step's, whatever the recursion limit was. Returns how many entries were
+    left out, by the `id` of the last one before them.
+    """
+    left_out: dict[int, int] = {}
+    pending = [exc]
+    seen: set[int] = set()
+    while pending and len(seen) < MAX_CHAIN:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        pending += [link for link in (_cause_of(current), _context_of(current)) if link is not None]
+        entry: TracebackType | None = _traceback_of(current)
+        head, length, last = None, 0, deque[TracebackType](maxlen=MAX_WALKED // 2)
+        while entry is not None:
+            length += 1
+            last.append(entry)
+            if length == MAX_WALKED // 2:
+                head = entry
+            entry = entry.tb_next
+        if head is not None and length > MAX_WALKED:
+            head.tb_next = last[0]
+            left_out[id(head.tb_frame)] = length - MAX_WALKED
+    return left_out
+
+
 def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFrame]:
     """The frames of guest code in the traceback of `exc`, outermost first."""
     frames = []
@@ -231,8 +263,10 @@ def _characters(line: str, offset: int) -> int:
 class TracebackFormatter:
     """Writes one exception and what it is chained to, as `traceback.print_exception` would, within `MAX_TRACEBACK`."""
 
-    def __init__(self, sources: Mapping[str, str]) -> None:
+    def __init__(self, sources: Mapping[str, str], left_out: Mapping[int, int] | None = None) -> None:
+        """`left_out`: what `cut` took out."""
         self._sources = sources
+        self._left_out = left_out or {}
         self._lines = SourceLines(sources)
         self._seen: set[int] = set()
         self._budget = MAX_EXCEPTIONS
@@ -308,7 +342,7 @@ class TracebackFormatter:
             yield f"{'  ' * self._depth}{margin} {line}"
 
     def _frames(self, frames: list[GuestFrame]) -> Iterator[str]:
-        folded = list(_fold(frames))
+        folded = list(_fold(frames, self._left_out))
         if len(folded) > MAX_FRAMES:
             tail = MAX_FRAMES * 2 // 3
             folded[MAX_FRAMES - tail : -tail] = [(None, len(folded) - MAX_FRAMES)]
@@ -391,17 +425,21 @@ def _without_place(exc: BaseException) -> str:
     return message_of(exc)
 
 
-def _fold(frames: list[GuestFrame]) -> Iterator[tuple[GuestFrame | None, int]]:
-    """Runs of the same line, each with its length: what recursion leaves."""
+def _fold(frames: list[GuestFrame], left_out: Mapping[int, int]) -> Iterator[tuple[GuestFrame | None, int]]:
+    """Runs of the same line, each with its length: what recursion leaves. None, and how many, for what was cut."""
     run: GuestFrame | None = None
     count = 0
     for frame in frames:
         if run is not None and (frame.code, frame.line) == (run.code, run.line):
             count += 1
-            continue
-        if run is not None:
+        else:
+            if run is not None:
+                yield run, count
+            run, count = frame, 1
+        if left_out and id(frame.frame) in left_out:
             yield run, count
-        run, count = frame, 1
+            yield None, left_out[id(frame.frame)]
+            run, count = None, 0
     if run is not None:
         yield run, count
 
@@ -419,7 +457,6 @@ def _anchors(segment: str) -> tuple[int, int] | None:
     """Start and end of the operator or brackets within `segment`, as CPython 3.11 finds them."""
     if not segment.isascii() or "\n" in segment:
         return None
-    import ast
 
     try:
         tree = ast.parse(segment)

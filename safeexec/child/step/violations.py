@@ -21,12 +21,12 @@ by the frame that called: of the program the expression (``os.nice``), of a libr
 from __future__ import annotations
 
 import errno
-import os
 import re
 import sys
 from types import BuiltinFunctionType, CodeType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from safeexec.own import os
 from safeexec.syscalls.table import group_of
 
 if TYPE_CHECKING:

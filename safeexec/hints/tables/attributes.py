@@ -635,7 +635,9 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "StackSummary": "Use `traceback.extract_tb(error.__traceback__)`.",
             "walk_tb": "Use `traceback.extract_tb(error.__traceback__)`, which has name, line and text of each call.",
         },
-        "tempfile": {"mkstemp mktemp": "Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace."},
+        "tempfile": {
+            "mkstemp mktemp": {"workspace": "Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace."}
+        },
         "shutil": {
             "make_archive": "Use `zipfile.ZipFile(name, 'w')` and its `write(file)`.",
             "unpack_archive": "Use `zipfile.ZipFile(name).extractall()`.",

@@ -45,7 +45,7 @@ BUILTINS: dict[str, Advice] = by_name(
         "setattr": "Assign the attribute directly (`obj.name = value`), or keep values that are chosen by name in a dict: `values[name] = value`.",
         "delattr": "Delete the attribute directly: `del obj.name`.",
         "hasattr": "Use `isinstance(obj, Kind)`, or a `try` around `obj.name` with `except AttributeError`.",
-        "help": "There is no pager here; print the docstring you need, or try the call on a small example.",
+        "help": "There is no pager here: print the text, `print(name.__doc__)`, or try the call on a small example.",
         "memoryview": "Use `bytes` or `bytearray` and slices of them.",
         "id": "Compare objects with `is`, or use a key of your own.",
         "type": "Use `isinstance(obj, Kind)`; write classes with a `class` statement.",

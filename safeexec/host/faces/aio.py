@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from safeexec.host.faces.blocking import OneStep, Sandbox, SandboxFace, Session, SessionFace, environment
+from safeexec.host.faces.blocking import OneStep, Piece, Sandbox, SandboxFace, Session, SessionFace, environment
 from safeexec.host.faces.loops import abandon, answered, awaited, drive, running_loop
 from safeexec.host.faces.many import each_of, parts_of, workers_for
 from safeexec.host.startup.launch import Launched
-from safeexec.host.waiting import Core
+from safeexec.host.waiting import Core, Work
 
 if TYPE_CHECKING:
     from safeexec.host.plugins.aio import AsyncPlugin
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from safeexec.results import Result
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Closing(Protocol):
@@ -244,17 +245,18 @@ class AsyncSession(SessionFace):
     run = awaited(Session.run)
     sql = awaited(Session.sql)
 
-    def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> AsyncStream:
+    def stream(self, source: str, **options: Unpack[RunOptions]) -> AsyncStream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
 
             stream = session.stream(source)
             async for text in stream:
-                print(text, end="")
+                print(text, end="", file=sys.stderr if text.stream == "stderr" else sys.stdout)
             stream.result.check()
 
-        Leaving the loop early stops the step and restores the state.
+        The options are those of `run`. The step begins with the iteration; leaving that early stops the step and
+        restores the state. Raises `SessionBusy` and `SessionClosed` here, unless `wait` says to wait.
         """
-        return AsyncStream(self._core, source, timeout, atomic)
+        return AsyncStream(self._core, source, options)
 
     # State
 
@@ -269,6 +271,20 @@ class AsyncSession(SessionFace):
     async def names(self) -> list[str]:
         """The names that the session's steps have bound."""
         return await drive(self._core.names(), undo=False)
+
+    # Files
+
+    async def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
+        """As `Session.read_file`."""
+        return await drive(_working(partial(self._core.read_file, name, max_bytes)), undo=False)
+
+    async def write_file(self, name: str, data: bytes | str) -> None:
+        """As `Session.write_file`."""
+        await drive(_working(partial(self._core.write_file, name, data)), undo=False)
+
+    async def list_files(self) -> list[str]:
+        """As `Session.list_files`."""
+        return await drive(_working(self._core.list_files), undo=False)
 
     # Checkpoints
 
@@ -288,13 +304,19 @@ class AsyncSession(SessionFace):
         return drive(self._core.protection(), undo=False)
 
 
+def _working(call: Callable[[], R]) -> Core[R]:
+    """What `call` gives, which waits for the file system, or for a server: in a thread."""
+    found: R = yield Work(call)
+    return found
+
+
 class AsyncStream(OneStep):
     """The output of one step, piece by piece while it runs: iterate once. `result` is there at the end."""
 
     __slots__ = ()
 
-    def __aiter__(self) -> AsyncIterator[str]:
-        pieces: deque[str] = deque()
+    def __aiter__(self) -> AsyncIterator[Piece]:
+        pieces: deque[Piece] = deque()
         return _Pieces(self._begin(pieces.append), pieces, self._end)
 
     def _end(self, result: Result) -> None:
@@ -308,7 +330,7 @@ class _Pieces:
 
     __slots__ = ("_core", "_end", "_pieces", "_wanted")
 
-    def __init__(self, core: Core[Result], pieces: deque[str], end: Callable[[Result], None]) -> None:
+    def __init__(self, core: Core[Result], pieces: deque[Piece], end: Callable[[Result], None]) -> None:
         self._core: Core[Result] | None = core
         self._pieces = pieces
         self._wanted: Any = None
@@ -317,7 +339,7 @@ class _Pieces:
     def __aiter__(self) -> _Pieces:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> Piece:
         while not self._pieces:
             if self._core is None:
                 raise StopAsyncIteration

@@ -502,28 +502,17 @@ class SessionFace:
         """
         return self._core.history()
 
-    # Files
-
-    def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
-        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`, also for more than
-        `max_bytes`, of which nothing is read then; None: as many as the workspace may hold.
-        """
-        return self._core.read_file(name, max_bytes)
-
-    def write_file(self, name: str, data: bytes | str) -> None:
-        """Put a file into the workspace; text is written as UTF-8. Raises `WorkspaceError` for a name that leaves it,
-        or too much data.
-        """
-        self._core.write_file(name, data)
-
-    def list_files(self) -> list[str]:
-        """The names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives none."""
-        return self._core.list_files()
-
     @property
     def workspace(self) -> str | None:
         """The directory of the session's files, or None when the policy gives none."""
         return self._core.workspace.path if self._core.workspace is not None else None
+
+    @property
+    def untold_cpu(self) -> float:
+        """CPU seconds that the session has used beside what its results tell, a quarter of a second late: in threads
+        that a step has left running, or to describe variables.
+        """
+        return self._core.untold_cpu
 
 
 class Session(SessionFace):
@@ -596,17 +585,36 @@ class Session(SessionFace):
         """
         return self._core.sql(query, name, timeout)
 
-    def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> Stream:
+    def stream(self, source: str, **options: Unpack[RunOptions]) -> Stream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
 
             stream = session.stream(source)
             for text in stream:
-                print(text, end="")
+                print(text, end="", file=sys.stderr if text.stream == "stderr" else sys.stdout)
             stream.result.check()
 
-        Leaving the loop early stops the step and restores the state.
+        The options are those of `run`. The step begins with the iteration; leaving that early stops the step and
+        restores the state. Raises `SessionBusy` and `SessionClosed` here, unless `wait` says to wait.
         """
-        return Stream(self._core, source, timeout, atomic)
+        return Stream(self._core, source, options)
+
+    # Files
+
+    def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
+        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`, also for more than
+        `max_bytes`, of which nothing is read then; None: as many as the workspace may hold.
+        """
+        return self._core.read_file(name, max_bytes)
+
+    def write_file(self, name: str, data: bytes | str) -> None:
+        """Put a file into the workspace; text is written as UTF-8. Raises `WorkspaceError` for a name that leaves it,
+        or too much data.
+        """
+        self._core.write_file(name, data)
+
+    def list_files(self) -> list[str]:
+        """The names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives none."""
+        return self._core.list_files()
 
     # State
 
@@ -697,13 +705,28 @@ class Session(SessionFace):
         return drive(self._core.protection())
 
 
+class Piece(str):
+    """A piece of a step's output, a text that says of which `stream` it is: ``stdout`` or ``stderr``."""
+
+    __slots__ = ("stream",)
+
+    stream: Literal["stdout", "stderr"]
+
+    def __new__(cls, text: str, stream: Literal["stdout", "stderr"]) -> Piece:
+        made = super().__new__(cls, text)
+        made.stream = stream
+        return made
+
+
 class OneStep:
     """What `Stream` and `AsyncStream` share: a step that is begun once, and its result."""
 
     __slots__ = ("_result", "_run")
 
-    def __init__(self, core: SessionCore, source: str, timeout: float | None, atomic: bool) -> None:
-        self._run: Callable[..., Core[Result]] | None = partial(core.run, source, timeout=timeout, atomic=atomic)
+    def __init__(self, core: SessionCore, source: str, options: RunOptions) -> None:
+        if options.get("wait") is None:
+            core.check_free()
+        self._run: Callable[[Callable[[Piece], object]], Core[Result]] | None = _streamed(core, source, **options)
         self._result: Result | None = None
 
     @property
@@ -713,12 +736,46 @@ class OneStep:
             raise RuntimeError("the step has not ended: iterate over the stream to its end first")
         return self._result
 
-    def _begin(self, hear: OnOutput) -> Core[Result]:
+    def _begin(self, hear: Callable[[Piece], object]) -> Core[Result]:
         """The step, whose output `hear` gets. Raises RuntimeError the second time."""
         if self._run is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
         run, self._run = self._run, None
-        return run(callbacks=(hear, None, None, None, None))
+        return run(hear)
+
+
+def _streamed(
+    core: SessionCore,
+    source: str,
+    *,
+    timeout: float | None = None,
+    atomic: bool = False,
+    wait: float | None = None,
+    on_output: OnOutput | None = None,
+    on_stdout: OnOutput | None = None,
+    on_stderr: OnOutput | None = None,
+    on_display: OnDisplay | None = None,
+    on_progress: OnProgress | None = None,
+    **given: Any,
+) -> Callable[[Callable[[Piece], object]], Core[Result]]:
+    """What begins a step whose output the listener that it is given gets, besides those here."""
+    if unknown := given.keys() - {"stdin", "argv", "namespace"}:
+        raise TypeError(f"stream() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+
+    def begin(hear: Callable[[Piece], object]) -> Core[Result]:
+        def to(name: Literal["stdout", "stderr"], other: OnOutput | None) -> OnOutput:
+            def heard(text: str) -> None:
+                hear(Piece(text, name))
+                if other is not None:
+                    other(text)
+
+            return heard
+
+        callbacks = (on_output, to("stdout", on_stdout), to("stderr", on_stderr), on_display, on_progress)
+        run = partial(core.run, source, timeout=timeout, atomic=atomic, callbacks=callbacks, **given)
+        return run() if wait is None else core.patiently(wait, run)
+
+    return begin
 
 
 class Stream(OneStep):
@@ -726,11 +783,11 @@ class Stream(OneStep):
 
     __slots__ = ()
 
-    def __iter__(self) -> Iterator[str]:
-        heard: deque[str] = deque()
+    def __iter__(self) -> Iterator[Piece]:
+        heard: deque[Piece] = deque()
         return self._pieces(self._begin(heard.append), heard)
 
-    def _pieces(self, core: Core[Result], heard: deque[str]) -> Iterator[str]:
+    def _pieces(self, core: Core[Result], heard: deque[Piece]) -> Iterator[Piece]:
         step = stepwise(core)
         with closing(step):
             try:

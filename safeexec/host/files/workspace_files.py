@@ -21,10 +21,12 @@ from typing import NamedTuple
 from safeexec.errors import WorkspaceError
 from safeexec.host.files import tree
 from safeexec.results import FileChange
-from safeexec.text import printable
+from safeexec.text import one_line, printable
 
 MAX_FILES = 10_000
 """Files that are listed."""
+NAME_CHARACTERS = 4096
+"""Of a name that is told: the kernel takes no longer path."""
 MAX_DEPTH = 32
 """Directories in each other, in a name that the host asks for."""
 MAX_BYTES = 64 << 20
@@ -109,11 +111,13 @@ def _put(parent: int, name: str, data: bytes, owner: tuple[int, int] | None) -> 
 def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
     """Files created, changed and deleted between two looks at a workspace, sorted by name."""
     changes = [
-        FileChange(name, "changed" if name in before else "created", mark[1], _type(name))
+        FileChange(one_line(name, NAME_CHARACTERS), "changed" if name in before else "created", mark[1], _type(name))
         for name, mark in after.items()
         if before.get(name) != mark
     ]
-    changes += [FileChange(name, "deleted", 0, _type(name)) for name in before if name not in after]
+    changes += [
+        FileChange(one_line(name, NAME_CHARACTERS), "deleted", 0, _type(name)) for name in before if name not in after
+    ]
     return tuple(sorted(changes, key=lambda change: change.name))
 
 

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from safeexec.host.tools.type_hints import made, names_class
+from safeexec.host.tools.type_hints import can_be_checked, made, names_class
 from safeexec.protocol.values import ByFields
 from safeexec.results import ErrorInfo
 
@@ -23,6 +33,20 @@ if TYPE_CHECKING:
 _STREAMS = (Iterator, Iterable, Generator, AsyncIterator, AsyncGenerator)
 Hints = Mapping[str, Any]
 """Parameter → the type hint that names a class; "return" → that of what is returned."""
+
+
+def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
+    """What the interface says that a function gives; `Any` where it says nothing that values can be checked against."""
+    if isinstance(of, inspect.Signature):
+        hint = of.return_annotation
+    else:
+        try:
+            hint = typing.get_type_hints(of, include_extras=True).get("return", inspect.Signature.empty)
+        except Exception:  # a name that only a type checker knows
+            return Any
+    if hint in (inspect.Signature.empty, object) or isinstance(hint, str) or not can_be_checked(_item(hint)):
+        return Any
+    return hint
 
 
 def hints_of(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
@@ -45,6 +69,8 @@ def _item(hint: Any) -> Any:
     """What a generator gives, by the hint of the function; any other hint itself."""
     if typing.get_origin(hint) in _STREAMS and typing.get_args(hint):
         return typing.get_args(hint)[0]
+    if typing.get_origin(hint) in (Awaitable, Coroutine) and typing.get_args(hint):
+        return typing.get_args(hint)[-1]
     return hint
 
 

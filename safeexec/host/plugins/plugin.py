@@ -110,6 +110,8 @@ class PluginCore:
         self._streaming = False
         self._hints: Hints = {}
         """Of the export that was called last."""
+        self._returns: Any = Any
+        """What it gives, by the interface."""
 
     def _defined(self, source: Source) -> Definition:
         definition = define(source, exports=self._wanted, name=self._name)
@@ -239,6 +241,7 @@ class PluginCore:
         if held is not None and name.startswith("_"):
             raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
         self._hints = self.definition.hints.get(name, {}) if held is None else {}
+        self._returns = self.definition.returns.get(name, Any) if held is None else Any
         call = yield from self._turn()
         try:
             if self._streaming and self._loaded is not None:
@@ -294,8 +297,8 @@ class PluginCore:
 
     def _received(self, result: Result, loaded: Loaded, name: str) -> Result:
         """The result of a call; its value is an object of the interface's class, or `Staying` if it did not cross."""
-        if result.ok and "return" in self._hints:
-            return returned(self._hints["return"], f"{self.definition.name}.{name}()", result)
+        if result.ok and self._returns is not Any:
+            return returned(self._returns, f"{self.definition.name}.{name}()", result)
         if result.ok and loaded.core.held and isinstance(result.value, Opaque):
             return msgspec.structs.replace(result, value=Staying(HeldPlace(loaded, loaded.core.step), result.value))
         return result

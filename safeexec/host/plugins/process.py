@@ -109,7 +109,8 @@ class Loaded:
             yield from self.leave()
         elif self.started_over:
             notes = tuple(note for note in result.notes if not note.endswith(STARTS_EMPTY))
-            result = msgspec.structs.replace(result, notes=notes if self._fresh else (*notes, LOST))
+            told = {"notes": notes, "state": "restored"} if self._fresh else {"notes": (*notes, LOST)}
+            result = msgspec.structs.replace(result, **told)
         return result
 
     def leave(self) -> Core[None]:

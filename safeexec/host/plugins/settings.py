@@ -34,11 +34,13 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
     description: str = ""
 
     def __str__(self) -> str:
-        """``float = 0.2 (what is added)``."""
+        """``float from 0 to 1 = 0.2 (what is added)``."""
         kind = self.type if self.choices is None else " | ".join(map(repr, self.choices))
         default = "" if self.default is UNSET else f" = {short_repr(self.default, _SHOWN)}"
         meaning = f" ({shorten(self.description, _SHOWN)})" if self.description else ""
-        return f"{kind}{default}{meaning}"
+        low = "" if self.minimum is None else f" from {self.minimum:g}"
+        high = "" if self.maximum is None else f" to {self.maximum:g}"
+        return f"{kind}{low}{high}{default}{meaning}"
 
     def problem(self, value: Any) -> str:
         """What is wrong with a value, or an empty string."""

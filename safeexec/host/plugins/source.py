@@ -27,7 +27,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from safeexec.errors import PolicyError
-from safeexec.host.plugins.interface import Hints, hints_of
+from safeexec.host.plugins.interface import Hints, hints_of, returns_of
 from safeexec.host.plugins.settings import Setting, wrong_defaults
 from safeexec.host.tools.tool import KINDS
 from safeexec.policy import places
@@ -79,6 +79,8 @@ class Definition:
     wanted: Mapping[str, inspect.Signature] = field(default_factory=dict)
     hints: Mapping[str, Hints] = field(default_factory=dict)
     """Of each export the hints that name a class of the host."""
+    returns: Mapping[str, Any] = field(default_factory=dict)
+    """What each export gives, by the interface: its values are checked."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Module → its file, of a plugin that was read from files."""
 
@@ -118,7 +120,8 @@ def define(source: Source, *, exports: Exports | None, name: str | None, find_po
     if isinstance(exports, type):
         wanted = {name: _without_self(one) for name, one in wanted.items()}
     hints = {name: found for name, one in functions.items() if (found := hints_of(one))}
-    return Definition(manifest, tuple(ordered), names, wanted, hints, paths)
+    returns = {name: found for name, one in functions.items() if (found := returns_of(one)) is not Any}
+    return Definition(manifest, tuple(ordered), names, wanted, hints, returns, paths)
 
 
 def plugin_manifest(source: Source, *, find_policy: bool = False) -> Manifest:
@@ -167,7 +170,7 @@ def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], 
 
 def _decoded(data: bytes, name: str) -> str:
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"{one_line(name)} is not UTF-8 text: byte {error.start}, in line {line}, is {data[error.start]:#04x}"

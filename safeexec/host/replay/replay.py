@@ -85,7 +85,7 @@ def replay(
     changes = {_place(key): source for key, source in (replace or {}).items()}
     replayed = Replay(recording, chosen, dict(set or {}), changes, dict(files or {}), tools, policy is not None)
     try:
-        replayed.begin(state, trust)
+        replayed.begin(state)
         replayed.run(None if to is None else _place(to), keep_going=on_difference == "go on")
     except BaseException:
         replayed.close()
@@ -190,19 +190,16 @@ class Replay:
         except ValueError as error:
             raise RecordingError(f"the file {name[:200]!r} is needed: {error} (--file NAME=PATH gives it)") from None
 
-    def begin(self, given: str | os.PathLike[str] | None, trust: bool) -> None:
-        """Open the first session. `given`: the state that it goes on from, if not the recorded one. A state that this
-        host did not sign is code of unknown origin: it takes `trust`, and a policy without a language layer.
-        """
+    def begin(self, given: str | os.PathLike[str] | None) -> None:
+        """Open the first session. `given`: the state that it goes on from, if not the recorded one."""
         recorded = self.recording.heading.state
         if recorded is None:
             if given is not None:
                 raise RecordingError(f"{self.recording.path}: the session was not restored from a state")
             self._sessions[1] = self._new_session()
             return
-        how: Literal["signed", "kernel-only"] = "kernel-only" if trust else "signed"
         if given is not None:
-            self._sessions[1] = self._sandbox.restore(given, trust=how)
+            self._sessions[1] = self._sandbox.restore(given)
             return
         try:
             data = bytes_of(recorded)
@@ -214,7 +211,7 @@ class Replay:
             file.write(data)
             file.flush()
             try:
-                self._sessions[1] = self._sandbox.restore(file.name, trust=how)
+                self._sessions[1] = self._sandbox.restore(file.name)
             except StateFileError as error:
                 raise StateFileError(str(error).replace(file.name, "the state that the session goes on from")) from None
 
@@ -316,7 +313,7 @@ class Replay:
         if begun is None:
             raise RecordingError(f"{self.recording.path}: step {recorded.step} ends and has not begun")
         session = self.session_of(recorded.session)
-        stopped = recorded.outcome in form.STOPPED and recorded.state == "restored"
+        stopped = recorded.outcome in form.STOPPED and recorded.state != "kept"
         if (recorded.problem or stopped) and not self._replaced(begun):
             self._take(session, begun, recorded)
             return
@@ -527,7 +524,7 @@ class Replay:
             return f"threads ran in {threads}, which ended otherwise than recorded"
         if self._other and error is not None and error.rule:
             return f"because of the policy {self.policy.name!r}: {error.rule}"
-        if result is not None and result.outcome in form.STOPPED and result.state == "restored":
+        if result is not None and result.outcome in form.STOPPED and result.state != "kept":
             return "the step was stopped here: this machine is slower, or gives it less"
         if (python := platform.python_version()) != heading.python:
             return f"it was recorded under Python {heading.python}, and this is {python}"

@@ -16,11 +16,12 @@ from msgspec import Struct
 
 from safeexec.errors import ProtocolError
 from safeexec.host.waiting import READ, Core, Wait
+from safeexec.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import ANSWERING, CALLING, IDLE, RUNNING, STARTING, Conversation
+from safeexec.protocol.turns import ANSWERING, CALLING, DELIVERING, IDLE, RUNNING, STARTING, Conversation
 
-AT_WORK = (RUNNING, CALLING, ANSWERING)
+AT_WORK = (RUNNING, CALLING, DELIVERING, ANSWERING)
 """States of a conversation in which the process owes an answer."""
 CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
@@ -46,13 +47,15 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 class Channel:
     """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
 
-    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "pid", "pidfd", "socket")
+    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "bill", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         """`ours`: as `new_control` gives it."""
         self.pidfd = -1
         self.pid: int | None = None
         self.socket = ours
+        self.bill = Bill()
+        """What reading its messages is charged to."""
         ours.setblocking(False)
         self._talk = Conversation(state, seal=SEAL)
         self._inbox: list[m.FromChild] = []
@@ -148,7 +151,11 @@ class Channel:
             raise Gone(str(error)) from None
         if not data:
             raise Gone("the process closed its socket")
-        self._inbox += self._talk.hear(data)
+        if len(data) <= SMALL_BYTES:
+            self.bill.cpu += SMALL_SECONDS
+            self._inbox += self._talk.hear(data)
+        else:
+            self._inbox += self.bill.charged(len(data), self._talk.hear, data)
         self._reading = False
 
     def _identify(self) -> bytes:

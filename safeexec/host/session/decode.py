@@ -1,11 +1,13 @@
-"""From what a child said to what the caller gets: texts are decoded and cut here, nowhere else; names and numbers of
-parts are within the bounds of the messages (`protocol.messages`). And back: a value of the host as a child gets it.
+"""From what a child said to what the caller gets: texts are decoded and cut here, nowhere else, and what is a name or
+one sentence is on one line from here on, with nothing in it that a terminal would obey. Numbers of parts are within the
+bounds of the messages (`protocol.messages`). And back: a value of the host as a child gets it.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,8 +19,8 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import exceeded, foreign_in
 from safeexec.protocol.values import decode, encode
 from safeexec.protocol.values import format as form
-from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
-from safeexec.text import can_be_name
+from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
+from safeexec.text import can_be_name, one_line, printable
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import Printed
@@ -48,6 +50,17 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return data.decode("utf-8", "replace")
+
+
+def sentence(data: bytes) -> str:
+    """What is told in one line, however long it is."""
+    found = text(data)
+    return found if found.isprintable() else " ".join(printable(found).split())
+
+
+def notes_of(notes: Iterable[str]) -> list[str]:
+    """Notes of a child, each on its line."""
+    return [one_line(note, m.NOTE_CHARACTERS) for note in notes]
 
 
 def decode_payload(payload: bytes | bytearray | memoryview, depth: int, *, arrays: bool) -> Any:
@@ -108,7 +121,7 @@ def error_info(report: m.Refusal) -> ErrorInfo:
     """An error as the child tells it, or a refusal that its code has caught, each text cut."""
     diagnostics = report.diagnostics[:NAMES] if isinstance(report, m.ErrorReport) else ()
     return ErrorInfo(
-        type=report.type[:200],
+        type=one_line(report.type, 200),
         message=text(report.message),
         line=report.line,
         column=report.column,
@@ -116,10 +129,10 @@ def error_info(report: m.Refusal) -> ErrorInfo:
         end_column=report.end_column,
         source_line=text(report.source_line),
         traceback=text(report.traceback, TRACEBACK_BYTES),
-        rule=None if report.rule is None else report.rule[:LINE_CHARACTERS],
-        hint=None if report.hint is None else text(report.hint),
+        rule=None if report.rule is None else one_line(report.rule, LINE_CHARACTERS),
+        hint=None if report.hint is None else sentence(report.hint),
         diagnostics=tuple(map(error_info, diagnostics)),
-        file=report.file[:200],
+        file=one_line(report.file, 200),
     )
 
 
@@ -155,7 +168,7 @@ def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
         truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
         refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
-        notes=tuple(done.notes),
+        notes=tuple(notes_of(done.notes)) if done.notes else (),
         exit_status=done.exit_status,
     )
 
@@ -194,18 +207,28 @@ def build_killed(
 
 def changes_of(report: m.ChangesReport) -> Changes:
     """The names that a step touched, within the bounds of the message."""
-    return Changes(tuple(report.created), tuple(report.changed), tuple(report.deleted), report.descriptions)
+    told = report.descriptions
+    groups = report.created, report.changed, report.deleted
+    if not "".join((*groups[0], *groups[1], *groups[2], *told, *told.values())).isprintable():
+        groups = tuple([one_line(name) for name in group] for group in groups)  # type: ignore[assignment]
+        told = {one_line(name): one_line(description) for name, description in told.items()}
+    created, changed, deleted = map(tuple, groups)
+    return Changes(created, changed, deleted, told)
 
 
 def variables_of(rows: list[m.VariableData]) -> list[Variable]:
     """Variables as the child describes them."""
-    return [Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in rows]
+    return [
+        Variable(one_line(row.name), one_line(row.type), one_line(row.shape), row.size, text(row.text)) for row in rows
+    ]
 
 
 def frames_of(frames: list[m.FrameData]) -> list[Frame]:
     """The functions that were running when a step raised."""
     return [
-        Frame(frame.function[:200], frame.file[:200], frame.line, tuple(variables_of(frame.variables)))
+        Frame(
+            one_line(frame.function, 200), one_line(frame.file, 200), frame.line, tuple(variables_of(frame.variables))
+        )
         for frame in frames
     ]
 
@@ -213,10 +236,17 @@ def frames_of(frames: list[m.FrameData]) -> list[Frame]:
 def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
     """The displays of a step, a thousand at most. Their data are as the guest made them: hostile to a browser."""
     return tuple(
-        Display(dict(report.data), report.truncated, report.display_id, report.update) for report in reports[:NAMES]
+        Display(
+            {one_line(mime, 200): data for mime, data in report.data.items()},
+            report.truncated,
+            None if report.display_id is None else one_line(report.display_id, 200),
+            report.update,
+        )
+        for report in reports[:NAMES]
     )
 
 
 def restored(result: Result, notes: list[str], remaining: tuple[str, ...]) -> Result:
-    """The same result, of a step that was undone, and what is to be said of that."""
-    return replace(result, state="restored", notes=(*result.notes, *notes), remaining=remaining)
+    """The same result, of a step that was undone, and what is to be said of that. `notes`: of the restore."""
+    state: Literal["restored", "lost"] = "lost" if notes and notes[-1].endswith(STARTS_EMPTY) else "restored"
+    return replace(result, state=state, notes=(*result.notes, *notes), remaining=remaining)

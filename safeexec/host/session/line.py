@@ -24,11 +24,13 @@ from safeexec.host.session.checkpoints import (
     living,
     woken,
 )
+from safeexec.host.session.decode import notes_of
 from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, new_streams
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
 from safeexec.host.watch import groups
+from safeexec.host.watch.bill import Bill
 from safeexec.host.watch.lineage import KILL_SECONDS, Lineage
 from safeexec.host.watch.memory import share_bytes
 from safeexec.linux import processes
@@ -81,6 +83,7 @@ class Line:
         self.runner: Runner | None = None
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
         self.out, self.err = (spare.out, spare.err) if spare is not None else new_streams()
+        self.bill = Bill()
         self.group: Group | None = None
         self.born = 0
         """How many new children there have been: one, and one more each time there was no state to go back to."""
@@ -141,7 +144,7 @@ class Line:
         self._give_up_coming(but=channel)
         self._give_up_leave()
         self._unmet = True
-        self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base)
+        self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
 
     def adopt(self, channel: Channel, origin: Checkpoint, out: OutputFile, err: OutputFile) -> None:
@@ -440,7 +443,7 @@ class Line:
         if entries and not (yield from self._repeat(entries)):
             return None
         self.release(self.history.arrive(state, copy))
-        return [*problems, *ready.notes]
+        return [*problems, *notes_of(ready.notes)]
 
     def _repeat(self, entries: list[JournalEntry]) -> Core[bool]:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did

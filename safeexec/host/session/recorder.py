@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from safeexec.errors import RecordingError, WorkspaceError
 from safeexec.host.session.standard_input import pieces_of
 from safeexec.host.waiting import Core, Work
+from safeexec.host.watch.bill import AT_ONCE_BYTES
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings import forms
@@ -314,7 +315,9 @@ class Recorder:
         except BaseException as error:
             self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
             raise
-        where, value = self._where(session), forms.encoded(result.value)
+        where, plain = self._where(session), result.value is None or type(result.value) in (bool, int, float, str)
+        size = 0 if plain else AT_ONCE_BYTES + 1  # how much it is, nobody knows before
+        value = yield from session.bill.reading(size, partial(forms.encoded, result.value))
 
         def ended(n: int, at: float) -> form.Ended:
             stdin = None if heard is None else forms.content(b"".join(heard))

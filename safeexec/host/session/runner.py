@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from safeexec.errors import ProtocolError
 from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import Checkpoint
-from safeexec.host.session.decode import decode_file
+from safeexec.host.session.decode import decode_file, decode_payload
 from safeexec.host.waiting import Core
+from safeexec.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.host.watch.lineage import Lineage, LineageMember
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
+from safeexec.protocol.framing import TooMuch
 
 if TYPE_CHECKING:
     from msgspec import Struct
 
     from safeexec.policy.model import Limits
+
+R = TypeVar("R")
 
 READY_SECONDS = 10.0
 """How long to wait for a new child of a sandbox, from when the last one came up: it takes 4 ms with pandas. A zygote
@@ -35,10 +40,16 @@ DELIVER_SECONDS = 5.0
 class Runner:
     """The running process of a session. What a watcher asks of it: `pid`, `memory_base`."""
 
-    __slots__ = ("_limits", "channel", "lineage", "memory_base", "origin")
+    __slots__ = ("_limits", "bill", "channel", "lineage", "memory_base", "origin")
 
     def __init__(
-        self, channel: Channel, lineage: Lineage, origin: Checkpoint | None, limits: Limits, memory_base: int | None
+        self,
+        channel: Channel,
+        lineage: Lineage,
+        origin: Checkpoint | None,
+        limits: Limits,
+        memory_base: int | None,
+        bill: Bill,
     ) -> None:
         """`memory_base`: bytes that the first process of its line was born with; None: this is that process."""
         self.channel = channel
@@ -50,6 +61,7 @@ class Runner:
         self.memory_base = memory_base
         """Bytes that no limit counts. Whatever else a thawed process begins with is the session's own."""
         self._limits = limits
+        self.bill = channel.bill = bill
 
     @property
     def pid(self) -> int | None:
@@ -75,10 +87,29 @@ class Runner:
         return message
 
     def deliver(self, size: int, *, arrays: bool, seconds: float = DELIVER_SECONDS) -> Core[Any]:
-        """Fetch a value that the child announced, through a memfd that the host made."""
+        """Fetch a value that the child announced."""
+        depth = self._limits.value_depth
+        return (yield from self._delivered(size, seconds, lambda fd: decode_file(fd, size, depth, arrays=arrays)))
+
+    def deliver_bytes(self, size: int, seconds: float) -> Core[bytes]:
+        """Fetch the arguments of a call that the child announced."""
+        return (yield from self._delivered(size, seconds, lambda fd: os.pread(fd, size, 0)))
+
+    def value(self, payload: bytes, *, arrays: bool) -> Core[Any]:
+        """A value that came in an answer. Raises `ProtocolError`."""
+        depth = self._limits.value_depth
+        if len(payload) <= SMALL_BYTES:
+            self.bill.cpu += SMALL_SECONDS
+            return decode_payload(payload, depth, arrays=arrays)
+        return (yield from self.bill.reading(len(payload), lambda: decode_payload(payload, depth, arrays=arrays)))
+
+    def _delivered(self, size: int, seconds: float, read: Callable[[int], R]) -> Core[R]:
+        """What `read` makes of `size` bytes that the child puts into a memfd that the host made."""
         cap = (self._limits.value_kb << 10) + 4096
-        if not 0 < size <= cap:
-            raise ProtocolError(f"a value of {size} bytes was announced; {cap} are allowed")
+        if size <= 0:
+            raise ProtocolError(f"a value of {size} bytes was announced")
+        if size > cap:
+            raise TooMuch(f"a value of {size} bytes was announced; {cap} are allowed")
         # It cannot grow: what a child writes into a memfd that it keeps is memory that no limit counts.
         fd = os.memfd_create("value", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
@@ -87,7 +118,7 @@ class Runner:
             answer = yield from self.ask(m.Deliver(), m.Done, seconds, (fd,))
             if answer.problem:
                 raise ProtocolError(answer.problem)
-            return decode_file(fd, size, self._limits.value_depth, arrays=arrays)
+            return (yield from self.bill.reading(size, lambda: read(fd)))
         finally:
             os.ftruncate(fd, 0)
             os.close(fd)

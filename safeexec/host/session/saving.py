@@ -39,7 +39,7 @@ class Saving:
         self._seconds = seconds
 
     def save(self, path: str | os.PathLike[str], step: int) -> Core[dict[str, str]]:
-        """Write the variables and the workspace's files to a signed file. Returns what could not be saved, and why."""
+        """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         target = state_file.target(path)
         with state_file.payload() as fd:
             answer = yield from self._keeper.ask(lambda runner: self._watched(runner, m.Save(), m.Saved, (fd,)))

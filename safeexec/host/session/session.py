@@ -31,7 +31,6 @@ from safeexec.host.session.decode import (
     StepFacts,
     build_killed,
     build_result,
-    decode_payload,
     encode_payload,
     frames_of,
     may_be_bound,
@@ -53,11 +52,13 @@ from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
+from safeexec.host.watch.bill import Bill
 from safeexec.host.watch.clock import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.framing import TooMuch
 from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
 from safeexec.text import as_bytes, spelt
 
@@ -104,6 +105,12 @@ def exclusive(
     return begin
 
 
+_BUSY = (
+    "a step of this session is running in another thread or task; wait for it with run(..., wait=seconds), use a "
+    "session per thread, or branch"
+)
+
+
 class SessionCore:
     """One lineage of guest state: variables, files, checkpoints. One user at a time; `cancel` is for any thread."""
 
@@ -128,6 +135,10 @@ class SessionCore:
         """Whether the child keeps what the last call returned, which cannot cross."""
         self.threads = False
         """Whether threads ran in the last step."""
+        self.has_branched = False
+        """Whether there have been branches of it, which know where its files are."""
+        self.told_cpu = 0.0
+        """CPU seconds that results have told of."""
         self.number = next(_numbers)
         self.label: str | None = None
         """Whose session it is, in the words of the host: for its audit log."""
@@ -156,10 +167,7 @@ class SessionCore:
             if self._take(turn):
                 break
             if not self._turn.brief:
-                raise SessionBusy(
-                    "a step of this session is running in another thread or task; wait for it with "
-                    "run(..., wait=seconds), use a session per thread, or branch"
-                )
+                raise SessionBusy(_BUSY)
             yield Wait((), monotonic() + BRIEF_SECONDS)
         if self.watched.idle:
             self.watched.wake()
@@ -169,6 +177,13 @@ class SessionCore:
             self.used = monotonic()
             if self.keeper.why_closed is not None:
                 self._end_at_once()
+
+    def check_free(self) -> None:
+        """Raises `SessionClosed`, and `SessionBusy` while another caller uses the session."""
+        if (why := self.keeper.why_closed) is not None:
+            raise SessionClosed(why)
+        if self._turn.goes_on and not self._turn.brief:
+            raise SessionBusy(_BUSY)
 
     def _take(self, turn: Turn) -> bool:
         """Whether it is `turn`'s now."""
@@ -284,6 +299,13 @@ class SessionCore:
         return self.keeper.why_closed is not None
 
     @property
+    def untold_cpu(self) -> float:
+        """CPU seconds that no result has told of, as of the last look: of threads that a step has left running, of
+        variables that were described.
+        """
+        return max(0.0, self.watched.account.total_seconds - self.told_cpu)
+
+    @property
     def summary(self) -> str:
         """The session in a few words: ``3 of 'calculator', step 12, idle``."""
         label = f" ({self.label})" if self.label else ""
@@ -295,6 +317,11 @@ class SessionCore:
     def tool_records(self) -> ToolLog:
         """The calls of host tools that steps have made."""
         return self.keeper.tool_records
+
+    @property
+    def bill(self) -> Bill:
+        """What the host spends for it."""
+        return self.line.bill
 
     @property
     def workspace(self) -> Workspace | None:
@@ -375,6 +402,7 @@ class SessionCore:
 
     def _told(self, source: bytes, result: Result) -> Result:
         """The result of a step, with what happened before it, after the observer has seen it."""
+        self.told_cpu += result.usage.cpu_ms / 1000
         if self.keeper.notes_next:
             result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None:
@@ -448,6 +476,8 @@ class SessionCore:
         line, runner = self.line, self.line.runner
         if runner is None or self.keeper.state is not IDLE or self.keeper.overused is not None:
             runner = yield from self.keeper.ready_runner()
+        if number and self.has_branched:
+            yield from self._own_files()
         leave = line.begin_step(number) if number else None
         self.keeper.go(STEPPING)
         line.out.begin()
@@ -496,6 +526,17 @@ class SessionCore:
             step.stream_rest()
         self.sandbox.step_ended()
         return result
+
+    def _own_files(self) -> Core[None]:
+        """Have the files be those of the state. A branch knows where they are, and Landlock does not govern the rights
+        and times that it gives them. Not where guest code may have written meanwhile.
+        """
+        line, files = self.line, self.line.history.current.files
+        if line.workspace is not None and files is not None and not self.threads:
+            line.workspace.give_access()
+            problems = yield from line.on_files(partial(line.workspace.restore, files), files)
+            self.keeper.notes_next += problems
+            self.keeper.meet_files()
 
     def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
@@ -552,6 +593,8 @@ class SessionCore:
             verdict = Verdict(
                 "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
             )
+        if verdict is None and isinstance(error, TooMuch):
+            verdict = Verdict("output", f"the step sent the host more than it reads: {error}")
         verdict = verdict or Verdict("crashed", f"the process that ran the step died: {reason}")
         return (yield from self._ended(step, verdict, Place(), calls))
 
@@ -673,6 +716,7 @@ class SessionCore:
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
         check_branches(policy, self.line.lineage, count)
+        self.has_branched = True
         copy = yield from self.keeper.shared_copy()
         branches: list[SessionCore] = []
         arrived = 0
@@ -762,13 +806,13 @@ class SessionCore:
             answer, value = yield from self.keeper.ask(partial(self._fetched, spelt(name), arrays))
         if not answer.found:
             return False, None
-        if not answer.pending:
-            value = decode_payload(answer.value, self.policy.limits.value_depth, arrays=arrays)
         return True, value
 
     def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
         answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
-        return answer, (yield from runner.deliver(answer.pending, arrays=arrays)) if answer.pending else None
+        if answer.pending:
+            return answer, (yield from runner.deliver(answer.pending, arrays=arrays))
+        return answer, (yield from runner.value(answer.value, arrays=arrays)) if answer.found else None
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""

@@ -12,17 +12,18 @@ from msgspec import Struct
 
 from safeexec.errors import ProtocolError
 from safeexec.host.session.channel import Gone
-from safeexec.host.session.decode import decode_payload, displays
+from safeexec.host.session.decode import displays
 from safeexec.host.session.line import Line
 from safeexec.host.session.listeners import NOBODY, Listeners
 from safeexec.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.host.session.runner import Runner
-from safeexec.host.waiting import Core
+from safeexec.host.waiting import CallTool, Core
 from safeexec.host.watch.clock import TICK_SECONDS, Place, Watch, where
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.printed import EVERYWHERE
+from safeexec.text import one_line
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace_files import Marks
@@ -83,6 +84,8 @@ class Step(Struct, eq=False):
     listening: bool = False
     """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
     _shown_bytes: int = 0
+    _calls: int = 0
+    """How many calls of tools have come."""
     closed: bool = False
     """Whether its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
     _first_verdict: First[Verdict] = {}
@@ -110,13 +113,18 @@ class Step(Struct, eq=False):
             return done
         # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
         # What a function returned keeps its type; a step's value is what JSON could be made of.
+        charged = self._runner.bill.cpu
         arrays = isinstance(request, m.Invoke | m.Proceed)
         if done.pending:
-            left = max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
-            self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=left)
+            self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=self._left())
         else:
-            self.value = decode_payload(done.value, self._line.policy.limits.value_depth, arrays=arrays)
+            self.value = yield from self._runner.value(done.value, arrays=arrays)
+        self.cpu += self._runner.bill.cpu - charged
         return done
+
+    def _left(self) -> float:
+        """Seconds in which what a step announces must come."""
+        return max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
 
     def hand_in(self, verdict: Verdict) -> bool:
         """Have it end, with `verdict` if that is the first one. False if it is closed already. May be called from any
@@ -174,7 +182,7 @@ class Step(Struct, eq=False):
                 yield from self._tool_call(message)
             elif isinstance(message, m.Progress):
                 if (hear := self._listeners.progress) is not None and self._may_show(0):
-                    self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
+                    self._tell(hear, one_line(message.description, DESCRIPTION), message.done, message.total)
             elif isinstance(message, m.Shown):
                 size = sum(map(len, message.display.data.values()))
                 if (show := self._listeners.display) is not None and self._may_show(size):
@@ -214,17 +222,40 @@ class Step(Struct, eq=False):
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest) -> Core[None]:
-        started, stops = monotonic(), self._line.policy.tools.clock == "stops"
-        self.in_tool = True
-        try:
-            reply = yield from self._answer_tool(call, None if stops else self.watch.deadline)
-        finally:
-            self.in_tool = False
-        if stops:
-            self.watch.paused += monotonic() - started
-        elif self.watch.past_deadline():
+        rules = self._line.policy.tools
+        self._calls += 1
+        if call.pending and self._calls <= rules.max_calls:  # of those beyond, nothing is read
+            arguments = yield from self._runner.deliver_bytes(call.pending, self._left())
+            call = m.ToolRequest(call.call, call.tool, arguments)
+        answer = self._answer_tool(call, None if rules.clock == "stops" else self.watch.deadline)
+        reply = yield from self._clocked(answer, stops=rules.clock == "stops")
+        if self.watch.past_deadline():
             return  # whoever waits for the answer is ended by the look that follows
         yield from self._runner.channel.send(reply)
+
+    def _clocked(self, answer: Core[m.ToolReply], *, stops: bool) -> Core[m.ToolReply]:
+        """The answer to a call. While a function of the host runs, and only then, the step's clock may stand still: to
+        read what a guest passes is a part of the step.
+        """
+        try:
+            wanted = next(answer)
+            while True:
+                started, self.in_tool = monotonic(), type(wanted) is CallTool
+                try:
+                    given = yield wanted
+                except BaseException as error:
+                    self._called(started, stops)
+                    wanted = answer.throw(error)
+                else:
+                    self._called(started, stops)
+                    wanted = answer.send(given)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def _called(self, started: float, stops: bool) -> None:
+        if self.in_tool and stops:
+            self.watch.paused += monotonic() - started
+        self.in_tool = False
 
     def _stream(self) -> None:
         """Pass on the lines that have come. Not if a display has come, too: what was printed before goes with it."""

@@ -126,9 +126,10 @@ _TOLD: set[str] = set()
 
 
 def preloaded(policy: Policy) -> tuple[str, ...]:
-    """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20
-    ms for `calculator` and spares its children every file and every executable mapping; of other libraries the
-    usual parts, and those that the policy names (`numpy.random`)."""
+    """What the zygote imports before it forks: all of the standard library that the policy names, which costs 20 ms for
+    `calculator` and no child anything; of other libraries the usual parts, and those that the policy names
+    (`numpy.random`).
+    """
     if policy.language.mode == "python":
         return ()
     imports = policy.imports

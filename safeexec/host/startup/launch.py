@@ -14,6 +14,13 @@ CONTROL_FD = 3
 _BOOT = "import sys;sys.path[:]={path!r};from safeexec.zygote.__main__ import main;main({fd})"
 
 
+def unsupported_build() -> str:
+    """What is said of a CPython that was built without the GIL; "" of any other."""
+    if "t" not in sys.abiflags:
+        return ""
+    return "free-threaded builds of CPython are not supported: take the usual build of the same version"
+
+
 class Launched:
     """A zygote process that has been started and told nothing yet."""
 
@@ -25,6 +32,8 @@ class Launched:
             raise ProtectionError(
                 f"this is {sys.platform}: only Linux can hold guest code, in a virtual machine or a container"
             )
+        if problem := unsupported_build():
+            raise ProtectionError(problem)
         if not sys.executable:
             raise ProtectionError("sys.executable is empty: this host does not know the Python that it runs on")
         self.socket, theirs = socket.socketpair()
@@ -32,10 +41,12 @@ class Launched:
         # -I ignores PYTHONHASHSEED, so where a policy sets one its parts are given one by one. -S: no site, no .pth
         # code.
         flags = ["-s", "-P", "-S"] if environment else ["-I", "-S"]
+        # 3.14+ would run a script that another process has named to it in its memory; older ones know no such option.
+        flags += ["-X", "disable-remote-debug", "-X", "utf8"]
         try:
             self.pid = os.posix_spawn(
                 sys.executable,
-                [sys.executable, *flags, "-X", "utf8", "-c", _BOOT.format(path=import_path(), fd=CONTROL_FD)],
+                [sys.executable, *flags, "-c", _BOOT.format(path=import_path(), fd=CONTROL_FD)],
                 environment,
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

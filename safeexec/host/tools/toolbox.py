@@ -20,7 +20,7 @@ from safeexec.approvals import Approval, Deny, decision
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.host.waiting import CallTool, Core
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import decode_call
+from safeexec.protocol.arguments import CALL_NODES, decode_call
 from safeexec.protocol.values import Opaque, encode
 from safeexec.results import ToolCallRecord
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from safeexec.host.session.kept import ToolLog
     from safeexec.host.tools.tool import Tool
+    from safeexec.host.watch.bill import Bill
     from safeexec.policy.model import Policy
 
     class Caller(Protocol):
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         step: int
         calls_of_step: int
         tool_records: ToolLog
+        bill: Bill
 
 
 _PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
@@ -112,14 +114,11 @@ class Toolbox:
         tool = self.tools.get(call.tool)
         if tool is None:
             raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
-        args, kwargs, held = decode_call(
-            call.arguments, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays="numpy" in sys.modules
-        )
         started = monotonic()
         message = ""
         outcome: Any = "ok"
         try:
-            value = yield from self._call(tool, args, kwargs, held, session, deadline)
+            value = yield from self._call(tool, call.arguments, session, deadline)
             reply = m.ToolReply(call.call, self._encoded(tool, value))
         except ProtocolError:
             raise
@@ -139,27 +138,24 @@ class Toolbox:
     def _call(
         self,
         tool: Tool,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        held: Opaque | None,
+        arguments: bytes,
         session: Caller,
         deadline: float | None,
     ) -> Core[Any]:
-        """What the tool returns. `held`: an object that stayed in the child and stands somewhere in the arguments."""
+        """What the tool returns. Of a call beyond the limit nothing is read."""
         rules = self._rules
         session.calls_of_step += 1
         if session.calls_of_step > rules.max_calls:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
-        if held is not None:
-            raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
+        asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
+        read = partial(self._arguments, tool, arguments, bind=asks or tool.checked)
+        args, kwargs, bound = yield from session.bill.reading(len(arguments), read)
         if tool.effect is not None:
             # Where effects follow the steps, another tool that notes the call stands in its place.
             raise RefusedCall(
                 f"{tool.name}() has an effect that follows the steps of a session: a template has none yet"
             )
-        asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
-        if asks or tool.checked:
-            bound = tool.bind(args, kwargs)
+        if bound is not None:
             if asks:
                 yield from self._approve(tool, bound)
             args, kwargs = bound.args, bound.kwargs
@@ -187,6 +183,21 @@ class Toolbox:
             # It ran in the caller's own thread, where nothing can interrupt it.
             raise TimeoutError(f"{tool.name}() took more than {timeout:g} s")
         return value
+
+    def _arguments(
+        self, tool: Tool, data: bytes, *, bind: bool
+    ) -> tuple[tuple[Any, ...], dict[str, Any], inspect.BoundArguments | None]:
+        """What a guest passes, and the same held against the tool's type hints, where that is to be done."""
+        args, kwargs, held = decode_call(
+            data,
+            max_bytes=self._max_bytes,
+            max_depth=self._max_depth,
+            max_nodes=CALL_NODES,
+            arrays="numpy" in sys.modules,
+        )
+        if held is not None:  # an object that stayed in the child
+            raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
+        return args, kwargs, tool.bind(args, kwargs) if bind and tool.effect is None else None
 
     def _encoded(self, tool: Tool, value: Any) -> bytes:
         """What a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""

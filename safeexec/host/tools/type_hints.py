@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
+import operator
 import re
 import typing
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,7 @@ import msgspec
 from msgspec import inspect as shapes
 
 from safeexec.errors import ToolError
+from safeexec.protocol.values import Opaque
 from safeexec.signatures import shown
 from safeexec.text import default_text, short_repr, shorten, type_name
 
@@ -78,16 +80,49 @@ def convert(call: str, parameter: str, hint: Any, given: Any) -> Any:
 def made(what: str, name: str, hint: Any, given: Any) -> Any:
     """`given`, plain data, as `hint` wants it. Raises TypeError that begins with `what` and calls the value `name`."""
     try:
-        value = msgspec.convert(given, hint, builtin_types=_EXACT, dec_hook=_made)
+        try:
+            value = msgspec.convert(given, hint, builtin_types=_EXACT, dec_hook=_made)
+        except Exception:
+            plain = _without_libraries(given)
+            if plain is given:
+                raise
+            value = msgspec.convert(plain, hint, builtin_types=_EXACT, dec_hook=_made)
         if isinstance(given, (dict, list, tuple, set, frozenset)) and _may_hold_dataclass(hint):
             _complete(value, set())
     except Exception as error:  # classes of the host raise what they like: `__post_init__`, `_missing_`, validators
-        got = f"{type_name(type(given))} {short_repr(given, _SHOWN)}"
+        kind = given.type if isinstance(given, Opaque) else type_name(type(given))
+        got = f"{kind} {short_repr(given, _SHOWN)}"
         detail = shorten(_detail(_message(error), name), _DETAIL)
         raise TypeError(f"{what}: expected {_wanted(hint)}, got {got}{detail}") from None
     if type(given) is dict and (unknown := _unknown(hint, given)):
         raise TypeError(f"{what}: unknown key {short_repr(unknown[0], _SHOWN)}; expected {_wanted(hint)}")
     return value
+
+
+def _without_libraries(given: Any, depth: int = 20) -> Any:
+    """`given` with plain numbers, lists and dicts for what numpy and pandas have; itself where there is none.
+
+    A host that has imported numpy gets its scalars and arrays from guest code, any other gets the plain ones: a tool's
+    hint says which it wants.
+    """
+    kind = type(given)
+    if kind in (list, tuple) and depth:
+        items = [_without_libraries(item, depth - 1) for item in given]
+        return given if all(map(operator.is_, items, given)) else kind(items)
+    if kind is dict and depth:
+        values = [_without_libraries(item, depth - 1) for item in given.values()]
+        keys = [_without_libraries(key, depth - 1) for key in given]
+        same = all(map(operator.is_, values, given.values())) and all(map(operator.is_, keys, given))
+        return given if same else dict(zip(keys, values, strict=True))
+    root = kind.__module__.partition(".")[0]
+    if root == "numpy" and hasattr(kind, "tolist"):
+        return given.tolist()  # of an array, of a scalar
+    if root == "pandas":
+        if hasattr(kind, "tolist"):
+            return _without_libraries(given.tolist(), depth - 1) if depth else given
+        if hasattr(kind, "to_dict"):
+            return given.to_dict(orient="records")
+    return given
 
 
 def _may_hold_dataclass(hint: Any) -> bool:
@@ -150,13 +185,20 @@ def _made(kind: type, given: Any) -> Any:
     raise ValueError(f"Expected `{type_name(kind)}`, got `{type_name(type(given))}`")
 
 
-def names_class(hint: Any) -> bool:
-    """Whether a type hint names a class of the host that values can be made for, at any depth."""
+def can_be_checked(hint: Any) -> bool:
+    """Whether values can be checked against a type hint."""
     try:
         msgspec.convert(None, hint, dec_hook=_made)
     except msgspec.ValidationError:
         pass
     except Exception:  # NameError where a field of a class is known to type checkers alone
+        return False
+    return True
+
+
+def names_class(hint: Any) -> bool:
+    """Whether a type hint names a class of the host that values can be made for, at any depth."""
+    if not can_be_checked(hint):
         return False
     found: set[Any] = set()
     for _ in _classes(shapes.type_info(hint), found):

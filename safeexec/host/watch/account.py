@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from safeexec.host.watch.bill import Bill
 from safeexec.host.watch.census import Process
 from safeexec.host.watch.verdict import Verdict
 
@@ -52,6 +53,8 @@ class Account:
     """The figures of one session, or of one command."""
 
     __slots__ = (
+        "_bill",
+        "_bill_mark",
         "_births",
         "_births_mark",
         "_copies",
@@ -75,9 +78,11 @@ class Account:
         "ran",
     )
 
-    def __init__(self, limits: Limits, *, forks: bool = False) -> None:
-        """`forks`: its processes may start others, as many as the kernel allows."""
+    def __init__(self, limits: Limits, bill: Bill | None = None, *, forks: bool = False) -> None:
+        """`bill`: what it costs the host. `forks`: its processes may start others, as many as the kernel allows."""
         self._limits = limits
+        self._bill = bill or Bill()
+        self._bill_mark = 0.0
         self._forks = forks or limits.processes > 0
         self.base = 0
         """Bytes that its first process was born with, which no limit counts."""
@@ -107,6 +112,7 @@ class Account:
         self._runner_marked, self._runner_mark = (runner, cpu) if runner is not None else (self._runner, self._own_cpu)
         self._others_mark = self._others + self._unseen
         self._births_mark = self._births
+        self._bill_mark = self._bill.cpu
 
     def take(self, members: Iterable[Process], known: Known, total: float | None = None) -> None:
         """What a look has found. `total`: CPU seconds of the control group, also of processes that a look never saw."""
@@ -141,16 +147,28 @@ class Account:
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU time since `begin`."""
+        """CPU time since `begin`, of its processes and of the host for it."""
         own = self._own_cpu - (self._runner_mark if self._runner == self._runner_marked else 0.0)
-        return max(0.0, own) + self._others + self._unseen - self._others_mark
+        return max(0.0, own) + self._others + self._unseen - self._others_mark + self.host_seconds
+
+    @property
+    def total_seconds(self) -> float:
+        """All CPU time so far, as of the last look, and of the host for it."""
+        return self._seen + self._unseen + self._bill.cpu
+
+    @property
+    def host_seconds(self) -> float:
+        """CPU time of the host since `begin`, to read what its processes say."""
+        return self._bill.cpu - self._bill_mark
 
     def over(self, now: float, exact: Exact) -> Verdict | None:
         """The first limit that is passed, if any."""
         limits = self._limits
         if (cpu := self.cpu_seconds) > limits.cpu_seconds:
+            host = self.host_seconds
+            part = f", {host:.1f} s of it in the host, to read what it sent" if host > cpu / 10 else ""
             return Verdict(
-                "cpu", f"the session used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}"
+                "cpu", f"the session used {cpu:.1f} s of CPU time{part}; limits.cpu_seconds is {limits.cpu_seconds:g}"
             )
         if (births := self._births - self._births_mark) > BIRTHS and not self._forks:
             return Verdict("violation", f"the session started {births} processes; limits.processes is 0")

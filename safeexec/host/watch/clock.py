@@ -80,6 +80,7 @@ class Watch(Struct, eq=False):
     _timeout: float
     _outputs: tuple[OutputFile, OutputFile]
     cpu_start: float = 0.0
+    _bill_start: float = 0.0
     started: float = 0.0
     _deadline: float = 0.0
     paused: float = 0.0
@@ -88,6 +89,7 @@ class Watch(Struct, eq=False):
     def __post_init__(self) -> None:
         """The step begins only now."""
         self.cpu_start = processes.cpu_seconds(self._runner.pid) or 0.0
+        self._bill_start = self._runner.bill.cpu
         self.started = monotonic()
         self._deadline = self.started + self._timeout
 
@@ -101,8 +103,9 @@ class Watch(Struct, eq=False):
         return min(self._deadline + self.paused, monotonic() + TICK_SECONDS)
 
     def cpu_seconds(self) -> float:
-        """CPU time of this step so far, by the kernel's count."""
-        return max(0.0, (processes.cpu_seconds(self._runner.pid) or 0.0) - self.cpu_start)
+        """CPU time of this step so far, by the kernel's count: of its process, and of the host to read what it says."""
+        own = (processes.cpu_seconds(self._runner.pid) or 0.0) - self.cpu_start
+        return max(0.0, own) + self._runner.bill.cpu - self._bill_start
 
     def exceeded(self) -> Verdict | None:
         """The verdict on a step that is past its deadline, or has printed too much; `past_deadline` asks the clock

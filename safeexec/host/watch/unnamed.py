@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.host.watch.verdict import Verdict
@@ -24,6 +24,10 @@ RESERVE_SHARE = 20
 """What a file system keeps, as 1 / share of its size and at most so many bytes: guests do not take the last of it."""
 
 
+MOST_LOCKS = 10_000
+"""Record locks of one session: each takes the kernel 200 bytes that no process holds."""
+
+
 class Unnamed(NamedTuple):
     """Bytes by inode, each counted once whoever holds it."""
 
@@ -33,6 +37,10 @@ class Unnamed(NamedTuple):
 
 def over(pids: Iterable[int], limits: Limits, workspace: Workspace | None) -> Verdict | None:
     """The verdict on processes that hold too much without a name."""
+    pids = {*pids}
+    if locks(pids) > MOST_LOCKS:
+        message = f"the session holds more than {MOST_LOCKS:,} locks on files"
+        return Verdict("violation", f"{message}, which are memory of the kernel", rule="limits.memory_mb")
     held = find(pids, -1 if workspace is None else workspace.device)
     if held is not None:
         if (memory := sum(held.shared.values()) >> 20) > limits.memory_mb:
@@ -47,6 +55,22 @@ def over(pids: Iterable[int], limits: Limits, workspace: Workspace | None) -> Ve
             message = f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile"
             return Verdict("violation", message, rule=_ROOM)
     return None
+
+
+def locks(pids: Collection[int]) -> int:
+    """How many record locks these processes hold; of very many `MOST_LOCKS` and one."""
+    found = 0
+    try:
+        with open("/proc/locks", "rb") as file:
+            for line in file:
+                # "7: POSIX  ADVISORY  WRITE 4711 08:01:123 0 EOF"; "-> " stands before the kind of one that waits
+                place = line.find(b"WRITE") if b"WRITE" in line else line.find(b"READ")
+                found += int(line[place:].split(maxsplit=2)[1]) in pids
+                if found > MOST_LOCKS:
+                    break
+    except (OSError, ValueError, IndexError):
+        return 0  # nobody may look here
+    return found
 
 
 def find(pids: Iterable[int], device: int) -> Unnamed | None:

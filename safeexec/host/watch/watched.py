@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.host.watch import unnamed
 from safeexec.host.watch.account import Account, Known, Period
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         policy: Policy
         line: Line
         commanding: bool
+        used: float
 
         @property
         def asks(self) -> int:
@@ -48,14 +50,33 @@ STREAMS_KB = 4 << 10
 """What the files behind both streams may hold beyond their ceilings: areas that are empty, pages that are begun."""
 
 
+RESTLESS_LOOKS = 3
+"""Looks in a row at which the first thread of a process has worked that has nothing to do."""
+
+
+class Resting(NamedTuple):
+    """What is known of a process that waits for a request."""
+
+    of: object = None
+    spent: float = 0.0
+    looks: int = 0
+    """At how many looks in a row it had worked since the one before."""
+
+    def look(self, of: object, spent: float) -> Resting:
+        if of != self.of:
+            return Resting(of, spent)
+        return Resting(of, spent, self.looks + 1 if spent > self.spent else 0)
+
+
 class WatchedSession:
     """What `accountant.Subject` asks of a session. It keeps no session alive."""
 
     def __init__(self, session: Watchable) -> None:
         self._session = weakref.ref(session)
-        self.account = Account(session.policy.limits)
+        self.account = Account(session.policy.limits, session.line.bill)
         self.accountant = accountant()
         self.idle = False
+        self._resting = Resting()
 
     def open(self) -> None:
         """Be looked at from now on."""
@@ -103,7 +124,26 @@ class WatchedSession:
         session = self._session()
         if session is None or session.closed:
             return None
-        return self._stray_fork(session) or session.overdue()
+        return self._stray_fork(session) or session.overdue() or self._goes_on(session)
+
+    def _goes_on(self, session: Watchable) -> Verdict | None:
+        """The verdict on a process that works though it has answered: its first thread does nothing but wait then, and
+        for the threads that guest code may leave there is `limits.cpu_seconds`.
+        """
+        runner, limits = session.line.runner, session.policy.limits
+        key, _, _ = session.period()
+        if session.in_use or runner is None or runner.pid is None or monotonic() - session.used < limits.wall_seconds:
+            self._resting = Resting()
+            return None
+        if (spent := processes.main_thread_seconds(runner.pid)) is None:
+            return None
+        self._resting = self._resting.look((key, runner.pid), spent)
+        if self._resting.looks < RESTLESS_LOOKS:
+            return None
+        return Verdict(
+            "timeout",
+            f"code of a step went on {limits.wall_seconds:g} s (limits.wall_seconds) after its end was told",
+        )
 
     def _stray_fork(self, session: Watchable) -> Verdict | None:
         """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's

@@ -10,15 +10,16 @@ range. Subclasses cross as their base: a namedtuple as tuple, OrderedDict, defau
 Metres(float)` as float; members of an Enum are opaque. A pandas Timestamp crosses as datetime where it has no
 nanoseconds. numpy scalars are numpy scalars again where the receiver has imported numpy already, else Python scalars.
 Arrays, DataFrames and Series cross when both sides say `arrays=True`: as arrays and frames if the receiver can import
-the library, else as lists and dicts of lists. Everything else, every cycle, and what exceeds a budget, is an `Opaque`.
+the library, else as lists and dicts of lists. A formula of sympy is a `Formula`: its text and LaTeX. Everything else,
+every cycle, and what exceeds a budget, is an `Opaque`.
 """
 
 from __future__ import annotations
 
 from safeexec.protocol.values.decoder import decode
 from safeexec.protocol.values.encoder import encode
-from safeexec.protocol.values.format import MAX_DEPTH, MAX_NODES, Encoded, Opaque
+from safeexec.protocol.values.format import MAX_DEPTH, MAX_NODES, Encoded, Formula, Opaque
 from safeexec.protocol.values.objects import ByFields
 from safeexec.protocol.values.reader import Clock
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "ByFields", "Clock", "Encoded", "Opaque", "decode", "encode"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "ByFields", "Clock", "Encoded", "Formula", "Opaque", "decode", "encode"]

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
+from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.values import format as f
-from safeexec.protocol.values.format import Opaque, Scalar
+from safeexec.protocol.values.format import Formula, Opaque, Scalar
 from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, unpack_list
 
 _unpack_map = msgspec.msgpack.Decoder(dict[str, Scalar]).decode
@@ -77,7 +78,13 @@ def _float(r: Reader, depth: int) -> float:
 
 
 def _complex(r: Reader, depth: int) -> complex:
+    r.spend(f.OBJECT)
     return complex(*f.COMPLEX.unpack(r.take(16)))
+
+
+def _bytearray(r: Reader, depth: int) -> bytearray:
+    r.spend(f.OBJECT)
+    return bytearray(r.chunk())
 
 
 def _tuple(r: Reader, depth: int) -> tuple[Any, ...]:
@@ -105,13 +112,17 @@ def _dict(r: Reader, depth: int) -> dict[Any, Any]:
     if r.view[r.at] == f.PACKED_MAP[0]:
         r.at += 1
         data = r.chunk()
-        r.spend(2 * array_length(data))
+        count = array_length(data)
+        if count > f.PART:
+            raise TooMuch("a value has too many items in one part")
+        r.spend(2 * count)
         return _unpack_map(data)
     keys = r.keys(depth + 1)
     return r.dict_of(keys, r.body(depth + 1))
 
 
 def _decimal(r: Reader, depth: int) -> Any:
+    r.spend(f.OBJECT)
     data = bytes(r.chunk())
     if not f.DECIMAL_TEXT.match(data) or (r.in_key and len(data) > f.MAX_KEY_DECIMAL):
         raise ProtocolError("a bad Decimal in a value")
@@ -123,6 +134,7 @@ def _decimal(r: Reader, depth: int) -> Any:
 
 
 def _fraction(r: Reader, depth: int) -> Any:
+    r.spend(f.OBJECT)
     numerator, denominator = r.integer(), r.integer()
     bits = max(numerator.bit_length(), denominator.bit_length())
     if bits > 8 * f.MAX_FRACTION_INT or denominator <= 0:
@@ -135,24 +147,29 @@ def _fraction(r: Reader, depth: int) -> Any:
 
 
 def _range(r: Reader, depth: int) -> range:
+    r.spend(f.OBJECT)
     return range(r.integer(), r.integer(), r.integer())
 
 
 def _uuid(r: Reader, depth: int) -> Any:
+    r.spend(f.OBJECT)
     from uuid import UUID
 
     return UUID(bytes=bytes(r.take(16)))
 
 
 def _date(r: Reader, depth: int) -> date:
+    r.spend(f.OBJECT)
     return date(*f.DATE.unpack(r.take(f.DATE.size)))
 
 
 def _timedelta(r: Reader, depth: int) -> timedelta:
+    r.spend(f.OBJECT)
     return timedelta(*f.TIMEDELTA.unpack(r.take(f.TIMEDELTA.size)))
 
 
 def _time(r: Reader, depth: int) -> time | Opaque:
+    r.spend(f.OBJECT)
     hour, minute, second, microsecond, fold = f.TIME.unpack(r.take(f.TIME.size))
     plain = time(hour, minute, second, microsecond, fold=fold)
     zone = _zone(r)
@@ -160,6 +177,7 @@ def _time(r: Reader, depth: int) -> time | Opaque:
 
 
 def _datetime(r: Reader, depth: int) -> datetime | Opaque:
+    r.spend(f.OBJECT)
     year, month, day = f.DATE.unpack(r.take(f.DATE.size))
     hour, minute, second, microsecond, fold = f.TIME.unpack(r.take(f.TIME.size))
     plain = datetime(year, month, day, hour, minute, second, microsecond, fold=fold)
@@ -182,12 +200,18 @@ def _zone(r: Reader) -> tzinfo | UnknownZone | None:
 
 
 def _opaque(r: Reader, depth: int) -> Opaque:
+    r.spend(f.OBJECT)
     found = Opaque(r.text(), r.text(), r.text())
     r.opaque = r.opaque or found
     return found
 
 
+def _formula(r: Reader, depth: int) -> Formula:
+    return Formula(r.text(), r.text(), "", r.text())
+
+
 def _table(r: Reader, depth: int) -> Any:
+    r.spend(f.OBJECT)
     from safeexec.protocol.values.tables import read_table  # for values of numpy and pandas
 
     return read_table(r, bytes(r.view[r.at - 1 : r.at]), depth)
@@ -203,7 +227,7 @@ _READERS: dict[int, Callable[[Reader, int], Any]] = {
     f.COMPLEX_TAG[0]: _complex,
     f.STR[0]: lambda r, depth: r.text(),
     f.BYTES[0]: lambda r, depth: bytes(r.chunk()),
-    f.BYTEARRAY[0]: lambda r, depth: bytearray(r.chunk()),
+    f.BYTEARRAY[0]: _bytearray,
     f.LIST[0]: _list,
     f.TUPLE[0]: _tuple,
     f.SET[0]: _set,
@@ -218,6 +242,7 @@ _READERS: dict[int, Callable[[Reader, int], Any]] = {
     f.DATETIME[0]: _datetime,
     f.TIMEDELTA_TAG[0]: _timedelta,
     f.OPAQUE[0]: _opaque,
+    f.FORMULA[0]: _formula,
     f.NUMPY_SCALAR[0]: _table,
     f.ARRAY[0]: _table,
     f.OBJECT_ARRAY[0]: _table,

@@ -10,7 +10,7 @@ from typing import Any
 
 from safeexec.identity import identity, module_of, mro_of
 from safeexec.protocol.values import format as f
-from safeexec.protocol.values.format import Encoded, Opaque
+from safeexec.protocol.values.format import Encoded, Formula, Opaque
 from safeexec.protocol.values.objects import ByFields, write_by_fields
 from safeexec.protocol.values.writer import (
     FEW,
@@ -33,6 +33,7 @@ def encode(
     *,
     max_bytes: int,
     max_depth: int,
+    max_nodes: int = f.MAX_NODES,
     arrays: bool = False,
     array_bytes: int | None = None,
     text: str | None = None,
@@ -55,7 +56,10 @@ def encode(
         data = packed_bytes([value])
         if data is not None and len(data) <= max_bytes + 16:
             return Encoded(data)
-    writer = Writer(max_bytes, min(max_depth, f.MAX_DEPTH), arrays, array_bytes, text, _WRITERS, _writer_of_subclass)
+    nodes = min(max_nodes, f.MAX_NODES)
+    writer = Writer(
+        max_bytes, min(max_depth, f.MAX_DEPTH), nodes, arrays, array_bytes, text, _WRITERS, _writer_of_subclass
+    )
     return _encode_slowly(writer, value)
 
 
@@ -95,6 +99,7 @@ def _float(w: Writer, value: float, depth: int) -> None:
 
 
 def _complex(w: Writer, value: complex, depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.COMPLEX_TAG + f.COMPLEX.pack(value.real, value.imag), 17)
 
 
@@ -112,6 +117,7 @@ def _bytes(w: Writer, value: bytes, depth: int) -> None:
 
 
 def _bytearray(w: Writer, value: bytearray, depth: int) -> None:
+    w.spend(f.OBJECT)
     if w.in_key:
         w.opaque(value)
         return
@@ -177,12 +183,14 @@ def _dict(w: Writer, value: dict[Any, Any], depth: int) -> None:
 
 
 def _mapping(w: Writer, value: dict[Any, Any], depth: int) -> None:
-    if value and _STR_ONLY.issuperset(map(type, value)) and SCALARS.issuperset(map(type, value.values())):
+    if (
+        0 < len(value) <= f.PART
+        and _STR_ONLY.issuperset(map(type, value))
+        and SCALARS.issuperset(map(type, value.values()))
+    ):
         packed = packed_bytes(value)
         if packed is not None and (len(packed) <= w.left or len(value) > FEW):
-            w.nodes -= 2 * len(value)
-            if w.nodes < 0:
-                raise TooBig
+            w.spend(2 * len(value))
             w.emit(f.TAG_LENGTH.pack(f.PACKED_MAP, len(packed)), 5)
             w.emit(packed, len(packed))
             return
@@ -201,12 +209,14 @@ def _ordered_dict(w: Writer, value: OrderedDict[Any, Any], depth: int) -> None:
 
 
 def _range(w: Writer, value: range, depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.RANGE, 1)
     for number in (value.start, value.stop, value.step):
         _int(w, number, depth)
 
 
 def _date(w: Writer, value: date, depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.DATE_TAG + f.DATE.pack(value.year, value.month, value.day), 5)
 
 
@@ -237,20 +247,24 @@ def _zone_key(zone: tzinfo) -> str:
 
 
 def _time(w: Writer, value: time, depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.TIME_TAG + _clock(value), 1 + f.TIME.size)
     _zone(w, value.tzinfo)
 
 
 def _datetime(w: Writer, value: datetime, depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.DATETIME + f.DATE.pack(value.year, value.month, value.day) + _clock(value), 5 + f.TIME.size)
     _zone(w, value.tzinfo)
 
 
 def _timedelta(w: Writer, value: timedelta, depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.TIMEDELTA_TAG + f.TIMEDELTA.pack(value.days, value.seconds, value.microseconds), 13)
 
 
 def _decimal(w: Writer, value: Any, depth: int) -> None:
+    w.spend(f.OBJECT)
     data = str(value).encode("ascii")
     if w.in_key and len(data) > f.MAX_KEY_DECIMAL:
         w.truncated = True
@@ -260,6 +274,7 @@ def _decimal(w: Writer, value: Any, depth: int) -> None:
 
 
 def _fraction(w: Writer, value: Any, depth: int) -> None:
+    w.spend(f.OBJECT)
     numerator, denominator = value.numerator, value.denominator
     if type(numerator) is not int or type(denominator) is not int:
         raise TypeError("a Fraction of other numbers")
@@ -273,6 +288,7 @@ def _fraction(w: Writer, value: Any, depth: int) -> None:
 
 
 def _uuid(w: Writer, value: Any, depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.UUID_TAG + int.to_bytes(value.int, 16, "big"), 17)
 
 
@@ -301,6 +317,7 @@ _WRITERS: dict[type, Write] = {
     datetime: _datetime,
     timedelta: _timedelta,
     Opaque: _opaque_again,
+    Formula: _opaque_again,
     ByFields: write_by_fields,
 }
 

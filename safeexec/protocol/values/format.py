@@ -1,10 +1,12 @@
 """The format of values: one byte says the kind, numbers are little-endian, lengths and counts are four bytes.
 
 A list, tuple, set or frozenset is its tag and a *body*. A body of plain scalars is one msgpack array (`PACKED`),
-written and read by msgspec at C speed (10,000 floats: 0.16 ms to write, 0.1 ms to read); any other is a count and that
-many values (`GENERIC`). A dict is one msgpack map where its keys are str and its values scalars (`PACKED_MAP`), else
-two bodies. A str that is the whole value is one msgpack array of one item, so that its text is copied once (1 MB of
-ASCII: 26 us; 520 us with a second buffer, whose pages the kernel hands out and takes back every time).
+written and read by msgspec at C speed (10,000 floats: 0.16 ms to write, 0.1 ms to read). More than `PART` of them are
+a count and several such arrays (`PARTS`), so that no call of C holds the GIL for long; any other body is a count and
+that many values (`GENERIC`). A small dict is one msgpack map where its keys are str and its values scalars
+(`PACKED_MAP`), else two bodies. A str that is the whole value is one msgpack array of one item, so that its text is
+copied once (1 MB of ASCII: 26 us; 520 us with a second buffer, whose pages the kernel hands out and takes back every
+time).
 """
 
 from __future__ import annotations
@@ -16,12 +18,16 @@ import msgspec
 
 MAX_DEPTH = 200
 """No value may nest deeper, whatever the caller allows: `repr` and `==` of the result must not exhaust the stack."""
-MAX_NODES = 4_000_000
-"""Values in one value. A node takes 8 to 150 bytes in memory, and only one on the wire."""
-CONTAINER = 4
-"""What a list, a set or a dict counts beyond its items: an empty set is 216 bytes and 2.6 us (3 million: 10 s, 700
-MB).
+MAX_NODES = 2_000_000
+"""Items in one value, by their price: 64 bytes and 0.3 us of the host each, beside twice the bytes on the wire. A list
+of 1.5 million ints crosses; 250,000 Decimals, or 220,000 pairs, are the most of their kinds.
 """
+CONTAINER = 6
+"""What a list, a set or a dict counts beyond its items: an empty set is 216 bytes and 2.6 us."""
+OBJECT = 7
+"""What a Decimal, a date or another value that is made by a call counts beyond itself: 1 to 2.5 us, 50 to 250 bytes."""
+PART = 1 << 15
+"""Items that are read, or put into a table, by one call of C: as many texts take 2 ms."""
 MAX_KEY_INT = 2048
 """Bytes of an int in a key. Comparing an int with an equal-hash Decimal converts it in quadratic time."""
 MAX_KEY_DECIMAL = 4300
@@ -33,6 +39,10 @@ ALIGNMENT = 16
 """The bytes of an array begin at a multiple of this, so that they can be used where they are."""
 MAX_TEXT = 500
 """Characters of an opaque repr."""
+MAX_FORMULA = 2000
+"""Characters of a formula; a longer one is opaque."""
+MAX_FORMULAS = 100
+"""Formulas of one value that have their LaTeX, which costs 0.1 ms each."""
 
 LENGTH = Struct("<I")
 TAG_LENGTH = Struct("<cI")
@@ -49,13 +59,14 @@ NONE, TRUE, FALSE = b"N", b"T", b"F"
 INT, BIG_INT, FLOAT, COMPLEX_TAG = b"i", b"I", b"f", b"c"
 STR, BYTES, BYTEARRAY = b"s", b"b", b"B"
 LIST, TUPLE, SET, FROZENSET, DICT = b"l", b"t", b"e", b"z", b"d"
-PACKED, GENERIC, PACKED_MAP = b"M", b"G", b"m"
+PACKED, PARTS, GENERIC, PACKED_MAP = b"M", b"p", b"G", b"m"
 DECIMAL, FRACTION, RANGE, UUID_TAG = b"D", b"Q", b"r", b"u"
 DATE_TAG, TIME_TAG, DATETIME, TIMEDELTA_TAG = b"y", b"h", b"w", b"x"
 NO_ZONE, OFFSET, NAMED_OFFSET, ZONE_KEY = b"0", b"1", b"2", b"3"
 NUMPY_SCALAR, ARRAY, OBJECT_ARRAY, FRAME, SERIES = b"n", b"A", b"O", b"P", b"S"
 RECORDS, MASKED, INDEX, PANDAS_SCALAR = b"R", b"K", b"X", b"q"
 OPAQUE = b"o"
+FORMULA = b"g"
 ALONE = 0x91
 """The header of a msgpack array of one item."""
 
@@ -78,6 +89,17 @@ class Opaque(msgspec.Struct, frozen=True):
     type: str
     repr: str
     reason: str = ""
+
+
+class Formula(Opaque, frozen=True):
+    """An exact formula of sympy, which has no other form in the host: its text (``sqrt(2)/2``), and as LaTeX."""
+
+    latex: str = ""
+
+    def __repr__(self) -> str:
+        return self.repr
+
+    __str__ = __repr__
 
 
 class Encoded(msgspec.Struct, frozen=True, gc=False):

@@ -1,4 +1,5 @@
-"""Numbers of sympy and mpmath → bytes: those that are a plain number exactly. sqrt(2), pi and 30 digits stay.
+"""Numbers and formulas of sympy and mpmath → bytes: those that are a plain number exactly as one; what else
+sympy has, `sqrt(2)`, `pi` and 30 digits too, as text and LaTeX.
 
 Neither is imported: what is in `sys.modules` decides.
 """
@@ -8,6 +9,10 @@ from __future__ import annotations
 import sys
 from math import inf, ldexp, nan
 from typing import TYPE_CHECKING, Any
+
+from safeexec.protocol.values.format import MAX_FORMULA
+from safeexec.protocol.values.writer import formula_bytes
+from safeexec.text import type_name
 
 if TYPE_CHECKING:
     from safeexec.protocol.values.writer import Write, Writer
@@ -32,6 +37,9 @@ def writer_of(kind: type) -> Write | None:
     boolean = sys.modules.get("sympy.logic.boolalg")
     if boolean is not None and boolean.BooleanAtom in mro:
         return _truth
+    sympy = sys.modules.get("sympy")
+    if sympy is not None and (getattr(sympy, "Basic", None) in mro or getattr(sympy, "MatrixBase", None) in mro):
+        return _formula
     return _binary if getattr(sys.modules.get("mpmath.ctx_mp_python"), "_mpf", None) in mro else None
 
 
@@ -40,7 +48,7 @@ def _rational(w: Writer, value: Any, depth: int) -> None:
 
     p, q = value.p, value.q
     if type(p) is not int or type(q) is not int or q < 1:
-        w.opaque(value, depth)
+        _formula(w, value, depth)
     else:
         w.put(p if q == 1 else Fraction(p, q), depth)
 
@@ -50,10 +58,35 @@ def _binary(w: Writer, value: Any, depth: int) -> None:
     if not mantissa and exponent in _SPECIAL:
         w.put(_SPECIAL[exponent], depth)
     elif bits > _BITS or mantissa.bit_length() > _BITS or exponent not in _EXPONENTS:
-        w.opaque(value, depth)
+        _more_digits(w, value, depth)
     else:
         w.put(ldexp(-mantissa if sign else mantissa, exponent), depth)
 
 
+def _more_digits(w: Writer, value: Any, depth: int) -> None:
+    """A number that no float holds: one of sympy's with its digits, one of mpmath's stays."""
+    if getattr(sys.modules.get("sympy.core.numbers"), "Float", None) in _mro(type(value)):
+        _formula(w, value, depth)
+    else:
+        w.opaque(value, depth)
+
+
 def _truth(w: Writer, value: Any, depth: int) -> None:
     w.put(value is sys.modules["sympy.logic.boolalg"].true, depth)
+
+
+def _formula(w: Writer, value: Any, depth: int) -> None:
+    """The text as sympy writes it, and LaTeX, where neither is too long."""
+    text = str.__str__(str(value))
+    if len(text) > MAX_FORMULA:
+        w.opaque(value, depth)
+        return
+    latex = ""
+    if w.formulas:
+        w.formulas -= 1
+        try:
+            latex = sys.modules["sympy"].latex(value)
+        except Exception:  # of a class of the guest's own, that prints in its own way
+            latex = ""
+    data = formula_bytes(type_name(type(value))[:200], text, latex if len(latex) <= 2 * MAX_FORMULA else "")
+    w.emit(data, len(data))

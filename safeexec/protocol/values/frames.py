@@ -91,6 +91,7 @@ def _write_constant(w: Writer, value: Any, depth: int) -> None:
 
 
 def _write_own(w: Writer, pair: tuple[str, Any], depth: int) -> None:
+    w.spend(f.OBJECT)
     w.emit(f.PANDAS_SCALAR, 1)
     w.put(pair, depth + 1)
 
@@ -98,6 +99,7 @@ def _write_own(w: Writer, pair: tuple[str, Any], depth: int) -> None:
 def _write_frame(w: Writer, value: Any, depth: int) -> None:
     if w.enter(value, depth):
         try:
+            w.spend(f.OBJECT)
             w.emit(f.FRAME, 1)
             _write_index(w, value.index, depth + 1)
             _write_index(w, value.columns, depth + 1)
@@ -123,6 +125,7 @@ def _block(frame: Any) -> Any:
 def _write_series(w: Writer, value: Any, depth: int) -> None:
     if w.enter(value, depth):
         try:
+            w.spend(f.OBJECT)
             w.emit(f.SERIES, 1)
             _write_index(w, value.index, depth + 1)
             w.put(value.name, depth + 1)
@@ -134,6 +137,7 @@ def _write_series(w: Writer, value: Any, depth: int) -> None:
 def _write_index_value(w: Writer, value: Any, depth: int) -> None:
     if w.enter(value, depth):
         try:
+            w.spend(f.OBJECT)
             w.emit(f.INDEX, 1)
             _write_index(w, value, depth + 1)
         finally:
@@ -144,6 +148,7 @@ def _write_array_value(w: Writer, value: Any, depth: int) -> None:
     """`df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
     if w.enter(value, depth):
         try:
+            w.spend(f.OBJECT)
             w.emit(f.INDEX, 1)
             w.put([], depth + 1)
             w.put(_column(sys.modules["pandas"].Series(value)), depth + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, time, tzinfo
 from importlib import import_module
 from sys import getsizeof
@@ -12,11 +12,14 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
+from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque, Scalar
 
 unpack_list = msgspec.msgpack.Decoder(list[Scalar]).decode
 _PIECE = 64
+_CHECKED_NODES = 1 << 13
+"""How many nodes are read between two looks at the clock."""
 _SECONDS = 3.0
 """CPU time after which building is given up: ints of different hashes can be chosen to look for a place in a table one
 after the other (30,000: 0.5 s instead of 3 ms), and frames cost more than their bytes.
@@ -46,20 +49,22 @@ class Clock:
         if not self.end:
             self.end = now + _SECONDS
         elif now > self.end:
-            raise ProtocolError(f"a value takes more than {_SECONDS:.0f} s of CPU time to build")
+            raise TooMuch(f"a value takes more than {_SECONDS:.0f} s of CPU time to build")
 
 
 class Reader:
     """A place in the bytes of one value, and the budgets that are left."""
 
-    __slots__ = ("arrays", "at", "check_time", "in_key", "max_depth", "nodes", "opaque", "readers", "view", "zones")
+    __slots__ = (
+        "arrays", "at", "check_time", "checked", "in_key", "max_depth", "nodes", "opaque", "readers", "view", "zones",
+    )  # fmt: skip
 
     def __init__(
         self, view: memoryview, max_depth: int, max_nodes: int, arrays: bool, readers: Readers, clock: Clock
     ) -> None:
         self.view = view
         self.at = 0
-        self.nodes = max_nodes
+        self.nodes = self.checked = max_nodes
         self.max_depth = max_depth
         self.arrays = arrays
         self.readers = readers
@@ -100,9 +105,13 @@ class Reader:
         return str(self.chunk(), "utf-8", "surrogatepass")
 
     def spend(self, nodes: int) -> None:
+        """Pay for what is about to be read, before it is."""
         self.nodes -= nodes
         if self.nodes < 0:
-            raise ProtocolError("a value has too many parts")
+            raise TooMuch("a value has too many parts")
+        if self.checked - self.nodes > _CHECKED_NODES:
+            self.checked = self.nodes
+            self.check_time()
 
     def integer(self) -> int:
         """A value that must be an int."""
@@ -117,9 +126,9 @@ class Reader:
         """The items of a sequence."""
         tag = bytes(self.take(1))
         if tag == f.PACKED:
-            data = self.chunk()
-            self.spend(array_length(data))
-            return unpack_list(data)
+            return self._packed()
+        if tag == f.PARTS:
+            return self._parts()
         if tag != f.GENERIC:
             raise ProtocolError("a sequence without items in a value")
         count = self.length()
@@ -129,6 +138,27 @@ class Reader:
         if depth > self.max_depth:
             raise ProtocolError("a value nests too deeply")
         return [self.value(depth) for _ in range(count)]
+
+    def _packed(self) -> list[Any]:
+        """Scalars that msgspec reads at once."""
+        data = self.chunk()
+        count = array_length(data)
+        if count > f.PART:
+            raise TooMuch("a value has too many items in one part")
+        self.spend(count)
+        return unpack_list(data)
+
+    def _parts(self) -> list[Any]:
+        count = self.length()
+        items: list[Any] = []
+        while len(items) < count:
+            part = self._packed()
+            if not part:
+                raise ProtocolError("an empty part in a value")
+            items += part
+        if len(items) != count:
+            raise ProtocolError(f"{count} values are announced, and {len(items)} came")
+        return items
 
     def keys(self, depth: int) -> list[Any]:
         """The items of a set, or the keys of a dict."""
@@ -141,34 +171,38 @@ class Reader:
         """A dict, in pieces between which the clock is watched where the sender may have chosen the hashes."""
         if len(keys) != len(values):
             raise ProtocolError("a dict of which keys and values differ in number")
-        if _SALTED.issuperset(map(type, keys)):
-            return dict(zip(keys, values, strict=True))
+        if _salted(keys):
+            return self._pieces(keys, values, f.PART)
         self._check_crowds(keys)
         return self._pieces(keys, values)
 
     def set_of(self, items: list[Any]) -> set[Any]:
         """A set, like `dict_of`."""
-        if _SALTED.issuperset(map(type, items)):
-            return set(items)
-        self._check_crowds(items)
+        piece = f.PART
+        if not _salted(items):
+            self._check_crowds(items)
+            piece = _PIECE
         built: set[Any] = set()
-        for start in range(0, len(items), _PIECE):
+        for start in range(0, len(items), piece):
             self.check_time()
-            built.update(items[start : start + _PIECE])
+            built.update(items[start : start + piece])
         return built
 
-    def _pieces(self, keys: list[Any], values: list[Any]) -> dict[Any, Any]:
+    def _pieces(self, keys: list[Any], values: list[Any], piece: int = _PIECE) -> dict[Any, Any]:
         built: dict[Any, Any] = {}
-        for start in range(0, len(keys), _PIECE):
+        for start in range(0, len(keys), piece):
             self.check_time()
-            built.update(zip(keys[start : start + _PIECE], values[start : start + _PIECE], strict=True))
+            built.update(zip(keys[start : start + piece], values[start : start + piece], strict=True))
         return built
 
     def _check_crowds(self, keys: list[Any]) -> None:
         """Refuse keys that a table would compare for long. It compares only those of one hash."""
-        if max(map(getsizeof, keys), default=0) <= _SMALL:
+        if all(max(map(getsizeof, part)) <= _SMALL for part in _by_parts(keys)):
             return
-        hashes = list(map(hash, keys))
+        hashes: list[int] = []
+        for part in _by_parts(keys):
+            self.check_time()
+            hashes += map(hash, part)
         last = self._pieces(hashes, keys)
         if len(last) == len(keys):
             return
@@ -183,6 +217,15 @@ class Reader:
                 if size + more > _MAX_CROWD:
                     raise ProtocolError("too many keys of one hash in a value")
                 sizes[number] = size + more if key != other else size
+
+
+def _by_parts(items: list[Any]) -> Iterator[list[Any]]:
+    """The items in pieces that one call of C may go through."""
+    return (items[start : start + f.PART] for start in range(0, len(items), f.PART))
+
+
+def _salted(items: list[Any]) -> bool:
+    return all(_SALTED.issuperset(map(type, part)) for part in _by_parts(items))
 
 
 def _words(part: Any) -> int:

@@ -70,6 +70,7 @@ def _write_scalar(w: Writer, value: Any, depth: int) -> None:
             w.opaque(value)
         return
     name, data = dtype.encode("ascii"), value.tobytes()
+    w.spend(f.OBJECT)
     w.emit(f.NUMPY_SCALAR + bytes((len(name),)) + name + data, 2 + len(name) + len(data))
 
 
@@ -122,6 +123,7 @@ def _write_masked(w: Writer, value: Any, depth: int) -> None:
     if not w.enter(value, depth):
         return
     try:
+        w.spend(f.OBJECT)
         w.emit(f.MASKED, 1)
         w.put(numpy.asarray(value.data), depth + 1)
         w.put(numpy.ma.getmaskarray(value), depth + 1)
@@ -138,6 +140,7 @@ def _buffer(value: Any) -> Any:
 
 def _write_header(w: Writer, tag: bytes, dtype: str, shape: tuple[int, ...]) -> None:
     name = dtype.encode("ascii")
+    w.spend(f.OBJECT)
     header = tag + bytes((len(name),)) + name + bytes((len(shape),)) + b"".join(f.INT64.pack(size) for size in shape)
     w.emit(header, len(header))
 
@@ -236,8 +239,7 @@ def _read_array(r: Reader) -> Any:
         r.spend(count)  # nothing pays for its items: `S0`
     numpy = library(r, "numpy")
     if numpy is None:
-        r.spend(count)
-        return _nested(_plain_items(dtype, data), shape)
+        return _nested(_plain_items(r, dtype, data, count), shape)
     array = numpy.frombuffer(data, dtype=dtype, count=count) if len(data) else numpy.zeros(count, dtype=dtype)
     array = _valid(numpy, array).reshape(shape)
     # The caller's own buffer serves where this array is most of it: 1 MB less to copy, and no page to be had for it.
@@ -264,7 +266,13 @@ def _valid(numpy: Any, array: Any) -> Any:
     return array
 
 
-def _plain_items(dtype: str, data: memoryview) -> list[Any]:
+def _plain_items(r: Reader, dtype: str, data: memoryview, count: int) -> list[Any]:
+    kind = dtype[1:]
+    if kind in _PLAIN and kind[0] in "iuf" and kind != "f2" and dtype[0] != ">":
+        r.spend(count)
+        numbers = data.cast("B").cast(_PLAIN[kind].format)  # type: ignore[call-overload]
+        return [number for start in range(0, count, f.PART) for number in numbers[start : start + f.PART].tolist()]
+    r.spend(count * f.OBJECT)
     size = _item_size(dtype)
     pieces = [data[start : start + size] for start in range(0, len(data), size)] if size else []
     if dtype[1] == "U":

@@ -28,7 +28,10 @@ def text_bytes(value: str) -> bytes:
     return f.LENGTH.pack(len(data)) + data
 
 
-TOO_LARGE = "it is larger than a value may be (limits.value_kb): return a part of it, or write it to a file"
+TOO_LARGE = (
+    f"it is larger than a value may be (limits.value_kb, and {f.MAX_NODES:,} items; a list, a date or a Decimal counts "
+    "for 8): return a part of it, or write it to a file"
+)
 _TABLE_TOO_LARGE = (
     "arrays and tables take at most {} KiB of a step's value: assign it to a name and call `session.get(name)`, or "
     "return a part of it"
@@ -67,7 +70,13 @@ _TELLING = {
 """What a class defines → why its objects stay."""
 
 
+def formula_bytes(kind: str, text: str, latex: str) -> bytes:
+    return f.FORMULA + text_bytes(kind) + text_bytes(text) + text_bytes(latex)
+
+
 def opaque_bytes(value: Any, text: str | None, reason: str = "") -> bytes:
+    if type(value) is f.Formula:
+        return formula_bytes(value.type, value.repr, value.latex)
     if type(value) is Opaque:
         return f.OPAQUE + text_bytes(value.type) + text_bytes(value.repr) + text_bytes(value.reason)
     kind = type(value)
@@ -79,14 +88,15 @@ class Writer:
     """The parts of one encoded value, and the budgets that are left."""
 
     __slots__ = (
-        "array_bytes", "array_left", "arrays", "budget", "in_key", "in_share", "left", "made_opaque", "max_depth",
-        "nodes", "open", "parts", "reason", "text", "truncated", "work", "writer_of", "writers",
+        "array_bytes", "array_left", "arrays", "budget", "formulas", "in_key", "in_share", "left", "made_opaque",
+        "max_depth", "nodes", "open", "parts", "reason", "text", "truncated", "work", "writer_of", "writers",
     )  # fmt: skip
 
     def __init__(
         self,
         max_bytes: int,
         max_depth: int,
+        max_nodes: int,
         arrays: bool,
         array_bytes: int | None,
         text: str | None,
@@ -97,7 +107,8 @@ class Writer:
         self.parts: list[Any] = []
         self.budget = self.left = max_bytes
         self.work = 4 * max_bytes  # what may be written and thrown away again, so that [big] * 10_000 ends soon
-        self.nodes = f.MAX_NODES
+        self.nodes = max_nodes
+        self.formulas = f.MAX_FORMULAS
         self.max_depth = max_depth
         self.arrays = arrays
         self.array_bytes = array_bytes
@@ -127,6 +138,12 @@ class Writer:
     def room(self, size: int) -> None:
         """Refuse before `size` bytes are copied."""
         if size > self.left:
+            raise TooBig
+
+    def spend(self, nodes: int) -> None:
+        """Pay for what the reader pays for."""
+        self.nodes -= nodes
+        if self.nodes < 0:
             raise TooBig
 
     def put(self, value: Any, depth: int) -> None:
@@ -192,15 +209,14 @@ class Writer:
         """Write what stands for a value that stays; `reason`: why, where its class does not say it."""
         self.made_opaque = True
         self.reason = self.reason or reason
+        self.spend(f.OBJECT)
         data = opaque_bytes(value, self.text if not self.open and not self.parts else None, reason)
         self.emit(data, len(data))
 
     def enter(self, value: Any, depth: int) -> bool:
         """Whether this container may be written; if not, its opaque stand-in has been."""
         if depth < self.max_depth and identity(value) not in self.open:
-            self.nodes -= f.CONTAINER
-            if self.nodes < 0:
-                raise TooBig
+            self.spend(f.CONTAINER)
             self.open.add(identity(value))
             return True
         self.truncated = True
@@ -209,15 +225,19 @@ class Writer:
 
     def body(self, items: list[Any] | tuple[Any, ...], depth: int) -> None:
         """The items of a sequence: at once where all are plain scalars, else one by one."""
-        self.nodes -= len(items)
-        if self.nodes < 0:
-            raise TooBig
+        self.spend(len(items))
         self.room(len(items))
         if items and SCALARS.issuperset(map(type, items)):
-            packed = packed_bytes(items)
-            if packed is not None and (len(packed) <= self.left or len(items) > FEW):
-                self.emit(f.TAG_LENGTH.pack(f.PACKED, len(packed)), 5)
-                self.emit(packed, len(packed))
+            parts = [packed_bytes(items[start : start + f.PART]) for start in range(0, len(items), f.PART)]
+            packed = [part for part in parts if part is not None]
+            if len(packed) == len(parts) and (sum(map(len, packed)) <= self.left or len(items) > FEW):
+                if len(packed) == 1:
+                    self.emit(f.PACKED, 1)
+                else:
+                    self.emit(f.TAG_LENGTH.pack(f.PARTS, len(items)), 5)
+                for part in packed:
+                    self.emit(f.LENGTH.pack(len(part)), 4)
+                    self.emit(part, len(part))
                 return
         self.emit(f.TAG_LENGTH.pack(f.GENERIC, len(items)), 5)
         for item in items:

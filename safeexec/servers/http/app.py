@@ -116,6 +116,8 @@ class Guard:
             ):  # a client that leaves, or reads no further, is no fault
                 _log(error)
         finally:
+            if "body_bytes" in scope:
+                scope["tenant"].bodies.give_back(scope["body_bytes"])
             endpoint = scope.get("endpoint")
             self._tenancy.metrics.request(getattr(endpoint, "__name__", "none"), answered.status)
 

@@ -84,7 +84,7 @@ class Context:
         self.lost = dict(lost or {})
         """What could not be saved when the sandbox was paused; told with the next cell."""
 
-    async def set_environment(self, wanted: Mapping[str, str]) -> None:
+    async def set_environment(self, tenant: Tenant, wanted: Mapping[str, str]) -> None:
         """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
         if wanted == self.environment:
             return
@@ -95,7 +95,7 @@ class Context:
             f"_e2b_os.environ.update({dict(wanted)!r})",
             "del _e2b_os",
         ]
-        result = await self.session.run("\n".join(lines))
+        result = tenant.counted(await self.session.run("\n".join(lines)))
         if result.error is not None:
             raise RefusedRequest(
                 400, f"environment variables are not offered here: {result.error.message}", "NotOffered"
@@ -348,7 +348,7 @@ class Boxes:
             context = await self._context(box, None)
             try:
                 if context.session.workspace is not None:
-                    await asyncio.to_thread(_copy_files, box.context(None).session, context.session)
+                    await _copy_files(box.context(None).session, context.session)
             except BaseException:
                 await context.close()
                 raise
@@ -427,6 +427,8 @@ class Boxes:
             await asyncio.sleep(SWEEP_SECONDS)
             now = time.monotonic()
             for box in self._boxes.values():
+                for context in box.contexts.values():
+                    box.tenant.use_untold_cpu(context.session)
                 if box.ends < now and not box.paused and box not in self._ending:
                     self._ending[box] = asyncio.create_task(self._end_of_time(box))
 
@@ -456,7 +458,7 @@ class Boxes:
             raise
         context = Context(session, place, saved.lost if saved is not None else None)
         try:
-            await context.set_environment(box.asked.envVars)
+            await context.set_environment(box.tenant, box.asked.envVars)
         except BaseException:
             await context.close()
             raise
@@ -491,6 +493,6 @@ def _size(directory: Path) -> int:
     return size
 
 
-def _copy_files(source: AsyncSession, target: AsyncSession) -> None:
-    for name in source.list_files():
-        target.write_file(name, source.read_file(name))
+async def _copy_files(source: AsyncSession, target: AsyncSession) -> None:
+    for name in await source.list_files():
+        await target.write_file(name, await source.read_file(name))

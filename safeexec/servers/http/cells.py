@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from safeexec import Result
+from safeexec.jsonable import jsonable
 from safeexec.servers.http.requests import to_base64
 from safeexec.untrusted.json_text import loads
 
@@ -70,7 +71,7 @@ def as_result(part: ShownPart) -> dict[str, Any]:
         if mime in E2B_NAMES:
             row[E2B_NAMES[mime]] = item
         elif mime == "application/json" and (read := _read_json(item)) is not None:
-            row["json"] = read
+            row["json"] = jsonable(read)
         else:
             extra[mime] = item
     return row | ({"extra": extra} if extra else {})

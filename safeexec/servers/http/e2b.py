@@ -6,7 +6,6 @@ networks) get the answer that it is not offered.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from safeexec.servers.http.cells import as_error, as_result, shown
 from safeexec.servers.http.requests import RefusedRequest, answer, body_of, queries, read, takes
 from safeexec.servers.http.streaming import Put, Streamed, line
 from safeexec.servers.http.tenancy import Tenant
+from safeexec.servers.service import apart
 from safeexec.untrusted.forms import files_of
 
 HOME = "/home/user"
@@ -267,7 +267,8 @@ async def execute(request: Request) -> Response:
     async def work(put: Put) -> None:
         async with context.turn:
             box.tenant.check_cpu()
-            await context.set_environment(box.asked.envVars | (asked.env_vars or {}))
+            await context.set_environment(box.tenant, box.asked.envVars | (asked.env_vars or {}))
+            box.tenant.check_cpu()
             context.count += 1
             put(line({"type": "number_of_executions", "execution_count": context.count}))
             for name, reason in context.lost.items():
@@ -280,8 +281,10 @@ async def execute(request: Request) -> Response:
                 on_stderr=lambda text: put(_printed("stderr", text)),
             )
             box.tenant.counted(result)
-            for part in shown(result):
-                put(line({"type": "result", **as_result(part)}))
+            parts = shown(result)
+            size = sum(len(data) for part in parts for data in part.data.values())
+            for row in await apart(size, lambda: [line({"type": "result", **as_result(part)}) for part in parts]):
+                put(row)
             if (failed := as_error(result)) is not None:
                 put(line({"type": "error", **failed}))
 
@@ -342,8 +345,8 @@ async def read_file(request: Request) -> Response:
     sessions = [context.session for context in box.contexts.values()]
     name = _inside(request.query_params.get("path", ""), sessions)
     for session in sessions:
-        if name in session.list_files():
-            return Response(await asyncio.to_thread(session.read_file, name), media_type="application/octet-stream")
+        if name in await session.list_files():
+            return Response(await session.read_file(name), media_type="application/octet-stream")
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 
@@ -356,15 +359,16 @@ async def write_files(request: Request) -> Response:
     body, kind = await body_of(request), request.headers.get("content-type", "")
     path = request.query_params.get("path")
     if kind.startswith("multipart/form-data"):
-        given = [(path if path is not None else part.name, part.data) for part in files_of(body, kind)]
+        parts = await apart(len(body), files_of, bytes(body), kind)
+        given = [(path if path is not None else part.name, part.data) for part in parts]
     else:
-        given = [(path or "", body)]
+        given = [(path or "", bytes(body))]
     contexts = [*box.contexts.values()]
     named = [(_inside(name, [context.session for context in contexts]), data) for name, data in given]
     for context in contexts:
         async with context.turn:
             for name, data in named:
-                await asyncio.to_thread(context.session.write_file, name, data)
+                await context.session.write_file(name, data)
     return answer([{"name": os.path.basename(name), "type": "file", "path": f"{HOME}/{name}"} for name, _ in named])
 
 

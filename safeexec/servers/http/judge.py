@@ -16,12 +16,12 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
 from safeexec.servers.http.cells import as_execution, data_of, shown, traceback_of
-from safeexec.servers.http.requests import RefusedRequest, answer, from_base64, read, takes, to_base64
+from safeexec.servers.http.requests import RefusedRequest, answer, answer_apart, from_base64, read, takes, to_base64
 from safeexec.servers.http.tenancy import Tenancy, Tenant
-from safeexec.servers.methods import MAX_MESSAGE
-from safeexec.servers.service import encoded
+from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
+from safeexec.servers.service import apart, encoded, encoded_apart
 
-Files = dict[str, str | None]
+Files = Annotated[dict[Name, str | None], Meta(max_length=10_000)]
 """Names in the workspace → contents in base64."""
 Several = Annotated[list[str], Meta(max_length=1000)]
 """For each of them a program runs, or a file is read."""
@@ -45,7 +45,7 @@ class RunCode(Struct):
     memory_limit_MB: float = -1
     files: Files = {}
     fetch_files: Several = []
-    args: list[str] = []
+    args: Arguments = []
 
 
 class RunJupyter(Struct):
@@ -89,14 +89,15 @@ async def run_code(request: Request) -> Response:
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.language):
         return answer(reply | {"message": f"the language {asked.language[:100]!r} is not offered; python is"})
-    given = _decoded(asked.files)
+    given = await _decoded(asked.files)
     try:
         result, files = await tenancy.while_there(request, _program(tenant, asked, given))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     ran = _ran(result)
     succeeded = ran["status"] == "Finished" and ran["return_code"] == 0
-    return answer(reply | {"status": "Success" if succeeded else "Failed", "run_result": ran, "files": files})
+    reply |= {"status": "Success" if succeeded else "Failed", "run_result": ran, "files": files}
+    return await answer_apart(reply)
 
 
 async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> tuple[Result, dict[str, str]]:
@@ -143,12 +144,12 @@ async def run_jupyter(request: Request) -> Response:
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.kernel):
         return answer(reply | {"message": f"the kernel {asked.kernel[:100]!r} is not offered; python3 is"})
-    given = _decoded(asked.files)
+    given = await _decoded(asked.files)
     try:
         told = await tenancy.while_there(request, _cells(request.scope["tenant"], asked, given))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
-    return answer(reply | told)
+    return await answer_apart(reply | told)
 
 
 async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> dict[str, Any]:
@@ -171,7 +172,7 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
                     result = tenant.counted(await session.run(cell, timeout=min(each, left)))
                     seconds += result.usage.wall_ms / 1000
                     cells.append(_cell(result))
-                    room -= len(encoded(cells[-1]))
+                    room -= len(await encoded_apart(cells[-1]))
                     if room < 0:
                         raise SandboxError(f"the cells give more than {MAX_MESSAGE} bytes, the most that is sent")
                     if late := result.outcome in ("timeout", "cpu"):
@@ -225,7 +226,7 @@ async def _executions(tenant: Tenant, pairs: list[tuple[str, str]], seconds: flo
     async def one(script: str, language: str) -> bytes:
         nonlocal room
         try:
-            told = encoded(await _execution(tenant, script, language, seconds))
+            told = await encoded_apart(await _execution(tenant, script, language, seconds))
         except (RefusedRequest, SandboxError) as error:
             told = encoded(_failed(str(error)))
         if len(told) > room:
@@ -262,8 +263,9 @@ def _seconds(asked: float, most: float) -> float:
     return min(asked, most)
 
 
-def _decoded(files: Files) -> dict[str, bytes]:
-    return {name: from_base64(name, content or "") for name, content in files.items()}
+async def _decoded(files: dict[str, str | None]) -> dict[str, bytes]:
+    size = sum(len(content or "") for content in files.values())
+    return await apart(size, lambda: {name: from_base64(name, content or "") for name, content in files.items()})
 
 
 async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, bytes]) -> None:
@@ -272,7 +274,7 @@ async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, by
         raise SandboxError(f"the policy {sandbox.policy.name!r} gives programs no files")
     for name, data in files.items():
         try:
-            await asyncio.to_thread(session.write_file, name, data)
+            await session.write_file(name, data)
         except WorkspaceError as error:
             raise RefusedRequest(422, str(error), "WorkspaceError") from None
 
@@ -283,7 +285,7 @@ async def _fetched(session: AsyncSession, names: list[str], room: int) -> dict[s
     left = min(MAX_FETCHED, room * 3 // 4 - UNFIT_BYTES)  # base64 makes four characters of three bytes
     for name in names:
         try:
-            data = await asyncio.to_thread(session.read_file, name, max_bytes=left)
+            data = await session.read_file(name, max_bytes=left)
         except SandboxError:
             continue
         left -= len(data)

@@ -33,7 +33,9 @@ class Answers:
         """The answers of some of them."""
         self._bytes = 0
 
-    async def once(self, identity: str, asked: Iterable[bytes], work: Coroutine[Any, Any, Response]) -> Response:
+    async def once(
+        self, identity: str, asked: Iterable[bytes | bytearray], work: Coroutine[Any, Any, Response]
+    ) -> Response:
         """The answer of `work`, or of that which the same id began before. Raises `RefusedRequest` for an id that
         stood for another request, and for one that has no answer any more.
         """
@@ -109,7 +111,7 @@ class _Running:
         self.task.cancel()
 
 
-def _digest(asked: Iterable[bytes]) -> bytes:
+def _digest(asked: Iterable[bytes | bytearray]) -> bytes:
     digest = hashlib.sha256()
     for part in asked:
         digest.update(part)

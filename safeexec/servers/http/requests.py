@@ -13,13 +13,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, StepFailed
-from safeexec.servers.service import BadCall, encoded, fitted
+from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Callable[..., Any])
 
 MAX_BODY = 64 << 20
 """Bytes of one body."""
+MAX_UNDER_WAY = MAX_BODY
+"""Bytes of all bodies of one tenant that are under way."""
 BODY_SECONDS = 30.0
 """How long one body may take to arrive."""
 RETRY_SECONDS = 1
@@ -78,6 +80,11 @@ def refused(error: Exception) -> RefusedRequest | None:
     return None
 
 
+async def answer_apart(data: Any) -> Response:
+    """As `answer`, in a thread where `data` is large: what guests made."""
+    return Response(await encoded_apart(data), media_type="application/json")
+
+
 def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """`data` as JSON that strict readers take, whatever guests print. Raises `SandboxError` for more than `MAX_MESSAGE`
     bytes.
@@ -85,24 +92,50 @@ def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = Non
     return Response(encoded(data), status, headers, "application/json")
 
 
-async def body_of(request: Request) -> bytes:
-    """The body, which is refused as soon as it is too long or too slow."""
+class BodyRoom:
+    """The bytes of the bodies of one tenant that are under way: they arrive, or what they ask for is being done."""
+
+    def __init__(self) -> None:
+        self._left = MAX_UNDER_WAY
+
+    def take(self, size: int) -> None:
+        """Raises `RefusedRequest` where there is no room for so many bytes more."""
+        if size > self._left:
+            raise RefusedRequest(
+                429,
+                f"the bodies of your requests that are under way would have more than {MAX_UNDER_WAY} bytes together",
+                "Full",
+                RETRY_SECONDS,
+            )
+        self._left -= size
+
+    def give_back(self, size: int) -> None:
+        self._left += size
+
+
+async def body_of(request: Request) -> bytearray:
+    """The body, which is refused as soon as it is too long or too slow, or there is no room for it. Its room is given
+    back when the request has its answer.
+    """
     declared = request.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > MAX_BODY:
         raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
-    pieces, size = [], 0
+    body = bytearray()
+    room: BodyRoom | None = getattr(request.scope.get("tenant"), "bodies", None)
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
-                size += len(piece)
-                if size > MAX_BODY:
+                if len(body) + len(piece) > MAX_BODY:
                     raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
-                pieces.append(piece)
+                if room is not None:
+                    room.take(len(piece))
+                    request.scope["body_bytes"] = request.scope.get("body_bytes", 0) + len(piece)
+                body += piece
     except TimeoutError:
         raise RefusedRequest(408, f"the body did not arrive within {BODY_SECONDS:g} s", "Timeout") from None
     except ClientDisconnect:
         raise RefusedRequest(400, "the body ended early") from None
-    return b"".join(pieces)
+    return body
 
 
 def queries(*names: str) -> Callable[[E], E]:
@@ -127,13 +160,13 @@ def takes(shape: type[Any]) -> Callable[[E], E]:
 
 async def read(request: Request, kind: type[T]) -> T:
     """The body as `kind`. Refuses whatever does not fit it."""
-    return parsed(await body_of(request), kind)
+    return await parsed(await body_of(request), kind)
 
 
-def parsed(data: bytes, kind: type[T]) -> T:
+async def parsed(data: bytes | bytearray, kind: type[T]) -> T:
     """JSON as `kind`. Refuses whatever does not fit it."""
     try:
-        return fitted("the body", data, kind)
+        return await fitted("the body", data, kind)
     except BadCall as error:
         raise RefusedRequest(422, str(error), "InvalidArguments") from None
 

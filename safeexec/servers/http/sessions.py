@@ -17,11 +17,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import SandboxError
-from safeexec.servers.http.requests import RefusedRequest, answer, body_of, parsed, refused
+from safeexec.jsonable import size_of
+from safeexec.servers.http.requests import RefusedRequest, answer_apart, body_of, parsed, refused
 from safeexec.servers.http.streaming import Put, Streamed, event
 from safeexec.servers.http.tenancy import SessionPlace, Tenancy, Tenant
 from safeexec.servers.methods import METHODS, Method
-from safeexec.servers.service import Tell
+from safeexec.servers.service import SMALL, Tell, apart
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +39,7 @@ def _endpoint(method: Method) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         tenant: Tenant = request.scope["tenant"]
         body = await body_of(request)
-        given = msgspec.structs.asdict(parsed(body or b"{}", method.body)) | request.path_params
+        given = msgspec.structs.asdict(await parsed(body or b"{}", method.body)) | request.path_params
         identity = given.pop("request_id")
         if given.get("stream"):
             if identity is not None:
@@ -63,12 +64,13 @@ def _endpoint(method: Method) -> Endpoint:
 
 
 async def _answered(tenant: Tenant, method: Method, given: dict[str, Any]) -> Response:
-    return answer(await _call(tenant, method, given))
+    return await answer_apart(await _call(tenant, method, given))
 
 
 def _streamed(tenant: Tenant, method: Method, given: dict[str, Any]) -> Callable[[Put], Awaitable[None]]:
     async def work(put: Put) -> None:
-        put(event("result", await _call(tenant, method, given, lambda name, data: put(event(name, data)))))
+        told = await _call(tenant, method, given, lambda name, data: put(event(name, data)))
+        put(await apart(size_of(told, SMALL), event, "result", told))
 
     return work
 
@@ -154,6 +156,7 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
         now = monotonic()
         for tenant in tenants:
             for identity, held in [*tenant.service.sessions.items()]:
+                tenant.use_untold_cpu(held.session)
                 old = now - tenant.held.since(identity, now) > most_seconds
                 if old or (not held.calls and now - held.used > idle_seconds):
                     tenant.service.sessions.pop(identity, None)

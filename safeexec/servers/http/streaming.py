@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from safeexec.jsonable import pieces_of
 from safeexec.servers.http.requests import RefusedRequest, refused
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import strictly
@@ -74,7 +74,7 @@ class Streamed(Response):  # type: ignore[misc]
 
 def line(data: Any) -> bytes:
     """One line of JSON, in ASCII: what a guest prints begins no second one."""
-    return strictly(json.dumps(data)) + b"\n"
+    return b"".join(map(strictly, pieces_of(data))) + b"\n"
 
 
 def event(name: str, data: Any) -> bytes:

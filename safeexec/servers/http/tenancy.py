@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from safeexec import AsyncSandbox, Policy, PolicyError, Result
+from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import Bucket, Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
-from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
+from safeexec.servers.http.requests import RETRY_SECONDS, BodyRoom, RefusedRequest
 from safeexec.servers.service import Service
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ class Tenant:
         )
         self.metrics = metrics
         self.answers = Answers()
+        self.bodies = BodyRoom()
+        self._untold: WeakKeyDictionary[AsyncSession, float] = WeakKeyDictionary()
+        """What was counted of each session beside its results."""
         self.places: set[SessionPlace] = set()
         self.held = HeldPlaces()
         self.memory_mb = 0
@@ -122,6 +126,13 @@ class Tenant:
         """Count CPU time."""
         if self._cpu is not None:
             self._cpu.use(seconds)
+
+    def use_untold_cpu(self, session: AsyncSession) -> None:
+        """Count what a session has used beside what its results say: threads that a step has left running."""
+        found, before = session.untold_cpu, self._untold.get(session, 0.0)
+        if found > before:
+            self._untold[session] = found
+            self.use_cpu(found - before)
 
     def check_cpu(self) -> None:
         """Raises `RefusedRequest` when the CPU time of the hour is used up."""

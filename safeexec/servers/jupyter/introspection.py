@@ -1,21 +1,24 @@
 """What a notebook says of code that is being written: is it complete, what could come next, what is this name.
 
 Names are looked up in a branch of the session, which is thrown away: whatever a guest's `__getattr__` or `__dir__` does
-happens there, under the policy and its limits. Nothing here compiles or evaluates.
+happens there, under the policy and its limits. Nothing here evaluates.
 """
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 from safeexec import Opaque, SandboxError
 from safeexec.cli.typed import MORE, read_step
 from safeexec.text import printable
+from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
     from safeexec import Result, Session
@@ -139,9 +142,24 @@ def _name_at(code: str, cursor: int) -> str:
     return path if _DOTTED.match(path) else ""
 
 
+def _is_python(code: str) -> bool:
+    """Whether CPython's parser takes the code, its magics and questions (`name?`) left out. Of at most `MAX_SOURCE`."""
+    kept = (line for line in code.split("\n") if line.lstrip()[:1] not in ("%", "!", "?") and line.rstrip()[-1:] != "?")
+    plain = "\n".join(kept)
+    if costly_name(plain):
+        return True  # the session says what is wrong with it
+    with catch_warnings():
+        simplefilter("ignore")
+        try:
+            ast.parse(plain)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
 def is_complete(code: str) -> tuple[str, str]:
-    """``complete``, ``incomplete`` or ``unknown``, and the indent of the next line. What is no Python is complete: the
-    session says what is wrong with it.
+    """``complete``, ``incomplete``, ``invalid`` or ``unknown``, and the indent of the next line. Magics are
+    complete.
     """
     if len(code) > MAX_SOURCE:
         return "unknown", ""
@@ -159,6 +177,6 @@ def is_complete(code: str) -> tuple[str, str]:
         while not wanted:
             read_step(ask)
     if wanted != MORE:
-        return "complete", ""
+        return ("complete" if _is_python(code) else "invalid"), ""
     last = code.rstrip().rpartition("\n")[2]
     return "incomplete", last[: len(last) - len(last.lstrip())] + "    " * last.endswith(":")

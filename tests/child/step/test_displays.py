@@ -171,7 +171,7 @@ class TestMatplotlib:
 
     PICTURE: ClassVar = ["image/png", "text/plain"]
 
-    def test_open_figures_become_pictures_once_and_stay_open(self) -> None:
+    def test_open_figures_become_pictures_once_and_the_current_one_stays(self) -> None:
         ((first, second), again, left) = self.drawn("""
             plt.plot([1, 2])
             plt.figure(figsize=(2, 1)); plt.plot([2, 1])
@@ -180,24 +180,59 @@ class TestMatplotlib:
         """)
         assert first[0] > second[0] and first[1] > second[1]
         assert again == []
-        assert left == [1, 2, 3]
+        assert left == [3]
 
-    def test_the_current_figure_outlives_show_and_the_step(self) -> None:
-        lines, shown, changed = self.drawn("""
-            plt.plot([1, 2]); plt.show()
+    def test_a_figure_that_was_not_shown_stays_current_for_the_next_step(self) -> None:
+        first, lines, changed = self.drawn("""
+            plt.plot([1, 2])
             first = forms()
             plt.plot([2, 1])
-            tell(len(plt.gca().get_lines()), first, forms())
+            tell(first, len(plt.gca().get_lines()), forms())
         """)
         assert lines == 2
+        assert first == changed == [self.PICTURE]
+
+    @pytest.mark.parametrize("show", ["plt.show()", "plt.gcf().show()"])
+    def test_a_shown_figure_is_done_at_once(self, show: str) -> None:
+        lines, shown, opened = self.drawn(f"""
+            plt.plot([1, 2]); {show}
+            lines = len(plt.gca().get_lines())
+            plt.bar([1], [2])
+            tell(lines, forms(), len(plt.get_fignums()))
+        """)
+        assert lines == 0 and shown == [self.PICTURE] * 2 and opened == 1
+
+    @pytest.mark.parametrize("end", ["shown.display(figure); forms()", "forms(figure)"])
+    def test_a_figure_that_is_displayed_is_done_when_the_step_ends(self, end: str) -> None:
+        assert self.drawn(f"figure, axes = plt.subplots(); axes.plot([1]); {end}; tell(plt.get_fignums())") == [[]]
+
+    def test_a_shown_figure_that_is_held_is_shown_again_when_it_changes_and_not_when_it_is_saved(self) -> None:
+        shown, saved, changed = self.drawn("""
+            import io
+            figure, axes = plt.subplots(); axes.plot([1, 2]); plt.show()
+            first = forms()
+            figure.savefig(io.BytesIO(), dpi=50, bbox_inches="tight")
+            saved = forms()
+            axes.set_title("Better")
+            tell(first, saved, forms())
+        """)
         assert shown == changed == [self.PICTURE]
+        assert saved == []
+
+    def test_figures_do_not_pile_up(self) -> None:
+        (opened,) = self.drawn("""
+            for _ in range(30):
+                figure, axes = plt.subplots(); axes.plot([1, 2]); forms()
+            tell(len(plt.get_fignums()))
+        """)
+        assert opened <= 2
 
     def test_show_separates_figures_and_keeps_their_order(self) -> None:
         (shown,) = self.drawn("""
             plt.plot([1, 2]); plt.show()
             shown.display("between")
             plt.plot([2, 1]); plt.gcf().show()
-            plt.plot([1, 1])
+            plt.plot([1, 3])
             tell(forms())
         """)
         assert shown == [self.PICTURE, ["text/plain"], self.PICTURE, self.PICTURE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import traceback
 import weakref
@@ -231,3 +232,31 @@ def test_a_generator_that_caught_the_exception_goes_on() -> None:
 def test_names_lost_by_a_restore() -> None:
     told = failed("total + 1", lost_names={"total"})
     assert b"was lost when the session was restored" in told.hint
+
+
+def test_a_very_long_traceback_is_cut_before_it_is_read() -> None:
+    """In a process of its own: the recursion limit is the interpreter's."""
+    program = """
+import sys
+from time import process_time
+from safeexec.child.step.errors import report
+from safeexec.protocol.plan import LanguagePlan
+sys.setrecursionlimit(10**6)
+source = "def f(n): return 1 // n if n == 0 else 1 + f(n - 1)"
+names = {}
+exec(compile(source, "<step 1>", "exec"), names)
+def took(depth):
+    began = process_time()
+    try: names["f"](depth)
+    except ZeroDivisionError as error:
+        ran = process_time() - began
+        told = report(error, sources={"<step 1>": source}, namespace=names, plan=LanguagePlan())
+        return ran, process_time() - began - ran, told
+took(10)
+ran, reported, told = took(100_000)
+text = told.traceback.decode()
+assert told.type == "ZeroDivisionError" and "frames left out" in text and len(text) < 5000, text
+assert reported < 2 * ran + 0.1, (ran, reported)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -82,15 +83,30 @@ def test_a_program_begins_in_a_directory_that_is_gone(run: Run) -> None:
 @pytest.mark.profile("mathematics")
 @pytest.mark.modules("sympy", "numpy")
 @pytest.mark.parametrize(
+    ("source", "digits"),
+    [
+        ("math.factorial(3000)", 9131),
+        ("import sympy\nsympy.factorial(3000)", 9131),
+        ("from fractions import Fraction\nFraction(10**5000, 3)", 5001),
+    ],
+)
+def test_the_digits_of_an_exact_number_are_the_text_of_a_step(run: Run, source: str, digits: int) -> None:
+    result = run("import math\n" + source).check()
+    assert max(map(len, re.findall(r"\d+", result.text))) == digits
+    assert "4300" in run("print(10**5000)").error.message
+
+
+@pytest.mark.profile("mathematics")
+@pytest.mark.parametrize(
     ("source", "name"),
     [
-        ("import sympy\nsympy.factorial(3000)", "sympy.core.numbers.Integer object"),
-        ("import sympy\n10**5000 * sympy.Symbol('x')", "sympy.core.mul.Mul object"),
-        ("from fractions import Fraction\nFraction(10**5000, 3)", "fractions.Fraction object"),
-        ("range(10**5000)", "range object"),
-        ("import numpy as np\nnp.array([10**5000])", "numpy.ndarray object"),
-        ("math.factorial(3000)", "int of about 9131 digits"),
-        ("[math.factorial(3000)]", "int of about 9131 digits"),
+        ("import sympy\nsympy.factorial(9000)", "sympy.core.numbers.Integer object"),
+        ("import sympy\n10**50000 * sympy.Symbol('x')", "sympy.core.mul.Mul object"),
+        ("from fractions import Fraction\nFraction(10**50000, 3)", "fractions.Fraction object"),
+        ("range(10**50000)", "range object"),
+        ("import numpy as np\nnp.array([10**50000])", "numpy.ndarray object"),
+        ("math.factorial(9000)", "int of about 31683 digits"),
+        ("[math.factorial(9000)]", "int of about 31683 digits"),
     ],
 )
 def test_an_exact_number_that_python_does_not_write_is_a_value(run: Run, source: str, name: str) -> None:
@@ -110,3 +126,20 @@ def test_what_a_repr_of_the_guest_raises_is_the_error_of_the_step(run: Run, valu
     result = run("class A:\n    def __repr__(self): return str(10**5000)\n" + value)
     assert (result.outcome, result.error.type, result.error.line) == ("error", "ValueError", 2)
     assert "more than 4300 digits" in result.error.hint
+
+
+@pytest.mark.parametrize("source", ["raise MemoryError('mine')", "def f(): raise MemoryError('mine')\nf()"])
+def test_a_memory_error_that_the_program_raises_is_an_error_of_it(run: Run, source: str) -> None:
+    assert run(source).outcome == "error"
+
+
+def test_a_memory_error_of_the_limit_is_none(run: Run) -> None:
+    assert run("x = [0] * 10**12").outcome == "memory"
+    assert run("try:\n    x = [0] * 10**12\nexcept MemoryError:\n    raise").outcome == "memory"
+
+
+@pytest.mark.profile("confined-python")
+def test_display_of_ipython_shows_what_it_shows_there(run: Run) -> None:
+    pytest.importorskip("IPython")
+    result = run("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'))").check()
+    assert result.displays[0].html == "<b>x</b>" and result.stdout == ""

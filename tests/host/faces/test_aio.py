@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable
@@ -12,7 +13,17 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxClosed, SessionBusy
+from safeexec import (
+    AsyncSandbox,
+    AsyncSession,
+    PolicyError,
+    Sandbox,
+    SandboxClosed,
+    Session,
+    SessionBusy,
+    SessionClosed,
+    WorkspaceError,
+)
 
 FOREVER = "keep = 'lost'\nprint('started', flush=True)\nwhile True:\n    pass"
 
@@ -389,3 +400,79 @@ def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
             assert (await session.run("1 + 1")).step == 1
 
     asyncio.run(main())
+
+
+def test_the_two_faces_have_the_same_names_and_what_waits_is_awaited() -> None:
+    """Name by name: what drives the core, or reads files, is a coroutine in one face and blocks in the other."""
+    at_once = {
+        Session: {"card", "cancel", "checkpoints", "drop", "history", "note", "pending", "stream"},
+        Sandbox: {
+            "card",
+            "stats",
+            "templates",
+            "session",
+            "session_for",
+            "restore",
+            "plugin",
+            "map",
+            "map_as_completed",
+        },
+    }
+    own = {"namespace", "names", "remove"}  # a mapping cannot be awaited: its names are methods there
+    for blocking, awaited in ((Session, AsyncSession), (Sandbox, AsyncSandbox)):
+        names = {name for name in dir(blocking) if not name.startswith("_")}
+        assert names ^ {name for name in dir(awaited) if not name.startswith("_")} <= own
+        for name in sorted(names - own):
+            method = getattr(blocking, name)
+            if not callable(method):
+                continue
+            waits = inspect.iscoroutinefunction(getattr(awaited, name))
+            assert waits is (name not in at_once[blocking]), f"{awaited.__name__}.{name}"
+
+
+def test_files_are_awaited(run: Any) -> None:
+    async def main() -> None:
+        async with AsyncSandbox("data-analysis") as sandbox, sandbox.session() as session:
+            await session.write_file("a.txt", "text")
+            assert await session.list_files() == ["a.txt"] and await session.read_file("a.txt") == b"text"
+            with pytest.raises(WorkspaceError):
+                await session.read_file("b.txt")
+
+    run(main)
+
+
+TWO = "import sys\nprint('out', input())\nprint('err', x, file=sys.stderr)"
+
+
+def test_a_stream_takes_what_a_step_takes_and_says_which_stream_a_piece_is_of(run: Any) -> None:
+    heard: list[str] = []
+    options: Any = {"stdin": "5", "namespace": {"x": 1}, "on_stderr": heard.append, "timeout": 5}
+
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+            stream = session.stream(TWO, **options)
+            assert {(str(piece), piece.stream) async for piece in stream} == {
+                ("out 5\n", "stdout"),
+                ("err 1\n", "stderr"),
+            }
+            stream.result.check()
+
+    run(main)
+    with Sandbox("standard") as sandbox, sandbox.session() as session:
+        pieces = list(session.stream(TWO, **options))
+        assert {(str(piece), piece.stream) for piece in pieces} == {("out 5\n", "stdout"), ("err 1\n", "stderr")}
+        with pytest.raises(TypeError, match="unexpected keyword argument 'stdout'"):
+            session.stream("1", stdout=print)  # type: ignore[call-arg]
+    assert heard == ["err 1\n"] * 2
+    with pytest.raises(SessionClosed):
+        session.stream("1")
+
+
+def test_a_stream_of_a_busy_session_is_refused_at_the_call() -> None:
+    with Sandbox("standard") as sandbox, sandbox.session() as session:
+        first = iter(session.stream("print('on')\nwhile True: pass", timeout=20))
+        assert next(first) == "on\n"
+        with pytest.raises(SessionBusy):
+            session.stream("1")
+        first.close()  # type: ignore[attr-defined]
+        assert list(session.stream("print(1)")) == ["1\n"]

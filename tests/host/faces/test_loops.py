@@ -162,7 +162,7 @@ def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monkeypatch
     async def main() -> None:
         async with AsyncSandbox("data-analysis", files={"in.csv": b"1,2"}, spare=0) as sandbox:
             session = await sandbox.session()
-            assert session.list_files() == ["in.csv"]
+            assert await session.list_files() == ["in.csv"]
             loop = threading.get_ident()
             assert loop not in threads["put"]
             await session.close()
@@ -200,7 +200,7 @@ def test_the_files_of_a_step_are_looked_at_beside_the_loop_and_an_empty_workspac
             (branch,) = await session.branch(1)
             assert [file.name for file in (await session.run("open('b.txt', 'w').write('2')")).files] == ["b.txt"]
             await session.rollback()
-            assert session.list_files() == ["a.txt"] == branch.list_files()
+            assert await session.list_files() == ["a.txt"] == await branch.list_files()
             await session.save(tmp_path / "state")
             await branch.close()
             assert threads.keys() == {"snapshot", "restore", "branch", "listing"}

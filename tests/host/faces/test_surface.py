@@ -36,7 +36,15 @@ PAIRS = [(Sandbox, AsyncSandbox), (Session, AsyncSession), (Stream, AsyncStream)
 ONLY_BLOCKING = {Session: {"namespace"}}
 ONLY_AWAITED = {AsyncSession: {"names", "remove"}, AsyncPlugin: {"iterate"}}
 """A mapping cannot be awaited: in the other face its parts are methods."""
-BY_HAND = {"open", "reopen", "session", "map", "map_as_completed", "stream", "call", "iterate"} | {"run", "result"}
+BY_HAND = (
+    {"open", "reopen", "session", "map", "map_as_completed", "stream", "call", "iterate"}
+    | {"run", "result"}
+    | {
+        "read_file",
+        "write_file",
+        "list_files",
+    }
+)
 """What is not one operation of the core: in each face it does what that face can."""
 
 

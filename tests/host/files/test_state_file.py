@@ -9,7 +9,6 @@ import resource
 import subprocess
 import sys
 import threading
-import types
 from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any
@@ -393,20 +392,6 @@ plain = Of(A(), {"x": 1}, first)
 """Reductions of a program whose state is known when they are called, and no sooner."""
 
 
-@pytest.mark.profile("calculator")
-def test_what_a_state_sets_is_judged_as_it_is_when_it_is_set(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
-    with sandbox.session() as session:
-        session.run(SETTING).check()
-        assert session.save(tmp_path / "state") == {}
-    with sandbox.restore(tmp_path / "state") as session:
-        result = session.run("called(), plain.x, type(plain) is A").check()
-        assert result.value == (1, 1, True)
-        assert [note.partition(":")[0] for note in result.notes] == [
-            f"{name!r} was not restored" for name in ("made", "changed", "default")
-        ]
-        assert all("which is refused" in note for note in result.notes)
-
-
 @pytest.mark.profile("confined-python")
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_what_goes_off_in_the_child_is_told(sandbox: Sandbox, tmp_path: pathlib.Path, bomb: str) -> None:
@@ -692,49 +677,6 @@ x = X()
         "the saved state sets '__class__' of an object, which is refused",
     ),
 }
-
-
-@pytest.mark.parametrize("name", FORGED)
-def test_what_a_state_names_and_sets_is_judged_before_it_is_signed(
-    sandbox: Sandbox, tmp_path: pathlib.Path, name: str
-) -> None:
-    source, reason = FORGED[name]
-    with sandbox.session() as session:
-        session.run(source + "kept = 1").check()
-        failed = session.save(tmp_path / "state")
-        assert reason in failed["x"]
-    with sandbox.restore(tmp_path / "state") as session:
-        assert session.get("kept") == 1
-        assert session.run("x").error.type == "NameError"
-
-
-def test_saving_compares_no_class_of_the_program_with_those_that_make_code(
-    sandbox: Sandbox, tmp_path: pathlib.Path
-) -> None:
-    """A table of the pickler's has them; which hash they have follows from that of another type of CPython's."""
-    with sandbox.session() as session:
-        off = object.__hash__(types.CodeType) - object.__hash__(int)
-        session.run(
-            f"got = []\nclass M(type):\n    def __hash__(self): return object.__hash__(int) + {off}\n"
-            "    def __eq__(self, other):\n        got.append(other.__name__)\n        return self is other\n"
-            "class C(metaclass=M): pass\nx = C.__new__(C)"
-        ).check()
-        assert session.save(tmp_path / "state") == {}
-        assert "code" not in session.get("got")
-    with sandbox.restore(tmp_path / "state") as session:
-        assert session.run("type(x) is C and 'code' not in got").text == "True"
-
-
-def test_an_object_that_says_that_it_is_a_function_is_not_asked_for_its_code(
-    session: Session, tmp_path: pathlib.Path
-) -> None:
-    session.run(
-        "import types\nasked = []\nclass Fake:\n    __class__ = property(lambda self: types.FunctionType)\n"
-        "    def __getattr__(self, name):\n        asked.append(name)\n        raise AttributeError(name)\n"
-        "def real(): pass\nfake = Fake()"
-    ).check()
-    assert list(session.save(tmp_path / "state")) == ["fake"]
-    assert session.run("'__code__' in asked or '__globals__' in asked").value is False
 
 
 def test_a_function_of_another_namespace_comes_back_with_the_builtins_of_the_policy(

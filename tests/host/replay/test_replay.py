@@ -621,7 +621,6 @@ def test_the_policy_of_a_stranger_is_not_simply_taken(record: Record) -> None:
     harm = Policy.load("standard").replace(filesystem={"read": ["/etc"]})
     for policy, told in (
         (harm, "it opens files of the host: give a policy of yours"),
-        (Policy.load("confined-python").replace(name="standard"), "it switches the language layer off"),
         (Policy.load("standard").replace(memory_mb=4096), "it allows more of limits.memory_mb"),
     ):
         heading_with(path, yaml=policy.to_yaml(), digest=policy.replace(name="standard").digest)
@@ -855,7 +854,7 @@ def test_a_session_without_checkpoints_that_lost_all_begins_anew(tmp_path: Path)
     policy = Policy.load("standard").replace(checkpoints="off", determinism=FIXED.determinism)
     with Sandbox(policy, spare=0) as sandbox, sandbox.session(record=path) as session:
         session.run("x = 1")
-        assert session.run("x = 2\nwhile True: pass", timeout=0.05).state == "restored"
+        assert session.run("x = 2\nwhile True: pass", timeout=0.05).state == "lost"
         assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
     with replay(path, policy=policy) as replayed:
         assert replayed.difference is None and replayed.session.run("x + 1").error is not None

@@ -59,6 +59,7 @@ def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
         patched.setattr("safeexec.linux.processes.end_strays", too_late)
         result = session.run(FOREVER, timeout=0.1)
     assert result.outcome == "timeout" and STARTS_EMPTY in result.notes[-1]
+    assert result.state == "lost" and "State: lost" in str(result.observation()), result.observation()
     assert session.run("2").check().notes == ()
 
 
@@ -380,7 +381,7 @@ def test_without_checkpoints_a_kill_says_that_the_state_is_gone(open_session: Op
     session = open_session(checkpoints="off")
     session.run("x = 1").check()
     result = session.run(FOREVER, timeout=0.1)
-    assert result.state == "restored"
+    assert result.state == "lost"
     assert any("checkpoints are off" in note for note in result.notes)
     assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
 

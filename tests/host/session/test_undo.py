@@ -160,7 +160,7 @@ def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: O
     session.write_file("given.txt", "theirs")
     session.run("open('own.txt', 'w').close()").check()
     result = session.run("import os\nos._exit(3)")
-    assert (result.outcome, result.state) == ("crashed", "restored")
+    assert (result.outcome, result.state) == ("crashed", "lost")
     assert result.notes == ("checkpoints are off, so the session starts empty",)
     assert session.list_files() == ["given.txt"]
     assert session.read_file("given.txt") == b"theirs"

@@ -275,3 +275,11 @@ def test_the_last_word_of_a_zygote_that_has_ended_since_is_heard(
     with pytest.raises(ProtectionError, match=told):
         drive(zygote.start(CONFIGURE))  # type: ignore[arg-type]
     assert not zygote.alive
+
+
+@pytest.mark.parametrize("profile", ["confined-python", "deterministic"])
+def test_no_script_is_run_that_another_process_names(profile: str) -> None:
+    """CPython 3.14 and later: a debugger may write the name of one into the memory of a process."""
+    with Sandbox(Policy.load(profile).replace(language={"mode": "python"})) as sandbox:
+        result = sandbox.run("import sys\ngetattr(sys, 'is_remote_debug_enabled', bool)(), sorted(sys._xoptions)")
+        assert result.value == (False, ["disable-remote-debug", "utf8"])

@@ -440,15 +440,15 @@ def say(*message):
     ],
 )
 def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging: Session, forgery: str) -> None:
-    """The step ends as crashed (or with the forged answer, and the next one finds the lie); the state before it is
-    back.
+    """The step ends as crashed, or as too much (or with the forged answer, and the next one finds the lie). The state
+    before it is back.
     """
     forging.run("kept = 'safe'").check()
     result = forging.run(FORGE + forgery + "\nwhile True: pass", timeout=20)
     if result.ok:
         # The forged end of the step was believed; what came after it was not.
         result = forging.run("kept = 'lost'")
-    assert result.outcome == "crashed"
+    assert result.outcome in ("crashed", "output")
     assert forging.run("kept, note()").value == ("safe", "noted")
 
 

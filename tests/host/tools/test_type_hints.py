@@ -239,3 +239,45 @@ def test_an_unknown_key_is_told_in_short() -> None:
     with pytest.raises(TypeError, match="unknown key") as caught:
         made("it", "value", Loose, {"x": 1, "y" * 100_000: 2})
     assert len(str(caught.value)) < 500
+
+
+class TestNumpyInTheHost:
+    """A host that has imported numpy gets its scalars and arrays: hints of plain types take them all the same."""
+
+    np = pytest.importorskip("numpy")
+    pd = pytest.importorskip("pandas")
+
+    @pytest.mark.parametrize(
+        ("hint", "source", "value"),
+        [
+            (int, "np.int64(3)", 3),
+            (float, "np.float32(0.5)", 0.5),
+            (float, "np.int8(2)", 2.0),
+            (bool, "np.bool_(True)", True),
+            (list[float], "np.array([1.5, 2.0])", [1.5, 2.0]),
+            (list[list[int]], "np.eye(2, dtype=int)", [[1, 0], [0, 1]]),
+            (list[int], "[np.int64(1), 2]", [1, 2]),
+            (dict[str, list[float]], "{'a': np.array([1.0])}", {"a": [1.0]}),
+            (dict[int, int], "{np.int64(1): np.int64(2)}", {1: 2}),
+            (tuple[int, float], "(np.int64(1), np.float64(2))", (1, 2.0)),
+            (Optional[int], "np.uint8(7)", 7),  # noqa: UP045
+            (Point, "{'x': np.int64(1), 'tags': np.array(['a'])}", Point(1, tags=["a"])),
+            (list[int], "pd.Series([1, 2])", [1, 2]),
+            (list[dict[str, int]], "pd.DataFrame({'a': [1, 2]})", [{"a": 1}, {"a": 2}]),
+        ],
+    )
+    def test_plain_hints_take_its_values(self, hint: Any, source: str, value: Any) -> None:
+        found = convert("f()", "x", hint, eval(source, {"np": self.np, "pd": self.pd}))
+        assert found == value and type(found) is type(value)
+        if isinstance(found, list):
+            assert [type(one) for one in found] == [type(one) for one in value]
+
+    def test_a_wrong_one_is_told_as_it_came(self) -> None:
+        with pytest.raises(TypeError, match=r"expected int, got numpy\.float64"):
+            convert("f()", "x", int, self.np.float64(1.5))
+        with pytest.raises(TypeError, match=r"expected list\[int\], got numpy\.ndarray"):
+            convert("f()", "x", list[int], self.np.array([1.5]))
+
+    def test_an_array_stays_where_the_hint_says_so(self) -> None:
+        array = self.np.array([1, 2])
+        assert convert("f()", "x", self.np.ndarray, array) is array

@@ -294,11 +294,11 @@ def test_a_pause_that_is_under_way_ends_with_the_server(tenant: Tenant, monkeypa
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
-    wanted = parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox)
+    wanted = asyncio.run(parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
     assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
     with pytest.raises(RefusedRequest, match="iam is not offered"):
         wanted.refuse_the_rest()
-    wanted = parsed(b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox)
+    wanted = asyncio.run(parsed(b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
     wanted.refuse_the_rest()
     assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
 

@@ -83,7 +83,9 @@ def test_expressions_of_a_front_end(session_: Session) -> None:
 @pytest.mark.parametrize(
     ("code", "answer"),
     [
-        ("x = 1", ("complete", "")), ("", ("complete", "")), (")", ("complete", "")), ("x = 'abc", ("complete", "")),
+        ("x = 1", ("complete", "")), ("", ("complete", "")), (")", ("invalid", "")), ("x = 'abc", ("invalid", "")),
+        ("x = = 1", ("invalid", "")), ("%vars\nx = 1", ("complete", "")), ("print?", ("complete", "")),
+        ("await f()", ("complete", "")),
         ("%vars", ("complete", "")), ("x = (", ("incomplete", "")), ('"""abc', ("incomplete", "")),
         ("for i in x:", ("incomplete", "    ")), ("def f():\n    return 1", ("incomplete", "    ")),
         ("def f():\n    return 1\n", ("complete", "")), ("if x:\n    if y:\n        z(", ("incomplete", "        ")),

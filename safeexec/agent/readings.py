@@ -1,0 +1,232 @@
+"""Other ways to read the words of an answer: "1 hour 30 minutes" is 90 minutes, "3:2" is 3/2, "2 or 3" are 2 and 3.
+
+Pure. What is read first is the text as it stands; a reading here counts only where it says what was computed. Time is
+linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+_MAX_READINGS = 12
+
+# Quantities in two units
+
+
+class _Unit(NamedTuple):
+    """`name` is how a number in it is written in a reading."""
+
+    name: str
+    words: str
+    size: Fraction
+
+
+def _family(*units: tuple[str, str, int]) -> list[_Unit]:
+    """Units of one kind, the largest first."""
+    return [_Unit(name, words, Fraction(size)) for name, words, size in units]
+
+
+_TIME = _family(
+    ("weeks", "weeks?|wk", 7 * 86400),
+    ("days", "days?|d", 86400),
+    ("hours", "hours?|hrs?|h", 3600),
+    ("minutes", "minutes?|mins?", 60),
+    ("seconds", "seconds?|secs?|s", 1),
+)
+_FAMILIES = [
+    _TIME,
+    _family(("years", "years?|yrs?", 12), ("months", "months?", 1)),
+    _family(("yards", "yards?|yd", 36), ("feet", "feet|foot|ft", 12), ("inches", "inch(?:es)?|in", 1)),
+    _family(
+        ("km", r"km|kilomet(?:er|re)s?", 100_000), ("m", r"met(?:er|re)s?|m", 100), ("cm", r"cm|centimet(?:er|re)s?", 1)
+    ),
+    _family(("kg", "kg|kilograms?", 1000), ("g", "grams?|g", 1)),
+    _family(("pounds", "pounds?|lbs?", 16), ("", "ounces?|oz", 1)),
+    _family(("dollars", "dollars?", 100), ("", "cents?", 1)),
+    _family(("euros", "euros?", 100), ("", "cents?", 1)),
+    _family(("", "degrees?|°", 3600), ("", "(?:arc)?minutes?|[′']", 60), ("", '(?:arc)?seconds?|[″"]', 1)),
+]
+_NUMBER = r"\d{1,9}(?:,\d{3})*(?:\.\d{1,9})?"
+_JOIN = r"\s?(?:,|and|,\s?and|und|et)?\s?"
+
+
+def _compound(family: list[_Unit]) -> re.Pattern[str]:
+    parts = [rf"(?:(?P<n{at}>{_NUMBER})\s?(?:{unit.words})(?![A-Za-z]){_JOIN})?" for at, unit in enumerate(family)]
+    return re.compile(rf"(?<![\w.])(?=\d){''.join(parts)}(?<=\S)", re.IGNORECASE)
+
+
+_COMPOUNDS = [(_compound(family), family) for family in _FAMILIES]
+_CLOCK = re.compile(r"(?<![\d:.])(\d{1,4}):(\d{1,6})(?::(\d\d))?(?![\d:]|\.\d)")
+_RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
+_OR = re.compile(r"(?<=[\d)}$]) or (?=\$?(?:[A-Za-z](?:_\d)?\s?=\s?)?[-−+]?\$?[\d\\√(])")
+
+
+def readings(text: str) -> Iterator[str]:
+    """The text with each other reading in the place of what can be read so."""
+    yielded = 0
+    for reading in _all_readings(text):
+        if reading != text:
+            yield reading
+            yielded += 1
+            if yielded >= _MAX_READINGS:
+                return
+
+
+def _all_readings(text: str) -> Iterator[str]:
+    yield without_true_sums(text)
+    yield _OR.sub(" and ", text)
+    for pattern, family in _COMPOUNDS:
+        for unit in family if any(len(_parts(found)) > 1 for found in pattern.finditer(text)) else ():
+            yield pattern.sub(partial(_in_unit, family, unit), text)
+    if _CLOCK.search(text):
+        yield _CLOCK.sub(lambda found: found.group().replace(":", "/") if not found[3] else found.group(), text)
+        yield _CLOCK.sub(lambda found: found.group().replace(":", " and "), text)
+        yield _CLOCK.sub(lambda found: str(int(found[1]) * 60 + int(found[2])) if not found[3] else found.group(), text)
+    if "ratio" in text.lower() or "odds" in text.lower():
+        yield _RATIO_WORDS.sub(r"\1/\2", text)
+
+
+def _parts(found: re.Match[str]) -> dict[str, str]:
+    return {name: number for name, number in found.groupdict().items() if number}
+
+
+def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
+    """A quantity of two units or more as one number in this unit; any other as it is."""
+    parts = _parts(found)
+    if len(parts) < 2:
+        return found.group()
+    sizes = (Fraction(number.replace(",", "")) * family[int(name[1:])].size for name, number in parts.items())
+    total = sum(sizes, Fraction(0)) / unit.size
+    text = found.group()
+    return f"{total} {unit.name}".rstrip() + text[len(text.rstrip(" ,")) :]
+
+
+# Sums that are right
+
+_TERM = r"(?:\d{1,9}(?:\.\d{1,6})?(?:\s?[²³]|\s?\^\s?\{?[1-9]\}?)?)"
+_SUM = re.compile(
+    rf"(?<![\w.)^²³/*×·+−-])(?<![-+*/×·−]\s){_TERM}(?:\s?(?:[-+*/×·−]|\\times|\\cdot)\s?{_TERM}){{1,6}}\s?=\s?"
+    r"(\d{1,12}(?:\.\d{1,6})?)(?![\d.]*\d|\s?[-+*/×·^²³−=%])"
+)
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s?(?:([²³])|\^\s?\{?(\d)\}?)?|(\\times|\\cdot|[-+*/×·−])")
+
+
+def without_true_sums(text: str) -> str:
+    """The text without sums like "3² + 4² = 25" that are right and stand before its last number: a step on the way, no
+    answer.
+    """
+    last = max((found.start() for found in re.finditer(r"\d+", text)), default=0)
+    return _SUM.sub(lambda found: "" if found.end() <= last and _is_true(found) else found.group(), text)
+
+
+def _is_true(found: re.Match[str]) -> bool:
+    total, product, sign, operator = Fraction(0), Fraction(0), 1, "+"
+    for part in _PART.finditer(found.group().rpartition("=")[0]):
+        if part[4]:
+            operator = {"\\times": "*", "\\cdot": "*", "×": "*", "·": "*", "−": "-"}.get(part[4], part[4])
+            continue
+        value = Fraction(part[1]) ** ({"²": 2, "³": 3}[part[2]] if part[2] else int(part[3] or 1))
+        if operator in "+-":
+            total, product, sign = total + sign * product, value, -1 if operator == "-" else 1
+        elif operator == "*":
+            product *= value
+        elif not value:
+            return False
+        else:
+            product /= value
+    return total + sign * product == Fraction(found[1])
+
+
+# What is computed and is no number
+
+_MONTHS_TEXT = "january february march april may june july august september october november december"
+_MONTHS = _MONTHS_TEXT.split()
+_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" if month[3:] else month for month in _MONTHS)
+_DATE = re.compile(
+    rf"(?P<y>\d{{4}})-(?P<m>\d\d?)-(?P<d>\d\d?)"
+    rf"|(?P<day>\d\d?)(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>\d{{4}})"
+    rf"|(?P<month2>{_MONTH})\.?\s(?P<day2>\d\d?)(?:st|nd|rd|th)?,?\s(?P<year2>\d{{4}})",
+    re.IGNORECASE,
+)
+
+
+def dates(text: str) -> list[date]:
+    """The days that a text names."""
+    found = []
+    for match in _DATE.finditer(text):
+        named = match["month"] or match["month2"]
+        month = int(match["m"]) if match["m"] else [each[:3] for each in _MONTHS].index(named[:3].lower()) + 1
+        year = match["y"] or match["year"] or match["year2"]
+        try:
+            found.append(date(int(year), month, int(match["d"] or match["day"] or match["day2"])))
+        except ValueError:
+            continue
+    return found
+
+
+def without_dates(text: str) -> str:
+    """The text without the days that it names."""
+    return _DATE.sub(" ", text)
+
+
+def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
+    """A length of time as a number, in each unit that the text names."""
+    seconds = Fraction(value.days * 86400 + value.seconds) + Fraction(value.microseconds, 10**6)
+    for unit in _TIME:
+        if re.search(rf"\d\s?(?:{unit.words})(?![A-Za-z])", text, re.IGNORECASE):
+            yield seconds / unit.size
+
+
+def day_of(value: Any) -> date | None:
+    """The day that a computed value is; None for a time of the day."""
+    if type(value) is datetime:
+        return value.date() if (value.hour, value.minute, value.second) == (0, 0, 0) else None
+    return value if type(value) is date else None
+
+
+_INFINITE = re.compile(
+    r"(?P<sign>[-−]|\b(?:minus|negative)\s)?\s?(?:∞|\\infty(?![A-Za-z])|\b(?:infinity|infinite|oo)\b)", re.IGNORECASE
+)
+
+
+def infinity(text: str) -> int:
+    """1 or -1 where the text speaks of infinity, by the sign of the last one; else 0."""
+    found = list(_INFINITE.finditer(text))
+    return 0 if not found else -1 if found[-1]["sign"] else 1
+
+
+_POLARITY = re.compile(r"[\W_]*(yes|no|true|false)\b", re.IGNORECASE)
+_IS_TRUE = re.compile(r"\b(?:is|was|are)\s+(?:\*\*)?(true|false)\b", re.IGNORECASE)
+
+
+def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
+    """Whether the text says yes or no; None where it plainly says neither. `predicates`: what the code asks, `prime` of
+    `is_prime(91)`.
+    """
+    first = _POLARITY.match(text[:200])
+    if first is not None:
+        return first[1].lower() in ("yes", "true")
+    said = list(_IS_TRUE.finditer(text[:2000]))
+    if said:
+        return said[-1][1].lower() == "true"
+    for word in predicates:
+        found = re.search(
+            rf"\b(?:is|are)(?P<no>n['’]t|\s+not|\s+never)?\s+(?:an?\s+|the\s+)?(?:\*\*)?{re.escape(word)}\b",
+            text[:2000],
+        )
+        if found is not None:
+            return found["no"] is None
+    return None
+
+
+_PREDICATE = re.compile(r"\bis_?([a-z]{3,30})\s*\(")
+
+
+def predicates(program: str) -> frozenset[str]:
+    """What the functions of a program ask: `prime` of `isprime(n)`. Bounded."""
+    return frozenset(_PREDICATE.findall(program[:20_000])[:10])

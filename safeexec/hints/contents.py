@@ -1,0 +1,302 @@
+# ruff: noqa: E501 (one sentence, one line)
+"""Rules for files that are not what they are read as: an encoding, a packed file, a spreadsheet, a table with lines
+above its header. What is advised is found in the first bytes: a guess, `latin-1` or lines left out, is wrong data.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+from typing import Any
+
+from safeexec.hints.failure import Failure
+from safeexec.hints.objects import MISSING
+from safeexec.hints.rules import HintRules
+
+RULES = HintRules()
+_READ = 1 << 16
+"""Bytes of a file that are looked at."""
+_LINES = 200
+_PANDAS = ("read_csv", "read_table", "read_json", "read_fwf", "read_xml", "read_pickle")
+"""Readers of pandas that unpack by `compression=`."""
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
+_BINARY = {
+    b"PAR1": "a Parquet file: read it with `pd.read_parquet({name})`",
+    b"SQLite format 3\0": "an SQLite database: open it with `sqlite3.connect({name})`",
+    b"\xd0\xcf\x11\xe0": "an old Excel file: read it with `pd.read_excel({name})`",
+    b"ARROW1": "a Feather file: read it with `pd.read_feather({name})`",
+    b"\x89HDF": "an HDF5 file: read it with `pd.read_hdf({name})`",
+    b"%PDF": "a PDF, not a text",
+    b"\x89PNG": "a picture (PNG): open it with `PIL.Image.open({name})`",
+    b"\xff\xd8\xff": "a picture (JPEG): open it with `PIL.Image.open({name})`",
+}
+_MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"\xef\xbb\xbf": "utf-8-sig",
+}
+_ASIAN = {"gb18030": "Chinese", "cp932": "Japanese", "cp949": "Korean", "big5": "Chinese, traditional"}
+
+
+def _named(failure: Failure) -> str:
+    """The file that the failing expression reads, or an empty text."""
+    call = failure.call
+    trees = [*failure.operands()]
+    if call is not None:
+        trees += [keyword.value for keyword in call.keywords]
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
+            trees += call.func.value.args  # open(name).read()
+        trees += [inner for tree in call.args if isinstance(tree, ast.Call) for inner in tree.args]
+    for found in map(failure.resolve, trees):
+        if type(found) is io.TextIOWrapper:
+            found = getattr(found, "name", "")
+        pathlib = sys.modules.get("pathlib")
+        if pathlib is not None and type(found) is pathlib.PosixPath:
+            found = str(found)
+        if type(found) is str and "\n" not in found and found and _head(found):
+            return found
+    return ""
+
+
+def _head(name: str) -> bytes:
+    """The first bytes of a file; none where it cannot be read."""
+    try:
+        with open(name, "rb") as file:
+            return file.read(_READ)
+    except (OSError, ValueError):
+        return b""
+
+
+def _start(failure: Failure) -> tuple[str, bytes]:
+    """How the code names what it read, and its first bytes: those of the file, else those that the exception holds."""
+    name = _named(failure)
+    if name:
+        return repr(name), _head(name)
+    data = failure.exc.object[:_READ] if type(failure.exc) is UnicodeDecodeError else b""
+    return "name", data if type(data) is bytes else b""
+
+
+def _first_of(data: bytes, table: dict[bytes, str]) -> str:
+    return next((what for mark, what in table.items() if data.startswith(mark)), "")
+
+
+def kind_of(data: bytes, name: str, called: str) -> str | None:
+    """What a file is whose bytes are no text, and how to read it; None for what may be a text."""
+    packed = _first_of(data, _PACKED)
+    if packed:
+        of_pandas = {"lzma": "xz"}.get(packed, packed)
+        if called in _PANDAS:
+            return f"The file is packed with {packed}: pass `compression={of_pandas!r}`."
+        if packed == "zstd":
+            return "The file is packed with zstd: `pd.read_csv` and `pd.read_json` unpack it with `compression='zstd'`."
+        return f"The file is packed with {packed}: open it with `{packed}.open({name}, 'rt')` (and `import {packed}`)."
+    if data.startswith(b"PK\x03\x04"):
+        if b"xl/" in data or b"[Content_Types].xml" in data[:200]:
+            return f"The file is an Excel file: read it with `pd.read_excel({name})`."
+        return (
+            f"The file is a zip archive: look into it with `zipfile.ZipFile({name}).namelist()` (and `import zipfile`)."
+        )
+    binary = _first_of(data, _BINARY)
+    return f"The file is {binary.format(name=name)}." if binary else None
+
+
+def encoding_of(data: bytes) -> str:
+    """The encoding that the first bytes plainly say: a mark, or the zeros of UTF-16 without one; else empty."""
+    marked = _first_of(data, _MARKS)
+    if marked:
+        return marked
+    pairs = data[:400]
+    for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros, others = pairs[first::2], pairs[1 - first :: 2]
+        if len(zeros) > 3 and zeros.count(0) > 0.7 * len(zeros) and others.count(0) < 0.1 * len(others):
+            return name
+    return ""
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    """Whether this is the encoding, up to a character that the end cuts."""
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return error.start > 8 and error.start >= len(data) - 4
+    except LookupError:
+        return False
+    return True
+
+
+@RULES.when(
+    "UnicodeDecodeError",
+    wrong="'one, two'.encode('utf-16').decode()",
+    right="'one, two'.encode('utf-16').decode('utf-16')",
+)
+def _not_utf8(failure: Failure, match: re.Match[str]) -> str | None:
+    name, data = _start(failure)
+    if not data:
+        return None
+    if kind := kind_of(data, name, failure.called):
+        return kind
+    if encoding := encoding_of(data):
+        return f"The text is {encoding.upper()}: pass `encoding={encoding!r}`."
+    error: Any = failure.exc
+    if type(error) is UnicodeDecodeError and error.reason == "unexpected end of data":
+        before = error.object[: error.start]
+        if not before.isascii():
+            return "The bytes end in the middle of a character: decode all of them, or leave the rest out with `errors='ignore'`."
+    return _eight_bits(data)
+
+
+def _eight_bits(data: bytes) -> str | None:
+    """What to say of text with letters of one byte, or of two in an Asian encoding."""
+    if data.count(0) or not (runs := re.findall(rb"[\x80-\xff]+", data)):
+        return None
+    if sum(map(len, runs)) >= 2 * len(runs) and sum(map(len, runs)) >= 4:  # in western texts accents stand alone
+        found = [f"`{encoding!r}` ({people})" for encoding, people in _ASIAN.items() if _decodes(data, encoding)]
+        found.append("`'cp1251'` (Cyrillic)")
+        return f"The encoding is not known: try `encoding=` with {', '.join(found)}, and look at the first lines before you go on."
+    best = (
+        "latin-1" if re.search(rb"[\x81\x8d\x8f\x90\x9d]", data) or not re.search(rb"[\x80-\x9f]", data) else "cp1252"
+    )
+    return f"It is not UTF-8, most likely a text of Western Europe: pass `encoding={best!r}`, and look at the letters with accents."
+
+
+@RULES.when(
+    "JSONDecodeError ValueError",
+    "Unexpected UTF-8 BOM",
+    wrong="import json\njson.loads('\\ufeff{}')",
+    right="import json\njson.loads('\\ufeff{}'.encode().decode('utf-8-sig'))",
+)
+def _byte_order_mark(failure: Failure, match: re.Match[str]) -> str | None:
+    return "The text begins with a byte order mark: open the file with `encoding='utf-8-sig'`, or drop it with `text.lstrip('\\ufeff')`."
+
+
+@RULES.when(
+    "JSONDecodeError",
+    "Expecting value: line 1 column 1",
+    wrong="import json\njson.loads('<html>')",
+    right="import json\njson.loads('{}')",
+)
+def _no_json(failure: Failure, match: re.Match[str]) -> str | None:
+    text = getattr(failure.exc, "doc", "")
+    start = text.lstrip()[:200].lower() if type(text) is str else ""
+    if start.startswith(("<!doctype", "<html")):
+        return "The text is HTML, not JSON: often the page of an error. Print `text[:500]`."
+    return "The text is XML, not JSON: read it with `xml.etree.ElementTree`." if start.startswith("<?xml") else None
+
+
+@RULES.when(
+    "ValueError",
+    "Excel file format cannot be determined",
+    wrong="import pandas as pd\npd.read_excel('sales_2024.csv')",
+    right="import pandas as pd\npd.read_csv('sales_2024.csv')",
+)
+@RULES.when(
+    "BadZipFile BadGzipFile ArrowInvalid UnpicklingError DatabaseError",
+    wrong="import zipfile\nzipfile.ZipFile('sales_2024.csv')",
+    right="open('sales_2024.csv').close()",
+)
+def _is_text(failure: Failure, match: re.Match[str]) -> str | None:
+    name = _named(failure)
+    data = _head(name) if name else b""
+    if not data:
+        return None
+    if kind := kind_of(data, repr(name), failure.called):
+        return kind
+    encoding = encoding_of(data) or ("utf-8" if _decodes(data, "utf-8") else "")
+    if not encoding:
+        return None
+    start = data.decode(encoding, "ignore").lstrip("\ufeff \r\n\t")[:500].lower()
+    said = "" if encoding == "utf-8" else f", encoding={encoding!r}"
+    if "<table" in start or start.startswith(("<html", "<!doctype")):
+        return f"The file is HTML, whatever its name says: read its tables with `pd.read_html({name!r})`."
+    if start.startswith("<?xml"):
+        return f"The file is XML, whatever its name says: read it with `pd.read_xml({name!r})`."
+    if start.startswith(("{", "[")):
+        return f"The file is a JSON text, whatever its name says: read it with `json.load(open({name!r}))`."
+    table = table_of(data.decode(encoding, "ignore"))
+    separator = f", sep={table[0]!r}" if table and table[0] != "," else ""
+    return f"The file is a plain text, whatever its name says: read it with `pd.read_csv({name!r}{separator}{said})`."
+
+
+# tables of text
+
+
+def _fields(line: str, separator: str) -> int:
+    """The number of fields of a line, separators in quotes not counted."""
+    if '"' in line:
+        line = "".join(line.split('"')[::2])
+    return line.count(separator) + 1 if line.strip() else 0
+
+
+def table_of(text: str) -> tuple[str, int, int] | None:
+    """Separator, lines above the header, and fields of what looks like a table with a report around it; None if none.
+
+    The header is the first line with as many fields as most lines have.
+    """
+    lines = text.splitlines()[:_LINES]
+    best: tuple[int, str, int, int] | None = None
+    for separator in ",;\t|":
+        counts = [_fields(line, separator) for line in lines]
+        wide = [count for count in counts if count > 1]
+        if len(wide) < 2:
+            continue
+        usual = max(set(wide), key=wide.count)
+        found = (wide.count(usual) * (usual - 1), separator, counts.index(usual), usual)
+        if wide.count(usual) >= 0.6 * len(wide) and (best is None or found[0] > best[0]):
+            best = found
+    return best and best[1:]
+
+
+def _text_read(failure: Failure) -> str:
+    """The text that the failing call reads: of a file, or of an `io.StringIO`."""
+    name = _named(failure)
+    if name:
+        data = _head(name)
+        encoding = _said(failure, "encoding")
+        try:
+            return data.decode(encoding if type(encoding) is str else "utf-8", "replace")
+        except LookupError:
+            return ""
+    for tree in failure.call.args if failure.call else ():
+        found = failure.resolve(tree)
+        if type(found) is io.StringIO:
+            return found.getvalue()[:_READ]
+        if isinstance(tree, ast.Call) and tree.args and type(text := failure.resolve(tree.args[0])) is str:
+            return text[:_READ]  # pd.read_csv(io.StringIO(text))
+    return ""
+
+
+def _said(failure: Failure, *names: str) -> Any:
+    """What the failing call gives for one of its keywords, or `MISSING`."""
+    for keyword in failure.call.keywords if failure.call else ():
+        if keyword.arg in names:
+            return failure.resolve(keyword.value)
+    return MISSING
+
+
+@RULES.when(
+    "ParserError",
+    wrong="import io\nimport pandas as pd\npd.read_csv(io.StringIO('Report\\nMay\\na,b,c\\n1,2,3\\n4,5,6'))",
+    right="import io\nimport pandas as pd\npd.read_csv(io.StringIO('Report\\nMay\\na,b,c\\n1,2,3\\n4,5,6'), skiprows=2)",
+)
+def _lines_above(failure: Failure, match: re.Match[str]) -> str | None:
+    name = _named(failure)
+    if name and (kind := kind_of(_head(name), repr(name), failure.called)):
+        return kind
+    table = table_of(_text_read(failure))
+    if table is None or any(_said(failure, given) is not MISSING for given in ("names", "header", "skiprows")):
+        return None
+    separator, above, fields = table
+    given = _said(failure, "sep", "delimiter")
+    if given is MISSING:
+        given = "\t" if failure.called == "read_table" else ","
+    parts = [] if separator == given else [f"sep={separator!r}"]
+    if above:
+        parts.append(f"skiprows={above}")
+    if not parts:
+        return None
+    where = f"begins in line {above + 1}, below a heading" if above else f"is separated by {separator!r}"
+    return f"The table {where}, and has {fields} columns: pass `{', '.join(parts)}`."

@@ -1,0 +1,54 @@
+"""A fence around a program, and lines of a notebook that do nothing here, are no part of it, whoever sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result, Sandbox
+
+Run = Callable[..., Result]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "```python\nx = 6\nx * 7\n```",
+        "```\nx = 6\nx * 7\n```\n",
+        "\n  ```py\nx = 6\nx * 7\n```<end_code>",
+        "~~~python\nx = 6\nx * 7\n~~~",
+        "```python\nx = 6\nx * 7",
+        "%matplotlib inline\nx = 6\nx * 7",
+        "%load_ext autoreload\n%autoreload 2\nx = 6\nx * 7",
+        "```python\n%matplotlib inline\nx = 6\nx * 7\n```",
+        "%%time\nx = 6\nx * 7",
+    ],
+)
+def test_what_is_around_a_program_is_no_part_of_it(run: Run, source: str) -> None:
+    assert run(source).check().value == 42
+
+
+def test_lines_keep_their_numbers(run: Run) -> None:
+    error = run("```python\n%matplotlib inline\nx = 1\nx / 0\n```").error
+    assert (error.line, error.source_line) == (4, "x / 0")
+
+
+def test_a_program_with_such_a_line_in_it_is_as_it_was(run: Run) -> None:
+    assert run("s = '''\n%matplotlib inline\n```\n'''\nlen(s)").check().value == 24
+    assert run("matplotlib = 3\nx = (10\n%matplotlib\n)\nx").check().value == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["```python\n1\n```\nSome text.\n```python\n2\n```", "```python\n1\n```\nThat is it.", "x = 1\n%run other.py"],
+)
+def test_what_cannot_be_one_program_is_told(run: Run, source: str) -> None:
+    result = run(source)
+    assert (result.outcome, result.error.type) == ("error", "SyntaxError") and result.error.hint
+
+
+def test_check_takes_them_too() -> None:
+    with Sandbox("calculator") as sandbox:
+        assert sandbox.check("```python\n%matplotlib inline\nx = 1\n```").ok
+        assert not sandbox.check("```python\nimport subprocess\n```").ok

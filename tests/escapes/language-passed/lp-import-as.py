@@ -1,0 +1,16 @@
+# id: lp-import-as
+# class: language-passed
+# expect: contained
+# layer: kernel
+# proves: an object of another class stands for a package
+# severity: primitive
+# oracle: drop
+# then: reach
+
+import xml.etree.ElementTree
+class Fake: pass
+Fake.__name__ = 'xml.etree'
+m = [xml]
+m[0].etree = Fake
+import xml.etree.ElementTree as ET
+print(ET, ET.sys.modules['os'])

@@ -1,0 +1,126 @@
+"""What an operation takes from the account is no less than what it costs: measured over operators and types.
+
+Each expression does one operation again and again until the account is empty, or the loop ends. Whatever it is, the
+CPU time of an account is bounded: 0.3 us a unit, so 0.3 s for the whole of `max_steps`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from safeexec.errors import ExpressionError
+from safeexec.inline import MAX_STEPS, evaluate
+
+STEPS = 100_000
+MOST_SECONDS = 0.3 * STEPS / MAX_STEPS
+ROME = ZoneInfo("Europe/Rome")
+TINY = 5e-324
+"""A float of which the exact value has a thousand bits."""
+VALUES: dict[str, Any] = {
+    "None": None,
+    "int": 7,
+    "int of 512 bits": 2**511 + 1,
+    "int of 60,000 bits": 2**60_000 + 1,
+    "float": TINY,
+    "large float": 1.7e308,
+    "complex": 1 + 2j,
+    "Decimal": Decimal("1.10"),
+    "Decimal of 1900 digits": Decimal("1." + "3" * 1900),
+    "small Decimal": Decimal("1e-3000"),
+    "Fraction": Fraction(1, 3),
+    "Fraction of 500 bits": Fraction(2**500 + 1, 3**300),
+    "Fraction of 20,000 bits": Fraction(2**20_000 + 1, 3**10_000),
+    "date": date(2024, 1, 1),
+    "datetime": datetime(2024, 1, 1, tzinfo=ROME),
+    "timedelta": timedelta(1),
+    "text": "abc",
+    "long text": "a" * 100_000 + "b",
+    "floats": [TINY] * 1000,
+    "Decimals": [Decimal(number) for number in range(300)],
+    "Fractions": [Fraction(number, 7) for number in range(300)],
+    "ints of 500 bits": [2**500 + number for number in range(300)],
+    "texts": ["a" * 20 + str(number) for number in range(300)],
+    "lists of floats": [[TINY] * 30 for _ in range(30)],
+    "numbers": [TINY, Decimal(1), Fraction(1, 3)] * 100,
+    "set": set(range(1000)),
+    "set of Decimals": {Decimal(number) for number in range(300)},
+    "set of one hash": {number * (2**61 - 1) for number in range(300)},
+    "dict": {Decimal(number): Fraction(number, 3) for number in range(200)},
+    "range of wide ints": range(2**60_000, 2**60_000 + 50),
+}
+OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "<<", "&", "|", "<", "==", "in")
+FUNCTIONS = (
+    "-a", "abs(a)", "round(a)", "round(a, 2)", "round(a, 300)", "round(a, -3)", "int(a)", "float(a)", "str(a)",
+    "f'{a:.3f}'", "'%s' % (a,)", "'%d' % (a,)", "complex(a)", "sum(a)", "min(a)", "max(d, *a)", "min(*a, f)",
+    "sorted(a)", "list(a)", "set(a)", "frozenset(a)", "math.floor(a)", "math.sqrt(a)", "math.fsum(a)", "math.prod(a)",
+    "math.gcd(a, a)", "math.isqrt(a)", "statistics.mean(a)", "statistics.median(a)", "statistics.stdev(a)",
+    "statistics.mode(a)", "divmod(a, a)", "pow(a, 2)", "pow(a, 3, 7)", "hex(a)", "Decimal(a)", "Fraction(a)", "a[::2]",
+    "{a: 1}", "[a] * 100", "join(',', a)", "repr(a)", "sum(a, d)", "d in a", "a == [d] * 1000",
+)  # fmt: skip
+
+
+def cpu(expression: str, names: dict[str, Any]) -> float:
+    """CPU seconds of an account spent on one operation."""
+    began = time.process_time()
+    try:
+        evaluate(f"[1 for i in range({STEPS // 10}) if ({expression}) is None]", names, max_steps=STEPS)
+    except ExpressionError:
+        pass
+    return time.process_time() - began
+
+
+def possible(expression: str, names: dict[str, Any]) -> bool:
+    try:
+        evaluate(expression, names)
+    except ExpressionError as error:
+        return not isinstance(error.__cause__, TypeError)
+    return True
+
+
+def too_dear(expression: str, named: dict[str, dict[str, Any]]) -> Iterator[str]:
+    for what, names in named.items():
+        if possible(expression, names):
+            used = cpu(expression, names)
+            if used > MOST_SECONDS and (used := min(used, *(cpu(expression, names) for _ in range(3)))) > MOST_SECONDS:
+                yield f"{expression} of {what}: {used:.3f} s"
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_no_operator_costs_more_than_it_takes(operator: str) -> None:
+    pairs = {f"{one}, {two}": {"a": VALUES[one], "b": VALUES[two]} for one in VALUES for two in VALUES}
+    assert [*too_dear(f"a {operator} b", pairs)] == []
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_function_costs_more_than_it_takes(function: str) -> None:
+    given = {name: {"a": value, "d": Decimal(1), "f": Fraction(1, 3)} for name, value in VALUES.items()}
+    assert [*too_dear(function, given)] == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[[[0] * 900] * 900] * 900",
+        "(((1,) * 900,) * 900,) * 900",
+        "[[a for i in range(900)] for a in [[b for i in range(900)] for b in [[0] * 900]]]",
+        "{i: [[0] * 900] * 900 for i in range(9)}",
+        "[xs] * 900",
+    ],
+)
+def test_what_leaves_is_as_large_as_what_was_paid_for(expression: str) -> None:
+    """Whoever prints or compares it visits each part as often as it is held."""
+    with pytest.raises(ExpressionError, match="max_steps"):
+        evaluate(expression, {"xs": [[0] * 90] * 90})
+
+
+def test_a_value_of_the_caller_s_leaves_as_it_came() -> None:
+    large = [[0] * 3000] * 3000
+    assert evaluate("xs if n else 0", {"xs": large, "n": 1}) is large

@@ -1,0 +1,32 @@
+"""`from IPython.display import display` works where there is no IPython: programs for notebooks are written so."""
+
+from __future__ import annotations
+
+import pytest
+
+from safeexec import Session
+
+pytestmark = pytest.mark.profile("data-analysis")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from IPython.display import display, HTML, Markdown",
+        "from IPython.core.display import display, HTML, Markdown",
+        "import IPython.display as d\ndisplay, HTML, Markdown = d.display, d.HTML, d.Markdown",
+    ],
+)
+def test_displays(session: Session, line: str) -> None:
+    result = session.run(f"{line}\ndisplay(HTML('<b>a</b>'))\ndisplay(Markdown('# b'))").check()
+    assert [one.get("text/html") or one.get("text/markdown") for one in result.displays] == ["<b>a</b>", "# b"]
+
+
+def test_there_is_no_shell(session: Session) -> None:
+    assert session.run("from IPython import get_ipython\nget_ipython()").check().value is None
+
+
+@pytest.mark.profile("calculator")
+def test_it_is_an_import_like_any(session: Session) -> None:
+    result = session.run("import IPython_is_not_here")
+    assert result.outcome == "rejected"

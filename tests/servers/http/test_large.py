@@ -1,0 +1,162 @@
+"""What one client sends, or its guests make, does not keep another one waiting, nor fills the server's memory."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+
+from safeexec.jsonable import pieces_of, size_of
+from safeexec.servers.http.requests import MAX_UNDER_WAY, BodyRoom, RefusedRequest
+from safeexec.servers.service import Service, encoded, encoded_apart
+from tests.host.loop import LoopClock
+from tests.servers.serving import Server, needs_server, serving
+
+pytestmark = needs_server
+MANY = {
+    "arguments of a program": ("/run_code", b'{"code":"1","args":[' + b'"a",' * 5_000_000 + b'"a"]}'),
+    "files of a program": (
+        "/run_code",
+        b'{"code":"1","files":{' + b",".join(b'"%d":null' % number for number in range(1_500_000)) + b"}}",
+    ),
+    "files of a session": (
+        "/v1/sessions",
+        b'{"files":{' + b",".join(b'"%d":""' % number for number in range(1_500_000)) + b"}}",
+    ),
+    "values": ("/v1/run", b'{"source":"1","namespace":{"x":[' + b"[]," * 5_000_000 + b"[]]}}"),
+    "names of values": (
+        "/v1/run",
+        b'{"source":"1","namespace":{' + b",".join(b'"n%d":1' % number for number in range(1_500_000)) + b"}}",
+    ),
+    "what nobody asked for": ("/v1/run", b'{"source":"1","other":[' + b"1," * 9_000_000 + b"1]}"),
+}
+CPU_SECONDS, GROWN_MB = 0.7, 150
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving("--policy", "confined-python") as server, server.client() as client:
+        assert client.post("/v1/run", json={"source": "1"}).status_code == 200
+        yield server
+
+
+def used(server: Server) -> tuple[float, float]:
+    """CPU seconds of the server, and its peak of memory in MiB."""
+    import psutil
+
+    times = psutil.Process(server.process.pid).cpu_times()
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return times.user + times.system, int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+@pytest.mark.parametrize(("path", "body"), MANY.values(), ids=MANY.keys())
+def test_a_body_of_millions_of_parts_is_refused_before_they_are_made(server: Server, path: str, body: bytes) -> None:
+    cpu, peak = used(server)
+    with server.client() as client:
+        answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422 and "more than" in answer.json()["message"], answer.text[:300]
+    after, grown = used(server)
+    assert after - cpu < CPU_SECONDS and grown - peak < GROWN_MB
+
+
+def test_a_text_may_hold_whatever_it_likes(server: Server) -> None:
+    with server.client() as client:
+        said = client.post("/run_code", json={"code": "print(len(input()))", "stdin": "," * 3_000_000})
+        assert said.json()["run_result"]["stdout"] == "3000000\n"
+
+
+def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server: Server) -> None:
+    """They are refused while they arrive; the room is there again when they have gone."""
+    _, peak = used(server)
+    half = MAX_UNDER_WAY // 2 - (1 << 20)
+    held: list[socket.socket] = []
+    try:
+        for _ in range(6):
+            one = socket.create_connection(("127.0.0.1", server.port))
+            one.settimeout(30)
+            held.append(one)
+            one.sendall(
+                f"POST /v1/run HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {half}\r\n\r\n".encode()
+            )
+            try:
+                one.sendall(b"x" * (half - 1))
+            except OSError:
+                pass  # refused already
+        assert http.client.HTTPResponse(held[-1]).begin() is None
+    finally:
+        for one in held:
+            one.close()
+    with server.client() as client:
+        for _ in range(200):
+            answer = client.post("/v1/run", json={"source": "1", "stdin": "x" * (half // 2)})
+            if answer.status_code == 200:
+                break
+        assert answer.status_code == 200
+    assert used(server)[1] - peak < MAX_UNDER_WAY // (1 << 20) * 2.5
+
+
+def test_room_for_bodies_is_given_back() -> None:
+    room = BodyRoom()
+    room.take(MAX_UNDER_WAY)
+    with pytest.raises(RefusedRequest) as told:
+        room.take(1)
+    assert told.value.status == 429
+    room.give_back(MAX_UNDER_WAY)
+    room.take(MAX_UNDER_WAY)
+
+
+ANSWERS = {
+    "numbers": "list(range(1_500_000))",
+    "surrogates": "['\\ud800' * 9] * 1_000_000",
+    "dicts": "[{'a': i, 'b': str(i)} for i in range(130_000)]",
+    "a dict": "{str(i): i for i in range(900_000)}",
+    "bytes": "[b'x' * 20_000_000]",
+}
+"""What takes 0.1 to 2 s to be written."""
+
+
+@pytest.mark.parametrize("source", ANSWERS.values(), ids=ANSWERS.keys())
+def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None:
+    async def main() -> float:
+        service = Service("confined-python", [])
+        opened = await service.call("sandbox.session", b"{}")
+        given = json.dumps({**opened, "source": source, "timeout": 60}).encode()
+        try:
+            async with LoopClock() as clock:
+                answer = await service.call("session.run", given)
+                assert answer["value"] and len(await encoded_apart(answer)) > 1_000_000
+            return clock.held
+        finally:
+            await service.close()
+
+    assert asyncio.run(main()) < 0.1
+
+
+NESTED: list[Any] = [
+    None, [], {}, [1, "a", None], {"a": [1]}, list(range(20_000)), {str(i): i for i in range(12_000)},
+    [[i, str(i)] for i in range(9000)], {"a": {"b": [{"c": i} for i in range(9000)]}, "d": []},
+    [list(range(9000)), [], "x", {"k": list(range(9000))}], ["x" * 20_000] * 3, [{str(i): i} for i in range(7000)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NESTED, ids=range(len(NESTED)))
+def test_json_in_pieces_is_the_json(value: Any) -> None:
+    assert "".join(pieces_of(value)) == json.dumps(value, separators=(",", ":"))
+    assert json.loads(encoded(value)) == value
+
+
+def test_the_size_of_a_value_is_found_without_a_walk_through_all_of_it() -> None:
+    large = [[[0] * 3000] * 3000] * 3000
+    began = process_time()
+    assert size_of(large, 1000) > 1000
+    assert size_of({"a": "x" * 5000}, 1000) > 1000
+    assert process_time() - began < 0.1
+    assert size_of([1, [2, "abc"]], 1000) < 20
