@@ -379,7 +379,8 @@ class Server:
         if request.name in self.guest.hidden:
             return m.Done(problem=f"{request.name!r} belongs to the sandbox")
         try:
-            self.guest.namespace[request.name] = decode(request.value, arrays=True)
+            self.guest.namespace[request.name] = value = decode(request.value, arrays=True)
+            self.guest.repeatable.given(value)
         except MemoryError:
             return m.Done(problem="the value does not fit into the session's memory")
         return m.Done()

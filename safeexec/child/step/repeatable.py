@@ -60,38 +60,24 @@ IMPURE: Final = _words(
     """
 )
 """Builtins that show addresses or reach what no name tells of."""
-OUTWARD: Final = _words(
-    """
-    now today utcnow astimezone fromtimestamp localtime SystemRandom urandom randMatrix Generator PCG64 Philox
-    SFC64 MT19937 SeedSequence open open_code FileIO memmap gi_frame cr_frame ag_frame tb_frame f_back f_globals
-    f_builtins f_locals
-    """
-)
-"""Attributes of known modules and of their objects that read a clock, take entropy, open files or lead to frames."""
-RANDOM: Final = _words(
-    """
-    random numpy.random samples rand
-    """
-)
+FRAMES: Final = _words("gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals")
+"""Attributes that lead to the frames of whoever runs a step."""
+OUTWARD: Final = {
+    "datetime": _words("now today utcnow"),
+    "io": _words("open open_code FileIO"),
+    "numpy": _words("memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence"),
+    "random": _words("SystemRandom"),
+    "sympy": _words("randMatrix"),
+}
+"""Attributes of known modules, and of their objects, that read a clock, take entropy or open files."""
+RANDOM: Final = _words("random numpy.random samples rand")
 """What leads to the generators of random numbers, whose state differs from one new child to the next."""
-SEEDED: Final = _words(
-    """
-    seed Random default_rng RandomState
-    """
-)
+SEEDED: Final = _words("seed Random default_rng RandomState")
 """What makes such a state: from entropy, unless a number is given."""
 _SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d)")
-LASTING: Final = _words(
-    """
-    gc weakref signal atexit
-    """
-)
+LASTING: Final = _words("gc weakref signal atexit")
 """Modules by which code of the program runs at times of its own."""
-SET_NAMES: Final = _words(
-    """
-    set frozenset keys items union intersection difference symmetric_difference
-    """
-)
+SET_NAMES: Final = _words("set frozenset keys items union intersection difference symmetric_difference")
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
 IMPORT: Final = opmap["IMPORT_NAME"]
 CO_COROUTINE: Final = 0x80
@@ -149,6 +135,7 @@ class Repeatable:
         "_impure",
         "_judged",
         "_learnt",
+        "_loading",
         "_namespace",
         "_outer",
         "_plain",
@@ -167,10 +154,11 @@ class Repeatable:
         self._namespace = namespace
         self._outer = {name for name in given if not hasattr(builtins, name)} - GUARD_NAMES | {*tools}
         self._impure = self._outer | IMPURE
-        self._attributes = set(OUTWARD)
+        self._attributes = set(FRAMES)
         self._plain: set[str] = set()
         self._judged: dict[CodeType, bool] = {}
         self._learnt: dict[str, list[int]] = {}
+        self._loading: set[str] = set()
         self._reached = False
         self._sets = self._functions = False
         self.random = False
@@ -185,6 +173,10 @@ class Repeatable:
     def before(self, source: str, body: CodeType | None, tail: CodeType | None) -> None:
         """Look at the code of a step that is about to run."""
         fine = True
+        if self._loading:
+            loading, self._loading = self._loading, set()
+            for name in loading & sys.modules.keys():
+                self._learn(name)
         codes = [code for code in (body, tail) if code is not None]
         for code in codes:
             names, does = code.co_names, code.co_code[::2]
@@ -277,13 +269,7 @@ class Repeatable:
         """Whether it depends on where the name stands."""
         if name[:2] == "__" and name[-2:] == "__":
             return name not in _DUNDERS
-        return (
-            name in self._impure
-            or name in self._attributes
-            or name in RANDOM
-            or (self.random and name in SEEDED)
-            or name in LASTING
-        )
+        return name in self._impure or name in self._attributes or name in RANDOM or (self.random and name in SEEDED)
 
     def _judge_closely(self, code: CodeType, source: str | None) -> bool:
         """The same by where each name stands."""
@@ -296,21 +282,37 @@ class Repeatable:
                 continue
             if does == "IMPORT_NAME":
                 fine = self._imported(name) and fine
-            if name == "__del__" or name in LASTING:
+            if name == "__del__" or (does == "IMPORT_NAME" and name in LASTING):
                 self.never = True
-            if name in RANDOM:
+            if name in RANDOM and (name == "rand" or does.startswith(_FROM)):
                 self._meet_random()
             if does.startswith(("STORE", "DELETE")):
                 continue
             if self.random and name in SEEDED:
                 fine = fine and source is not None and _SEEDED_OTHERWISE.search(source) is None
             elif does.startswith(_GLOBAL):
-                fine = fine and (name not in self._impure or (name in self._namespace and name not in self._outer))
+                fine = fine and (
+                    name not in self._impure
+                    or (name in self._namespace and name not in self._outer)
+                    or (name == "getattr" and self._leads_nowhere(code))
+                )
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes
             if name[:2] == "__" and name[-2:] == "__" and name not in _DUNDERS and does != "IMPORT_NAME":
                 fine = False
         return fine
+
+    def _leads_nowhere(self, code: CodeType) -> bool:
+        """Whether a computed name can only be that of something of the program's."""
+        known = {text for text in code.co_consts if type(text) is str}
+        return OUTWARD.keys().isdisjoint(self._learnt) and not any(map(self._doubtful, known))
+
+    def given(self, value: Any) -> None:
+        """The host has bound a variable."""
+        if type(value) not in _ATOMS:
+            self.strange = True
+            for name in OUTWARD:
+                self._learn(name)
 
     def _meet_random(self) -> None:
         if not self.random:
@@ -326,10 +328,15 @@ class Repeatable:
 
     def _learn(self, name: str) -> None:
         """Note which attributes of a module lead out of it."""
+        if name in self._learnt:
+            return
         module = sys.modules.get(name)
-        if module is None or name in self._learnt:
+        if module is None:
+            self._loading.add(name)  # by the import that is about to run
             return
         self._learnt[name] = list(map(id, vars(module).values()))
+        self._attributes |= OUTWARD.get(name, frozenset())
+        self._plain -= self._attributes
         for attribute, value in list(vars(module).items()):
             if isinstance(value, ModuleType):
                 if _computes(value.__name__):
@@ -413,6 +420,7 @@ _ON_NAMES = tuple(
     )
 )
 """What the instructions begin with that have a name, but for those of local variables."""
+_FROM = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
 _GLOBAL = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
 
 

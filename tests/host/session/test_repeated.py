@@ -225,7 +225,7 @@ COPIED = {
     "an await": ["import asyncio", "await asyncio.sleep(0)"],
     "a module that is loaded": ["import wave"],
     "computed code": ["eval('1 + 1')"],
-    "a computed name": ["import math", "getattr(math, 'pi')"],
+    "a computed name": ["import datetime", "name = 'n' + 'ow'", "getattr(datetime.datetime, name)()"],
     "the process": ["import os", "os.getpid()"],
 }
 
