@@ -79,6 +79,9 @@ LASTING: Final = _words("gc weakref signal atexit")
 """Modules by which code of the program runs at times of its own."""
 SET_NAMES: Final = _words("set frozenset keys items union intersection difference symmetric_difference")
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
+SORTS: Final = _words("sort sorted min max nsmallest nlargest")
+TEXTS: Final = _words("str repr format ascii")
+"""What is named together where objects may be put in the order of their texts."""
 IMPORT: Final = opmap["IMPORT_NAME"]
 CO_COROUTINE: Final = 0x80
 """Of `inspect`, which is not imported for it."""
@@ -141,6 +144,7 @@ class Repeatable:
         "_plain",
         "_reached",
         "_sets",
+        "_texts",
         "fine",
         "never",
         "random",
@@ -160,7 +164,7 @@ class Repeatable:
         self._learnt: dict[str, list[int]] = {}
         self._loading: set[str] = set()
         self._reached = False
-        self._sets = self._functions = False
+        self._sets = self._functions = self._texts = False
         self.random = False
         """Whether a step has named the generators of random numbers."""
         self.strange = False
@@ -187,6 +191,7 @@ class Repeatable:
                 and IMPORT not in does
                 and CodeType not in map(type, code.co_consts)
                 and (self._sets or (SET_NAMES.isdisjoint(names) and SET_CODES.isdisjoint(does)))
+                and (self._texts or SORTS.isdisjoint(names))
             ):
                 continue  # the usual step
             if not self._judge(code, source):
@@ -219,6 +224,7 @@ class Repeatable:
                 and ADDRESS not in printed
                 and ADDRESS not in told
                 and not (self._sets and self._functions and self._ordered_by_address())
+                and not (self._texts and self._has_addresses_as_texts())
             )
         except BaseException:  # code of the guest's, which a look at its objects may run
             fine = False
@@ -252,6 +258,8 @@ class Repeatable:
             )
         if not self._sets:
             self._sets = not SET_NAMES.isdisjoint(names) or not SET_CODES.isdisjoint(codes)
+        if not self._texts:
+            self._texts = not SORTS.isdisjoint(names) and not TEXTS.isdisjoint(names)
         if IMPORT in codes:
             return self._judge_closely(code, source)
         if self._plain.issuperset(names):
@@ -399,6 +407,13 @@ class Repeatable:
                     continue
                 waiting += [namespace[name] for name in _all_names(thing.__code__) if name in namespace]
             waiting += gc.get_referents(thing)
+
+    def _has_addresses_as_texts(self) -> bool:
+        """Whether there is a class of the program's whose objects show where they lie."""
+        return any(
+            issubclass(type(thing), type) and thing.__repr__ is object.__repr__ and not _is_of_library(thing)
+            for thing in self._namespace.values()
+        )
 
     def _ordered_by_address(self) -> bool:
         """Whether there is a set whose order hangs on where objects lie."""

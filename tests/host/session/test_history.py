@@ -4,6 +4,7 @@ knows which state it was made of.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -332,16 +333,20 @@ def sequences(count: int, length: int, seed: int) -> Iterator[tuple[str, ...]]:
         yield tuple(chance.choices(ACTS, weights, k=length))
 
 
+SEQUENCES = int(os.environ.get("SAFEEXEC_TESTS_SEQUENCES", "2000")) // 4
+"""Random ones of each kind, by four seeds: 100,000 take some minutes."""
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_long_random_sequences(seed: int) -> None:
-    for acts in sequences(500, 40, seed):
+    for acts in sequences(SEQUENCES, 40, seed):
         replay(acts)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_long_random_sequences_in_which_one_copy_in_five_cannot_be_made(seed: int) -> None:
     """Then a kill may lead to an older state, and a rollback never does."""
-    for number, acts in enumerate(sequences(500, 40, seed)):
+    for number, acts in enumerate(sequences(SEQUENCES, 40, seed)):
         # The model tells the states by what they remember: an older one and a step that changed nothing look alike.
         replay(tuple(act for act in acts if act != "refused"), seed=number)
 

@@ -217,6 +217,7 @@ COPIED = {
     "an old set that takes an object": ["class A: pass", "s = set()", "s.add(A())"],
     "a set of functions": ["s = {lambda: 1, lambda: 2}"],
     "a set of pairs": ["class A: pass", "s = {(1, A())}"],
+    "an order by texts that show addresses": ["class A: pass", "order = sorted([A(), A()], key=str)"],
     "a file": ["f = open('a.txt', 'w')"],
     "a file of a library": ["from io import FileIO"],
     "a thread": ["import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()"],
