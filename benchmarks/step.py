@@ -40,11 +40,13 @@ def steps(session: Session, undoable: Session, before: Session, floor: BareChild
     table.row(f"{step}, checkpoints off", *times, "bare forked child")
     times = in_turn(partial(undoable.run, step), bare, rounds=rounds // 2, pause=0.01)
     table.row(f"{step}, undoable, 10 ms of think time", *times, "bare forked child, same pause")
-    for what, child in (("undoable, back to back", undoable), ("checkpoints: before-step", before)):
-        ours, fork = in_turn(
-            partial(repeat, partial(child.run, step)), partial(repeat, fork_and_wait), rounds=rounds // 10
-        )
-        table.row(f"{step}, {what}", ours / BATCH, fork / BATCH, "bare fork and wait")
+    without = partial(repeat, partial(session.run, step))
+    ours, off = in_turn(partial(repeat, partial(undoable.run, step)), without, rounds=rounds // 10)
+    table.row(f"{step}, undoable, back to back", ours / BATCH, off / BATCH, "the same step, checkpoints off")
+    ours, fork = in_turn(
+        partial(repeat, partial(before.run, step)), partial(repeat, fork_and_wait), rounds=rounds // 10
+    )
+    table.row(f"{step}, checkpoints: before-step", ours / BATCH, fork / BATCH, "bare fork and wait")
     times = in_turn(partial(session.run, PROGRAM), partial(floor.run, PROGRAM), rounds=rounds // 2)
     table.row("a program of 30 lines, compiled and run", *times, "bare forked child")
     lines = f"for i in range({LINES}): print(i)"

@@ -94,6 +94,8 @@ class SandboxCore:
         self.files = dict(files or {})
         self._open: set[SessionCore] = set()
         self._opened = 0
+        self.undo = [0, 0, 0]
+        """Steps that were journalled, that were copied, and that were lost: see `stats`."""
         """How many sessions there have been."""
         self._zygote: ZygoteHandle | None = None
         self._root: WorkspaceRoot | None = None
@@ -394,7 +396,7 @@ class SandboxCore:
         from safeexec.host import stats  # for operators
 
         rows = [stats.Counted(one.label, one.in_use, one.keeper.restored > 0) for one in self.open_sessions()]
-        return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room())
+        return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
 
     # Templates
 
@@ -493,6 +495,15 @@ class SandboxCore:
     def problem(self, number: int) -> str:
         """Why process `number` could not be made, in the zygote's words."""
         return self._zygote.problem(number) if self._zygote is not None else ""
+
+    def steps_lost(self, count: int) -> None:
+        """Steps of a session came out otherwise when they were done once more."""
+        self.undo[2] += count
+        logging: Any = sys.modules.get("logging")
+        if logging is not None:
+            logging.getLogger("safeexec").warning(
+                "%d steps of a session came out otherwise when they were done once more, and are lost", count
+            )
 
     def step_ended(self) -> None:
         """Where sessions come and go, ask for a spare child before the next one comes.

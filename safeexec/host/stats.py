@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -32,6 +32,12 @@ class SandboxStats(SessionCounts, frozen=True):
     """Processes that wait for sessions to come."""
     room: int | None = None
     """How many sessions more this process has file descriptors for (`ulimit -n`); None: they are not limited."""
+    steps_journalled: int = 0
+    """Steps so far that are undone by doing those before them once more, from the last copy of the process."""
+    steps_copied: int = 0
+    """Steps so far after which the process was copied."""
+    steps_lost: int = 0
+    """Of the journalled ones: those that came out otherwise when they were done once more, and were lost."""
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as what `json.dumps` takes, for a page of your service."""
@@ -48,7 +54,11 @@ class Counted(Struct, frozen=True):
 
 
 def count(
-    sessions: Iterable[Counted], queued: Mapping[str | None, int], spare: int, room: int | None = None
+    sessions: Iterable[Counted],
+    queued: Mapping[str | None, int],
+    spare: int,
+    room: int | None = None,
+    undo: Sequence[int] = (0, 0, 0),
 ) -> SandboxStats:
     """The numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
@@ -62,4 +72,13 @@ def count(
             rows.setdefault(label, [0, 0, 0, 0, 0])[3] += number
     counts = {label: SessionCounts(*row) for label, row in rows.items()}
     totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
-    return SandboxStats(**totals, by_label=counts, spare=spare, room=room)
+    journalled, copied, lost = undo
+    return SandboxStats(
+        **totals,
+        by_label=counts,
+        spare=spare,
+        room=room,
+        steps_journalled=journalled,
+        steps_copied=copied,
+        steps_lost=lost,
+    )

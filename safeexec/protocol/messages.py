@@ -217,7 +217,7 @@ class SpawnFailed(msgspec.Struct, tag="spawn-failed"):
 
 class Execute(msgspec.Struct, tag="execute", array_like=True):
     """Run one step. The descriptors that travel with it: first its standard input, if it has one, then the control
-    socket of the checkpoint to make afterwards, if one is to be made.
+    socket of the next checkpoint, if the child has none. It keeps that until a checkpoint is due.
     """
 
     step: int
@@ -229,6 +229,8 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     """Whether its displays are sent as they come (`Shown`), besides in its answer; its value is in the answer alone."""
     frames: bool = False
     """Whether an error tells the variables of the functions that were running."""
+    copied: bool = False
+    """Whether a checkpoint is to be made after it in any case."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -428,6 +430,10 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     """Of an error, where that was asked for, the outermost first."""
     threads: bool = False
     """Whether threads ran in it."""
+    due: bool = True
+    """Whether a checkpoint is made of the state after it. If not, the step can be done once more, exactly."""
+    did: int = 0
+    """What it did to the variables, and gave, as a number: done once more it must be the same."""
 
 
 class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):

@@ -356,9 +356,10 @@ class Dropped(Operation, frozen=True, kw_only=True, tag="drop"):
 
 
 class RolledBack(Operation, frozen=True, kw_only=True, tag="rollback"):
-    """The session went back to a checkpoint, or (no name) to before its last step. `now` says where it is."""
+    """The session went back to a checkpoint, or (no name) to before its last `steps` steps. `now` says where it is."""
 
     name: str | None = None
+    steps: int = 1
 
 
 class Branched(Operation, frozen=True, kw_only=True, tag="branch"):

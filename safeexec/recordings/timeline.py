@@ -292,7 +292,7 @@ class Timeline:
         elif isinstance(record, form.Dropped):
             line.names.pop(record.name, None)
         elif isinstance(record, form.RolledBack):
-            known = line.names.get(record.name) if record.name is not None else _undone(now)
+            known = line.names.get(record.name) if record.name is not None else _undone(now, record.steps)
             line.now = known if known is not None else _back(now, record.now)
         elif isinstance(record, form.Branched):
             for number in record.branches:
@@ -315,10 +315,14 @@ def _after(before: Moment, **fields: Any) -> Moment:
     return Moment(before=before, depth=before.depth + 1, leap=far if even else before, stepped=stepped, **fields)
 
 
-def _undone(now: Moment) -> Moment | None:
-    """The state before the last step."""
-    last = now if now.ended is not None else now.stepped
-    return last.before if last is not None else None
+def _undone(now: Moment, steps: int) -> Moment | None:
+    """The state before the last step, or before so many; None where it is not known."""
+    before: Moment | None = now
+    while steps > 0 and before is not None:
+        last = before if before.ended is not None else before.stepped
+        before = last.before if last is not None else None
+        steps -= 1
+    return before
 
 
 def _back(now: Moment, step: int) -> Moment:

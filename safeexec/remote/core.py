@@ -306,8 +306,8 @@ class RemoteSessionCore:
     def checkpoint(self, name: str) -> Core[None]:
         yield from self._ask("checkpoint", name=name)
 
-    def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
-        return list((yield from self._ask("rollback", name=name)).tool_calls)
+    def rollback(self, name: str | None, steps: int = 1) -> Core[list[ToolCallRecord]]:
+        return list((yield from self._ask("rollback", name=name, steps=steps)).tool_calls)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
         rows = drive(self._ask("checkpoints")).checkpoints

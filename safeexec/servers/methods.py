@@ -214,8 +214,8 @@ METHODS = {
         _method("session.checkpoint", "Keep the state as it is now under a name.", {"name": Name}, {}),
         _method(
             "session.rollback",
-            "Go back to a checkpoint, or to before the last step. Tells the host-tool calls made since then.",
-            {"name": (Name | None, None)},
+            "Go back to a checkpoint, or to before the last steps. Tells the host-tool calls made since then.",
+            {"name": (Name | None, None), "steps": (int, 1)},
             {"tool_calls": list[ToolCallRecord]},
         ),
         _method("session.checkpoints", "The checkpoints of the session.", {}, {"checkpoints": list[CheckpointRow]}),

@@ -19,12 +19,21 @@ from safeexec import CheckpointError, SandboxError, Session
 from safeexec.errors import StateFileError
 from safeexec.host.files import state_file
 from safeexec.host.session.checkpoints import THAW_SECONDS
+from safeexec.host.session.line import Line
 from safeexec.host.session.step import FREEZE_SECONDS
 from safeexec.host.waiting import Core, Wait, drive
 from tests.footprint import pause
 from tests.profiles import FORKING
 
 pytestmark = pytest.mark.profile("confined-python")
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state has a copy, whether its step could be done once more or not."""
+    monkeypatch.setattr(Line, "repeats", False)
+
+
 OpenSession = Callable[..., Session]
 
 SOON = 45.0
@@ -225,7 +234,7 @@ server._acts[next(kind for kind in server._acts if kind.__name__ == "Deliver")] 
 
 HOLD_LANE = """
 def hold(**_):
-    control, server._control = server._control, None
+    control, server._control, server._due = server._control, None, False
     if os.fork() == 0:
         {does}
         time.sleep(3600)
@@ -283,7 +292,7 @@ def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
     latest = []
 
     def noted() -> Core[list[str] | None]:
-        core, answer = line.thaw(state, copy, deadline), None
+        core, answer = line.thaw(state, copy, deadline, []), None
         while True:
             try:
                 asked = core.send(answer)

@@ -34,14 +34,19 @@ class Checkpoints:
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._compacted_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def freeze(self, control: int, step: int, link: Link) -> tuple[m.Wake, list[str]] | None:
+    def freeze(self, control: int, step: int, link: Link, leave: int | None = None) -> tuple[m.Wake, list[str]] | None:
         """Fork a checkpoint of this process onto `control`. None in this process; in a runner thawed from the copy what
-        it is told, and notes about what could not be carried over.
+        it is told, and notes about what could not be carried over. `leave` is the control socket of another one to
+        come, which is not the copy's.
 
         Raises OSError when the kernel refuses the fork; the control socket is the caller's to close then.
         """
         self._compact_heap()
-        files = OpenFiles(self.workspace, {control, *link.descriptors()}) if self.workspace is not None else None
+        files = (
+            OpenFiles(self.workspace, {control, -1 if leave is None else leave, *link.descriptors()})
+            if self.workspace is not None
+            else None
+        )
         read, write = os.pipe()
         # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.
         parked = link.packed(m.Parked(step))
@@ -58,6 +63,8 @@ class Checkpoints:
                 # A copy that kept the sockets of the original would hand them on to all that go on from it.
                 link.become(control)
                 link.drop_fds()
+                if leave is not None:
+                    os.close(leave)
                 os.close(read)
                 os.write(link.fileno(), parked)
                 with contextlib.suppress(BrokenPipeError):  # the host has ended the runner: it knows of the copy

@@ -1,12 +1,14 @@
 """The child's loop: read a request, act, answer.
 
-Between an answer and the next request, in think time, it makes the checkpoint that the host granted with the request:
-a descriptor, the control socket, on which the copy of this process will wait.
+Between an answer and the next request, in think time, it makes the checkpoint that is due, if one is: a copy of this
+process, which will wait on the control socket that the host granted with a request. None is due after a step that can
+be done once more, as long as all such steps since the last checkpoint are soon done.
 """
 
 from __future__ import annotations
 
 import _thread
+import resource
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -33,10 +35,16 @@ _WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
 _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
-_AFTER_CHECKPOINT = _STEPS | {m.Describe, m.Save, m.SelfTest}
-"""Requests before which the state gets the checkpoint that is due: those that may never be answered, as they run guest
-code (`__repr__`, `__reduce__`), and the self-test: it tries a fork, which would use up the checkpoint's permission.
+_AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Describe, m.Save, m.SelfTest}
+"""Requests before which the state gets the checkpoint that is due: those that change it; those that may never be
+answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: it tries a fork, which would use up the
+checkpoint's permission.
 """
+DEBT_SECONDS = 0.02
+"""Of processor, after which a checkpoint is made: what about ten of them take."""
+DEBT_STEPS = 200
+DEBT_BYTES = 128 << 10
+"""Of sources, and of values that the host has set."""
 
 
 class Server:
@@ -54,6 +62,17 @@ class Server:
         self._serving = False
         """Whether the host speaks to this process: on the zygote's link it asks for children."""
         self._control: int | None = None
+        """The control socket of the next checkpoint."""
+        self._due = False
+        """Whether the state that the process is in is to have one."""
+        self._new = True
+        """Whether the process began as a new child, and not from a checkpoint: its random numbers are no other's."""
+        self._acted = False
+        """Whether the state is another than that of a new child."""
+        self._debt_steps = self._debt_bytes = 0
+        """What has been done since the last checkpoint."""
+        self._debt_began = 0.0
+        """What the process had used of the processor then."""
         self._stdin: int | None = None
         """The standard input of the step that begins."""
         self._step = 0
@@ -87,12 +106,13 @@ class Server:
         self.link.send(m.Ready())
         if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
             self.warm_up()
+        self._begin_debt()
         while True:
             answer = self._answer(self.link.receive())
             if answer is None:
                 continue
             self.link.send(answer)
-            if self._control is not None and self._idle and self.link.quiet(QUIET_SECONDS):
+            if self._due and self._idle and self.link.quiet(QUIET_SECONDS):
                 self._freeze(hurry=False)
 
     def _answer(self, request: Any) -> msgspec.Struct | None:
@@ -101,7 +121,7 @@ class Server:
         if kind is m.Freeze:
             self._freeze_on_request()
             return None
-        if kind in _AFTER_CHECKPOINT and self._control is not None and not self._freeze(hurry=True):
+        if self._due and kind in _AFTER_CHECKPOINT and not self._freeze(hurry=True):
             return None
         if kind in _STEPS:
             self._step = request.step
@@ -110,18 +130,52 @@ class Server:
             if self.link.fds:
                 self._grant()
         elif kind is m.Assign or kind is m.Remove:
-            # The state moves on without a step: the checkpoint of this step will be one that has the change.
             self._grant()
         self._busy = kind in _STEPS
         answer = self._acts[kind](request)
         if self._busy and isinstance(answer, m.StepDone):
             answer.step = self._step
+            if self._step:
+                self._due = answer.due = self._must_copy(request, answer) and self._control is not None
+            else:
+                answer.due = False  # a warm-up
+        elif kind is m.Assign or kind is m.Remove or kind is m.Load:
+            self._acted = True
+            self._debt_steps += 1
+            self._debt_bytes += len(request.value) if kind is m.Assign else 0
+            self._due = (kind is m.Load or not self._idle) and self._control is not None
         self._busy = False
         if os.getpid() != self._pid:
             _end_copy(answer)
         return answer
 
     # Checkpoints
+
+    def _must_copy(self, request: Any, done: m.StepDone) -> bool:
+        """Whether the state after this step can be had by a checkpoint alone, or at less cost."""
+        self._acted = True
+        if type(request) is not m.Execute:
+            return True
+        self._debt_steps += 1
+        self._debt_bytes += len(request.source)
+        return (
+            done.due
+            or not self._idle
+            or request.copied
+            or request.stdin
+            or request.argv is not None
+            or done.threads
+            or self._debt_steps > DEBT_STEPS
+            or self._debt_bytes > DEBT_BYTES
+            or self.guest.cpu_seconds - self._debt_began > DEBT_SECONDS
+            or (self._new and self.guest.repeatable.random)
+            or _thread._count() > 0
+        )
+
+    def _begin_debt(self) -> None:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        self.guest.cpu_seconds = self._debt_began = usage.ru_utime + usage.ru_stime
+        self._debt_steps = self._debt_bytes = 0
 
     def _grant(self) -> None:
         """Take the control socket that came with a request; it replaces one that was never used."""
@@ -135,15 +189,20 @@ class Server:
         """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
         there.
         """
-        control, self._control = self._control, None
+        control, self._control, self._due = self._control, None, False
+        was, self._new = (self._new, self._debt_steps), False
+        self._begin_debt()
         problem = self._copy_onto(control)
+        if problem:
+            # The state that it was due for is lost to a kill: so is what can be done once more from there.
+            self._new, self._debt_steps = was[0], DEBT_STEPS
         if problem == "" and not hurry:
             self.warm_up()
         return problem is not None
 
     def _freeze_on_request(self) -> None:
         # The control socket stays where it is until it is used: a copy that is made before closes it with the others.
-        if self._control is not None and not self._freeze(hurry=True):
+        if self._due and not self._freeze(hurry=True):
             return
         problem = self._copy_onto(self.link.take_fd())
         if problem is not None:
@@ -159,7 +218,7 @@ class Server:
             problem = "this process has no descriptor left for the socket of a checkpoint"
         else:
             try:
-                thawed = self.checkpoints.freeze(control, self._step, self.link)
+                thawed = self.checkpoints.freeze(control, self._step, self.link, self._control)
             except OSError as error:  # no process to be had: NPROC, memory
                 problem = f"no checkpoint could be made: {error.strerror or error}"
             else:
@@ -204,9 +263,9 @@ class Server:
         if request.branch:
             self._idle = request.idle
             self.guest.streams.attach()
-        if self._control is not None:
-            os.close(self._control)
-            self._control = None
+        self._control = None  # the copy has closed it
+        self._new, self._due = self._new and not self._acted, False
+        self._begin_debt()
         self.guest.lost.update(request.lost)
         names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
         notes = [note[: m.NOTE_CHARACTERS] for note in notes[: m.FEW]]
@@ -320,7 +379,8 @@ class Server:
         if request.name in self.guest.hidden:
             return m.Done(problem=f"{request.name!r} belongs to the sandbox")
         try:
-            self.guest.namespace[request.name] = decode(request.value, arrays=True)
+            self.guest.namespace[request.name] = value = decode(request.value, arrays=True)
+            self.guest.repeatable.given(value)
         except MemoryError:
             return m.Done(problem="the value does not fit into the session's memory")
         return m.Done()
@@ -358,7 +418,7 @@ class Server:
     def _load(self, request: m.Load) -> m.Done:
         from safeexec.child.process import state
 
-        fd = self.link.take_fd()  # the file comes first: without checkpoints it is the only descriptor
+        fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
         self._grant()
         return state.load(fd, self.guest)
 

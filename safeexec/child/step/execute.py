@@ -14,6 +14,7 @@ from safeexec.child.step.awaiting import StepLoop
 from safeexec.child.step.changes import variables
 from safeexec.child.step.markup import without_fence, without_magics
 from safeexec.child.step.progress import ProgressBars
+from safeexec.child.step.repeatable import Repeatable, happened
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.identity import class_name
@@ -116,6 +117,9 @@ class Guest:
             watch_builtins(language.builtins)
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
+        self.repeatable = Repeatable(self.namespace, self.language.builtins, tools)
+        self.cpu_seconds = 0.0
+        """What the process had used at the end of the last step."""
 
     def step(self, request: m.Execute) -> m.StepDone:
         """Run one step. Whatever the guest raises is reported, never raised."""
@@ -129,13 +133,16 @@ class Guest:
         try:
             source, compiled = self._compiled(source, filename, request.stdin)
         except BaseException as error:
-            return self.refused(error, filename, source)
+            return self.repeatable.refused(self.refused(error, filename, source))
         finally:
             if collecting:
                 gc.enable()
         self.remember(filename, source)
         self._last_source = source
-        return self._run(compiled.body, compiled.tail)
+        self.repeatable.before(source, compiled.body, compiled.tail)
+        done = self._run(compiled.body, compiled.tail)
+        self.repeatable.after(done, self.streams.printed())
+        return done
 
     def _compiled(self, source: str, filename: str, stdin: bool) -> tuple[str, Any]:
         """The program in what was sent, and its code. Raises what compiling raises."""
@@ -198,6 +205,8 @@ class Guest:
             finally:
                 if self.input.stream is not None:
                     self.input.wait_for_threads()
+                if happened:
+                    self.repeatable.fine = False
             done = self._done(value)
         except SystemExit as error:
             done = self._exited(error)
@@ -231,8 +240,14 @@ class Guest:
             if type(value) is CoroutineType:
                 done.notes = [f"nobody has awaited the value, a coroutine: write `await {value.__name__}(…)`"]
         self.streams.end()
-        done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        done.peak_kb = self._peak_kb()
         return done
+
+    def _peak_kb(self) -> int:
+        """What the process held at most; with what it has used of the processor."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        return usage.ru_maxrss
 
     def _exited(self, error: SystemExit) -> m.StepDone:
         """The program has ended itself: with status 0 the step is `ok`, any other is its error."""
@@ -361,7 +376,7 @@ class Guest:
             "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
             error=report,
             displays=displays,
-            peak_kb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            peak_kb=self._peak_kb(),
             frames=frames,
         )
 

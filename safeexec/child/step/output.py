@@ -112,6 +112,12 @@ class Log:
             text = mark(0) + self._map[: self._map.tell()]
             self._map[: len(text)] = text
 
+    def printed(self) -> bytes | None:
+        """What the step that has ended printed; None where some of it is not in the first area."""
+        if self._file is None or self.memory is not self._second or self._raw or self.memory[self.watched]:
+            return None
+        return self._map[: self._map.tell()]
+
     def position(self) -> tuple[int, int]:
         """Where each of the two areas ends by now. Raises OSError where descriptor 1 is no file."""
         end = os.lseek(1, 0, os.SEEK_CUR)
@@ -334,6 +340,12 @@ class Streams:
             # Nobody reads what is printed between steps; where the last one ended it would stand, after a run of NULs,
             # in the middle of what the next one prints.
             log.put = _drop
+
+    def printed(self) -> bytes | None:
+        """What the step that has ended printed to standard output, as far as it can be told without a system call; None
+        where it cannot.
+        """
+        return self._log.printed()
 
     def _make_print(self) -> Callable[..., None]:
         """`print` for guest code: as the builtin, which it falls back on for all but what is common."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec import hints
 from safeexec.child.step import violations
+from safeexec.child.step.repeatable import INWARD, happened
 from safeexec.language.builtins import unseen
 from safeexec.own import os
 from safeexec.protocol.messages import FEW, ErrorReport, Refusal
@@ -159,6 +160,9 @@ def listen(plan: ChildConfinement) -> None:
     busy: list[int] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in INWARD:
+            return
+        happened[:] = [event]
         if event not in heard or busy:
             return
         frame = _guest_frame()

@@ -649,13 +649,14 @@ class Session(SessionFace):
         return self._core.checkpoint(name)
 
     @blocking
-    def rollback(self, name: str | None = None) -> Core[list[ToolCallRecord]]:
-        """Go back to a named checkpoint, or to before the last step that is part of the state.
+    def rollback(self, name: str | None = None, *, steps: int = 1) -> Core[list[ToolCallRecord]]:
+        """Go back to a named checkpoint, or to before the last step that is part of the state; with `steps`, to before
+        so many, as far back as they are kept.
 
         Returns the host-tool calls made since then: they happened, and cannot be undone. What could not be carried over
         is in the notes of the next result. Raises `CheckpointError`.
         """
-        return self._core.rollback(name)
+        return self._core.rollback(name, steps)
 
     @blocking
     def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> Core[list[Session]]:

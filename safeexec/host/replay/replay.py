@@ -492,7 +492,7 @@ class Replay:
         elif isinstance(record, form.Dropped):
             session.drop(record.name)
         elif isinstance(record, form.RolledBack):
-            session.rollback(record.name)
+            session.rollback(record.name, steps=record.steps)
         else:
             assert isinstance(record, form.Branched)
             for number, branch in zip(record.branches, session.branch(len(record.branches)), strict=True):

@@ -1,8 +1,9 @@
-"""What a session can go back to: which states there were, which have a copy, where a rollback and a kill lead, and
-what may be dropped.
+"""What a session can go back to: which states there were, which have a copy, which are a copy and the steps since,
+where a rollback and a kill lead, and what may be dropped.
 
-Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a parked process; this
-module compares copies by identity and gives back those that nothing leads to any more. The caller ends them.
+Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a parked process, an entry of
+the journal whatever it needs to do a step once more; this module compares copies by identity and gives back those that
+nothing leads to any more. The caller ends them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,20 @@ from safeexec.errors import CheckpointError
 
 C = TypeVar("C")
 
-FRESH: Final = object()
+
+class Memory(Struct, eq=False, gc=True):
+    """What the process of a session remembers at one moment. An identity: two states with one memory differ in their
+    files alone.
+    """
+
+    origin: Memory | None = None
+    """What it is made of by doing `entry` once more; None: only a copy leads here."""
+    entry: Any = None
+    depth: int = 0
+    """Entries since the last memory that only a copy leads to."""
+
+
+FRESH: Final = Memory()
 """The memory of a new child. It needs no copy: another child has the same."""
 NOTHING_TO_UNDO = "no step is part of this state: there is nothing to roll back"
 NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to a named checkpoint"
@@ -25,13 +39,13 @@ NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to
 class State(Struct, eq=False, gc=True):
     """One moment of a session: what its process remembers, and its files.
 
-    `memory` is an identity: two states with one memory differ in their files alone. `before` is the state before the
-    step that led here, `older` the next best one to fall back to when no copy of this one is left: an earlier version
-    of it, which the host has changed since, or `before`.
+    `before` is the state before the step that led here, `older` the next one that has a copy of its own, to fall back
+    to when nothing leads to this one any more: an earlier version of it, which the host has changed since, or one of
+    those before.
     """
 
     step: int
-    memory: object
+    memory: Memory
     files: Any = None
     before: State | None = None
     older: State | None = None
@@ -39,8 +53,8 @@ class State(Struct, eq=False, gc=True):
     """Host tool calls made until then."""
 
 
-GAP: Final = State(-1, object())
-"""Stands for a state that has no copy any more."""
+GAP: Final = State(-1, Memory())
+"""Stands for a state that nothing leads to any more."""
 
 
 class History(Generic[C]):
@@ -66,62 +80,62 @@ class History(Generic[C]):
 
     # A step, or a change by the host
 
-    def begin(self, step: int, copy: C | None = None) -> None:
-        """Step `step` begins; `copy` will be made of the state after it."""
+    def begin(self, step: int) -> None:
+        """Step `step` begins."""
         current = self.current
-        self.next = State(step, object(), None, current, current)
-        if copy is not None:
-            self._copies[copy] = self.next
+        self.next = State(step, Memory(), None, current, self._nearest_copied())
 
-    def begin_change(self, copy: C | None) -> None:
+    def begin_change(self) -> None:
         """The host changes variables: another version of the same state."""
         current = self.current
-        self.next = State(current.step, object(), current.files, current.before, current, current.tool_calls)
-        if copy is not None:
-            self._copies[copy] = self.next
+        self.next = State(
+            current.step, Memory(), current.files, current.before, self._nearest_copied(), current.tool_calls
+        )
+
+    def _nearest_copied(self) -> State | None:
+        """What to fall back to where what is begun is done once more, and comes out otherwise."""
+        current = self.current
+        if current.memory is FRESH or any(of.memory is current.memory for of in self._copies.values()):
+            return current
+        return current.older
 
     def promised(self) -> list[C]:
-        """The copies that have not been seen to park, but for that of the running step."""
-        if not self._copies:
+        """The copies that have not been seen to park."""
+        if len(self._copies) == len(self._certain):
             return []
-        certain, coming = self._certain, self.next
-        return [copy for copy, state in self._copies.items() if copy not in certain and state is not coming]
+        return [copy for copy in self._copies if copy not in self._certain]
 
-    def commit(self, files: Any = None, tool_calls: int = 0) -> list[C]:
-        """The step is part of the session. Returns the copies that nothing leads to any more."""
+    def commit(self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, copy: C | None = None) -> list[C]:
+        """What was begun is part of the session: with `entry` it can be done once more, exactly; `copy` will be made of
+        the state after it. With neither, nothing will lead there. Returns the copies that nothing leads to any more.
+        """
         state = self.next
         assert state is not None
         state.files, state.tool_calls = files, tool_calls
-        self.current, self.next = state, None
-        if self.named or len(self._copies) not in (0, 3):
-            return self._dropped()
-        return self._usual(state)
-
-    def _usual(self, state: State) -> list[C]:
-        """What `_dropped` does in the usual cases: no copies; or three, of this state and the two before."""
-        before, copies = state.before, list(self._copies)
-        if before is None:
-            return self._dropped()
-        if copies:
-            first, second, third = copies
-            known = second in self._certain and self._copies[second] is before and self._copies[third] is state
-            if not known or self._copies[first].memory is before.memory:
-                return self._dropped()
-            state.older, before.older = before, None
-            if before.before is not None and before.before.memory is not FRESH:
-                before.before = GAP
-            return self._forget([first])
-        state.older = None
-        if before.memory is not FRESH:
-            state.before = GAP
-        return []
-
-    def undo(self) -> list[C]:
-        """The step is no part of the session. Returns the copies that were to be made of the state after it."""
-        state, self.next = self.next, None
-        if state is None or state is self.current:
+        before, self.current, self.next = self.current, state, None
+        if copy is None and entry is None and not self._copies and before.memory.entry is None:
+            state.older = None  # what a session without copies does with every step
+            if before.memory is not FRESH:
+                state.before = GAP
             return []
-        return self._forget([copy for copy, of in self._copies.items() if of is state])
+        if copy is not None:
+            self._copies[copy] = state
+        if entry is None:
+            state.older = before
+        else:
+            memory = state.memory
+            memory.origin, memory.entry, memory.depth = before.memory, entry, before.memory.depth + 1
+            if len(self._copies) <= 1 + len(self.named) and not self._uncertain_base():
+                return []  # the usual case: the one base, and all that leads from there to here
+        return self._dropped()
+
+    def _uncertain_base(self) -> bool:
+        """Whether there is a copy that is not known to have parked."""
+        return len(self._copies) != len(self._certain)
+
+    def undo(self) -> None:
+        """What was begun is no part of the session."""
+        self.next = None
 
     def pass_over(self, step: int) -> list[C]:
         """Step `step` ran nothing: it is part of the session, with the memory and the files of the state before it.
@@ -145,7 +159,7 @@ class History(Generic[C]):
         begun = self._begun
         at_begun = self.current is begun
         self.see_files(files)
-        if begun is None or at_begun:
+        if begun is None or at_begun or self.current.memory.entry is not None:
             return
         lasting = {self.base, *(copy for _, copy in self.named.values())}
         if any(copy not in lasting and state.memory is not begun.memory for copy, state in self._copies.items()):
@@ -209,15 +223,17 @@ class History(Generic[C]):
         """Give up a name. Returns its copy, if that is to go with it. Raises `CheckpointError`."""
         _, copy = self.find(name)
         del self.named[name]
-        if copy is self.base and copy in self._copies:
-            return self._dropped()
-        return self._forget([copy])
+        gone = [] if copy is self.base and copy in self._copies else self._forget([copy])
+        return [*gone, *self._dropped()]
 
     def expendable(self) -> list[C]:
-        """The copies that could go for want of room: automatic ones, the oldest first, none of the present state."""
+        """The copies that could go for want of room: automatic ones, the oldest first, none that the present state is
+        made of.
+        """
         kept = {copy for _, copy in self.named.values()}
         memory = self.current.memory
-        return [copy for copy, state in self._copies.items() if copy not in kept and state.memory is not memory]
+        bases = self._base_of(memory), self._lasting_base_of(memory)
+        return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in bases]
 
     def copies(self) -> list[C]:
         """Every copy that is held, the oldest first; those with a name whose process has ended among them."""
@@ -226,7 +242,15 @@ class History(Generic[C]):
 
     def copies_of(self, state: State) -> list[C]:
         """The copies of a state's memory: the surest first, and of these the ones with a name."""
-        found = [copy for copy, of in self._copies.items() if of.memory is state.memory]
+        return self._of(state.memory)
+
+    def copies_below(self, state: State) -> list[C]:
+        """The copies from which the state can be had, if need be with the steps since done once more."""
+        base = self._base_of(state.memory)
+        return [] if base is None else self._of(base)
+
+    def _of(self, memory: Memory) -> list[C]:
+        found = [copy for copy, of in self._copies.items() if of.memory is memory]
         if len(found) < 2:
             return found
         names = [copy for _, copy in self.named.values()]
@@ -234,26 +258,57 @@ class History(Generic[C]):
 
     # Going back
 
+    def _base_of(self, memory: Memory) -> Memory | None:
+        """What the memory is made of by entries of the journal: the nearest one that has a copy, or that of a new
+        child. Itself, if it has a copy; None if nothing leads there.
+        """
+        return _nearest(memory, {id(of.memory) for of in self._copies.values()})
+
+    def _lasting_base_of(self, memory: Memory) -> Memory | None:
+        """The same without the copies that go when their names are dropped."""
+        names = [copy for _, copy in self.named.values() if copy is not self.base]
+        return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
+
+    def can_be_had(self, state: State) -> bool:
+        """Whether anything leads to this state."""
+        return self._base_of(state.memory) is not None
+
     @property
     def undoable(self) -> bool:
         """Whether the state before the last step can be had."""
         before = self.current.before
-        return before is not None and (before.memory is FRESH or bool(self.copies_of(before)))
+        return before is not None and (self.current.memory.entry is not None or self.can_be_had(before))
 
-    def before_last(self) -> State:
-        """The state before the last step that is part of the session, never an older one. Raises `CheckpointError`."""
-        before = self.current.before
-        if before is None:
-            raise CheckpointError(NOTHING_TO_UNDO)
-        if before.memory is not FRESH and not self.copies_of(before):
+    def before_last(self, steps: int = 1) -> State:
+        """The state before the last step that is part of the session, or before so many: never an older one. Raises
+        `CheckpointError`.
+        """
+        state = self.current
+        for _ in range(steps):
+            if state is GAP:
+                raise CheckpointError(NO_LONGER_KEPT)
+            if state.before is None:
+                raise CheckpointError(NOTHING_TO_UNDO)
+            state = state.before
+        if not self.can_be_had(state):
             raise CheckpointError(NO_LONGER_KEPT)
-        return before
+        return state
 
-    def ways_back(self) -> Iterator[tuple[State, C]]:
-        """Where the session can go on after its process has ended, the newest state first. Then comes `last_resort`."""
+    def ways_back(self) -> Iterator[tuple[State, C | None, list[Any]]]:
+        """Where the session can go on after its process has ended, the newest state first: from which copy (None: a new
+        child), and by which entries of the journal, to be done in their order. Then comes `last_resort`.
+        """
         state: State | None = self.current
         while state is not None:
-            yield from ((state, copy) for copy in self.copies_of(state))
+            memory: Memory | None = state.memory
+            entries: list[Any] = []
+            while memory is not None:
+                for copy in self._of(memory):
+                    yield state, copy, entries[::-1]
+                if memory is FRESH and entries:
+                    yield state, None, entries[::-1]
+                entries.append(memory.entry)
+                memory = memory.origin
             state = state.older
 
     def last_resort(self) -> State:
@@ -268,6 +323,9 @@ class History(Generic[C]):
         any more.
         """
         self.current, self.next, self.base, self._begun = state, None, base, state
+        if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
+            # What is done from here on is done once more from this copy, and never from an older one.
+            of.memory.origin = of.memory.entry = None
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:
@@ -278,7 +336,8 @@ class History(Generic[C]):
         before = now.before if template is None else None
         if before is not None and before.memory is not FRESH:
             before = GAP
-        branch.current = State(now.step, now.memory, now.files, before, None, now.tool_calls)
+        memory = now.memory if now.memory is FRESH else Memory()
+        branch.current = State(now.step, memory, now.files, before, None, now.tool_calls)
         branch._copies[copy] = branch._begun = branch.current
         if template is not None:
             branch.named[template] = branch.current, copy
@@ -296,27 +355,55 @@ class History(Generic[C]):
         that, as its name may be dropped; the one that the process was thawed from does.
         """
         current = self.current
-        kept = [current.memory] if current.before is None else [current.memory, current.before.memory]
-        line, safe, state = [current], self._is_safe(current), current.older
+        kept = [self._lasting_base_of(current.memory)]
+        if current.before is not None:
+            kept.append(self._lasting_base_of(current.before.memory))
+        line, safe, state = [current], self._is_safe(kept[0]), current.older
+        needed = [current]
         while state is not None:
+            base = self._lasting_base_of(state.memory)
             if not safe:
-                kept.append(state.memory)
+                kept.append(base)
+                needed.append(state)
             line.append(state)
-            safe = safe or self._is_safe(state)
+            safe = safe or self._is_safe(base)
             state = state.older
         gone = self._forget(self._superfluous(kept))
-        line = [state for state in line if state is current or state.memory is FRESH or self.copies_of(state)]
+        line = [
+            state
+            for state in line
+            if state is current
+            or state.memory is FRESH
+            or self.copies_of(state)
+            or (state in needed and self.can_be_had(state))
+        ]
         for state, older in zip(line, [*line[1:], None], strict=True):
             state.older = older
-            if state.before is not None and state.before.memory is not FRESH and not self.copies_of(state.before):
-                state.before = GAP
+            self._end_before(state)
         return gone
 
-    def _superfluous(self, kept: list[object]) -> list[C]:
+    def _end_before(self, state: State) -> None:
+        """Forget the states before this one that nothing leads to."""
+        have = {id(of.memory) for of in self._copies.values()} | {id(FRESH)}
+        known: dict[int, bool] = {}
+        while (before := state.before) is not None and before is not GAP:
+            way, memory = [], before.memory
+            while memory.origin is not None and id(memory) not in known and id(memory) not in have:
+                way.append(id(memory))
+                memory = memory.origin
+            leads = known.get(id(memory), id(memory) in have)
+            known.update(dict.fromkeys(way, leads))
+            known[id(memory)] = leads
+            if not leads:
+                state.before = GAP
+                return
+            state = before
+
+    def _superfluous(self, kept: list[Memory | None]) -> list[C]:
         """The copies without a name that are not of the memories `kept`, or of one that has a sure copy already."""
         names = [copy for _, copy in self.named.values()]
         found: list[C] = []
-        have: list[object] = []
+        have: list[Memory] = []
         for copy, of in self._copies.items():
             if copy in names:
                 continue
@@ -326,9 +413,11 @@ class History(Generic[C]):
                 have.append(of.memory)
         return found
 
-    def _is_safe(self, state: State) -> bool:
-        """Whether a copy of it is known to have parked that stays when names are dropped."""
-        found = [copy for copy, of in self._copies.items() if of.memory is state.memory and copy in self._certain]
+    def _is_safe(self, memory: Memory | None) -> bool:
+        """Whether a copy of it is known to have parked that stays when names are dropped, or it needs none."""
+        if memory is None or memory is FRESH:
+            return memory is FRESH
+        found = [copy for copy, of in self._copies.items() if of.memory is memory and copy in self._certain]
         if not found:
             return False
         names = [copy for _, copy in self.named.values()]
@@ -339,6 +428,13 @@ class History(Generic[C]):
             self._copies.pop(copy, None)
             self._certain.discard(copy)
         return copies
+
+
+def _nearest(memory: Memory | None, have: set[int]) -> Memory | None:
+    """The nearest one that it is made of, itself included, of those whose identities are in `have`, or `FRESH`."""
+    while memory is not None and id(memory) not in have and memory is not FRESH:
+        memory = memory.origin
+    return memory
 
 
 def _with_files(state: State, files: Any) -> State:

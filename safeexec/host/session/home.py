@@ -69,6 +69,8 @@ class Home(Protocol):
     toolbox: Toolbox
     observer: Observer | None
     layers: BranchLayers
+    undo: list[int]
+    """Steps that can be done once more, that were copied, and that came out otherwise when they were done once more."""
 
     @property
     def alive(self) -> bool:
@@ -107,6 +109,9 @@ class Home(Protocol):
 
     def problem(self, number: int) -> str:
         """Why process `number` could not be made, in the zygote's words."""
+
+    def steps_lost(self, count: int) -> None:
+        """Steps came out otherwise when they were done once more."""
 
     def step_ended(self) -> None:
         """A step of a session has ended."""

@@ -100,24 +100,24 @@ class Keeper:
         self.go(IDLE)
         return answer
 
-    def tell(self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]]) -> Core[m.Done]:
+    def tell(
+        self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]], request: m.Assign | m.Remove | None = None
+    ) -> Core[m.Done]:
         """Have the process change its variables: another version of the state that the session is in. `ask` is given
-        the descriptors that go with the request.
+        the descriptors that go with what it asks: `request`, if that can be done once more.
         """
         line = self.line
         runner = yield from self.ready_runner()
-        control = line.promise(line.history.current.step, change=True)
+        leave = line.begin_change(request)
         self.go(ASKING)
-        fds = () if control is None else (control.fileno(),)
+        fds = () if leave is None else (leave.fileno(),)
         try:
             answer = yield from ask(runner, fds)
         finally:
-            if control is not None:
-                control.close()
-        if control is not None:
-            self.sandbox.gate.announce(runner.pid, alone=True)
+            if leave is not None:
+                leave.close()
         try:
-            yield from line.commit_with_files(self.tool_records.total)
+            yield from line.commit_change(self.tool_records.total, refused=bool(answer.problem))
         finally:
             self.go(IDLE)
         return answer
@@ -148,8 +148,7 @@ class Keeper:
             self.go(LOST)
             return
         if self.line.history.next is not None:
-            self.sandbox.gate.announce(runner.pid, alone=True)
-            yield from self.line.commit_with_files(self.tool_records.total)
+            yield from self.line.commit_change(self.tool_records.total)
         self.go(IDLE)
 
     def _undo_abandoned_step(self, runner: Runner) -> Core[None]:
@@ -160,9 +159,10 @@ class Keeper:
             self.doing.close()
         sent = not runner.at_rest
         if history.next is not None and not sent:
-            # Answered, or not sent. No child begins a step before it has made the copy of the state before.
+            # Answered, or not sent. No child begins a step before it has made the copy of the state before, if one is
+            # due.
             copies = history.copies_of(history.current)
-            sent = history.current.memory is FRESH or any(copy.seen() for copy in copies)
+            sent = not copies or any(copy.seen() for copy in copies)
         if sent:
             yield from line.secured(monotonic() + FREEZE_SECONDS)
             line.undo()

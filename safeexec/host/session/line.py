@@ -11,7 +11,9 @@ import socket
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.host.session.channel import Channel, Gone, new_control
@@ -53,11 +55,26 @@ RESTORE_SECONDS = 6.0
 """How long all copies together may take, whatever each of them does, beside the host's own work at the files: then the
 session starts over.
 """
+REPEAT_SECONDS = 5.0
+"""How long all steps of a journal may take when they are done once more. A child's own bound is 20 ms of processor."""
+MOST_ENTRIES = 1000
+"""Steps of a journal, whatever the child says: it makes a copy after far fewer."""
 DIED_BRANCHING = "the checkpoint died while it was branched"
+
+
+class JournalEntry(Struct, frozen=True):
+    """A step, or a change by the host, that can be done once more."""
+
+    request: m.Execute | m.Assign | m.Remove
+    did: int
+    """What it did, as the child tells it in a number: doing it once more must give the same."""
 
 
 class Line:
     """What of a session are processes: a runner or none, and copies."""
+
+    repeats = True
+    """Whether steps are done once more instead of copied: until one has come out otherwise."""
 
     def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
@@ -79,6 +96,12 @@ class Line:
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
         self._spare = spare
+        self._leave: Checkpoint | None = None
+        """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
+        self.lost: list[int] = []
+        """The steps that could not be done once more when the state was last brought back."""
+        self._change: m.Assign | m.Remove | None = None
+        """The change that was begun last, if it can be done once more."""
         self.names_lost: Callable[[], list[str]] = list
         """Gives the names that the last step has bound, for a process that goes on from the state before it."""
         self._ending: list[int] = []
@@ -122,6 +145,7 @@ class Line:
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
         """From now on the session's process is that of `channel`."""
         self._give_up_coming(but=channel)
+        self._give_up_leave()
         self._unmet = True
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
@@ -137,7 +161,7 @@ class Line:
         lineage.sessions.add(self)
         self._lineages.append(lineage)
 
-    def _leave(self) -> None:
+    def _leave_lineages(self) -> None:
         """Leave the lineages of which the session has no process any more: what is left of them ends."""
         held = {copy.lineage for copy in self.history.copies()}
         if self.runner is not None:
@@ -175,51 +199,98 @@ class Line:
             self._oom_kills = self.group.oom_kills()
         return self._oom_kills > before
 
-    # Copies of the state to come
+    # The state to come: by a copy, or by the journal
 
-    def promise(self, step: int, *, change: bool = False) -> socket.socket | None:
-        """A step, or a change of the host's, begins. Returns the copy's end of the control socket, on which its state
-        will park: the caller's to send and to close; None if the policy makes no copies. Raises `SandboxError`.
+    def begin_step(self, step: int) -> socket.socket | None:
+        """A step begins. Returns what goes with it, as `_grant` does."""
+        leave = self._grant(step)
+        self.history.begin(step)
+        return leave
+
+    def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
+        """A change of the host's begins: one that can be done once more, or None. Returns as `begin_step`."""
+        self._change = request if self.policy.checkpoints == "idle" else None
+        leave = self._grant(self.history.current.step)
+        self.history.begin_change()
+        return leave
+
+    def _grant(self, step: int) -> socket.socket | None:
+        """Leave for one copy, where the process has none: the copy's end of the control socket on which a state will
+        park, the caller's to send and to close. None if it has one, or the policy makes no copies. Raises
+        `SandboxError`.
         """
-        history, theirs, copy = self.history, None, None
-        if self.policy.checkpoints != "off":
-            try:
-                ours, theirs = new_control()
-            except OSError as error:
-                # Before anything has begun: a step without it could not be undone.
-                raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
-            runner = self.runner
-            assert runner is not None
-            copy = Checkpoint(ours, step, runner.lineage, self.out, None, living(runner.origin))
-        if change:
-            history.begin_change(copy)
-        else:
-            history.begin(step, copy)
+        if self._leave is not None or self.policy.checkpoints == "off":
+            return None
+        try:
+            ours, theirs = new_control()
+        except OSError as error:
+            # Before anything has begun: a step without it could not be undone.
+            raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
+        runner = self.runner
+        assert runner is not None
+        self._leave = Checkpoint(ours, step, runner.lineage, self.out, None, living(runner.origin))
         return theirs
 
-    def commit(self, files: Snapshot | None, tool_calls: int) -> None:
-        """What was begun is part of the session now."""
-        history = self.history
-        for copy in history.promised():
+    def announce(self) -> None:
+        """The process uses its leave: the copy that it makes next is wanted."""
+        if self._leave is not None and self.runner is not None:
+            self.sandbox.gate.announce(self.runner.pid, alone=True)
+
+    def entry_of(self, request: Any, did: int) -> JournalEntry | None:
+        """The entry of the journal for a step that the process says can be done once more."""
+        if self.policy.checkpoints != "idle" or type(request) is not m.Execute:
+            return None
+        if request.stdin or request.argv is not None or request.copied:
+            return None
+        return JournalEntry(
+            m.Execute(request.step, request.source) if request.shows or request.frames else request, did
+        )
+
+    def commit(self, files: Snapshot | None, tool_calls: int, entry: JournalEntry | None = None) -> None:
+        """What was begun is part of the session now. It can be done once more, as `entry` says; or else a copy will be
+        made of the state after it.
+        """
+        history, copy = self.history, None
+        for promised in history.promised():
             # Steps are done one by one: the copy of the state before has been made by now, or never will be.
-            seen = copy.seen()
+            seen = promised.seen()
             if seen:
-                history.note_parked(copy)
+                history.note_parked(promised)
             elif seen is False:
-                self.lose(copy)
+                self.lose(promised)
         self._give_up_coming()
-        self.release(history.commit(files, tool_calls))
+        if entry is None:
+            copy, self._leave = self._leave, None
+            if copy is not None:
+                assert history.next is not None
+                copy.step, copy.created = history.next.step, monotonic()
+        elif history.current.memory.depth >= MOST_ENTRIES:
+            entry = None  # no child of ours lets it come so far
+        self.release(history.commit(files, tool_calls, entry=entry, copy=copy))
+
+    def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
+        """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
+        entry = None if self._change is None else JournalEntry(self._change, int(refused))
+        if entry is None:
+            self.announce()
+        yield from self.commit_with_files(tool_calls, entry)
 
     def undo(self) -> None:
-        """What was begun is given up. To be done first of all: a stray may hold the other end of its control socket."""
-        self.release(self.history.undo())
+        """What was begun is given up. To be done first of all: a stray may hold the other end of a control socket."""
+        self.history.undo()
+        self._give_up_leave()
+
+    def _give_up_leave(self) -> None:
+        leave, self._leave = self._leave, None
+        if leave is not None:
+            leave.release()
 
     def release(self, copies: Iterable[Checkpoint]) -> None:
         """End copies that nothing leads to."""
         for copy in copies:
             copy.release()
         if len(self._lineages) > 1:
-            self._leave()
+            self._leave_lineages()
 
     def lose(self, copy: Checkpoint) -> None:
         """There is no such copy any more."""
@@ -233,7 +304,7 @@ class Line:
         The child makes it in think time or, when steps come back to back, before it begins the next one.
         """
         history = self.history
-        for copy in history.copies_of(history.current):
+        for copy in history.copies_below(history.current):
             if (yield from copy.has_parked(deadline)):
                 history.note_parked(copy)
             elif not copy.ended:
@@ -296,23 +367,41 @@ class Line:
         carried over.
         """
         history, off = self.history, self.policy.checkpoints == "off"
-        wanted = history.current
+        wanted, self.lost = history.current, []
         deadline = monotonic() + RESTORE_SECONDS
-        for state, copy in list(history.ways_back()):
+        for state, copy, entries in list(history.ways_back()):
             if (now := monotonic()) >= deadline:
                 break
-            if (carried := (yield from self.thaw(state, copy, min(deadline, now + THAW_SECONDS)))) is not None:
+            if copy is None:
+                carried = yield from self.start_over(state, entries)
+            else:
+                carried = yield from self.thaw(state, copy, min(deadline, now + THAW_SECONDS), entries)
+            if carried is not None:
                 if state is not wanted:
-                    carried.append(f"the state of checkpoint {copy.label!r} {NEWEST_LEFT}")
+                    label = f"step {state.step}" if copy is None else copy.label
+                    carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
-            self.lose(copy)
-        carried = yield from self.start_over(history.last_resort())
+            if copy is not None and not self.lost:
+                self.lose(copy)
+        carried = yield from self.start_over(history.last_resort(), [])
+        assert carried is not None
         if wanted.memory is not FRESH:
-            carried.append(f"{'checkpoints are off, so' if off else 'no checkpoint was left:'} {STARTS_EMPTY}")
+            why = "checkpoints are off, so" if off else "no checkpoint was left:"
+            carried.append(self._told_lost(f"{why} {STARTS_EMPTY}"))
         return carried
 
-    def start_over(self, state: State) -> Core[list[str]]:
-        """Go on in a new child. Returns notes about files that could not be brought back."""
+    def _told_lost(self, what: str) -> str:
+        """`what` has become of the state, and which steps could not be done once more, if that is why."""
+        if not self.lost:
+            return what
+        first, last = self.lost[0], self.lost[-1]
+        steps = f"step {first}" if first == last else f"steps {first} to {last}"
+        return f"{steps} came out otherwise when done once more, and {'is' if first == last else 'are'} lost: {what}"
+
+    def start_over(self, state: State, entries: list[JournalEntry]) -> Core[list[str] | None]:
+        """Go on in a new child, in which `entries` are done once more. Returns notes about files that could not be
+        brought back; None if the entries come out otherwise.
+        """
         self.check_alive()
         problems: list[str] = []
         yield from self._gone()
@@ -320,11 +409,17 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
+        if entries and not (yield from self._repeat(entries)):
+            return None
         self.release(self.history.arrive(state))
         return problems
 
-    def thaw(self, state: State, copy: Checkpoint, deadline: float) -> Core[list[str] | None]:
-        """Go on from `state`, of whose memory there is `copy`. None if that is not there any more, or not in time."""
+    def thaw(
+        self, state: State, copy: Checkpoint, deadline: float, entries: list[JournalEntry]
+    ) -> Core[list[str] | None]:
+        """Go on from `state`, which is that of `copy` with `entries` done once more. None if the copy is not there any
+        more, or not in time, or the entries come out otherwise.
+        """
         asked = self._coming is not None
         if (channel := (yield from self._thawing(copy, deadline))) is None:
             return None
@@ -344,19 +439,47 @@ class Line:
             self._give_up_coming()
             # What was asked for while the step ran may have ended since: the copy is not to blame. Once at most, as
             # nothing is coming now.
-            return (yield from self.thaw(state, copy, deadline)) if asked else None
+            return (yield from self.thaw(state, copy, deadline, entries)) if asked else None
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
-        self.release(self.history.arrive(state, copy))
         self._enter_group(channel)
+        if entries and not (yield from self._repeat(entries)):
+            return None
+        self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
+
+    def _repeat(self, entries: list[JournalEntry]) -> Core[bool]:
+        """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
+        the first time; if not, the process is ended. Nobody hears of what they print or show.
+        """
+        runner, deadline = self.runner, monotonic() + REPEAT_SECONDS
+        assert runner is not None
+        left = iter(entries)
+        try:
+            for entry in left:
+                self.out.begin()
+                self.err.begin()
+                yield from runner.channel.send(entry.request)
+                answer = yield from runner.channel.receive(deadline)
+                if entry.did != (answer.did if isinstance(answer, m.StepDone) else answer != m.Done()):
+                    break
+            else:
+                self.remaining = (yield from runner.ask(m.ListNames(), m.Names)).names[: m.FEW]
+                return True
+        except (Gone, ProtocolError):
+            pass
+        self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
+        self.repeats = False
+        self.sandbox.steps_lost(len(self.lost))
+        yield from self.stop()
+        return False
 
     def thaw_in_time(self) -> Core[None]:
         """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not
         where guest code may start processes: this one would take the place of one of them. Where there are files, it is
         woken only after they have been brought back.
         """
-        _, copy = next(self.history.ways_back(), (None, None))
+        _, copy, _ = next(self.history.ways_back(), (None, None, None))
         if self.policy.limits.processes or copy is None or copy.channel is None:
             return
         if copy.channel.state == PARKED:
@@ -454,7 +577,7 @@ class Line:
         assert self.workspace is not None
         return call() if not coming and self.workspace.is_empty() else (yield Work(call))
 
-    def commit_with_files(self, tool_calls: int) -> Core[None]:
+    def commit_with_files(self, tool_calls: int, entry: JournalEntry | None = None) -> Core[None]:
         """What was begun is part of the session now, with the files as they are. If this is interrupted, or the
         workspace is over its limit, with those of the state before: then the next step ends for that limit.
         """
@@ -465,7 +588,7 @@ class Line:
         except WorkspaceError:
             pass
         finally:
-            self.commit(files, tool_calls)
+            self.commit(files, tool_calls, entry)
 
     # Ending
 
@@ -496,6 +619,7 @@ class Line:
         """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
+        self._give_up_leave()
         copies = self.history.copies()
         held = self._take_ending()
         if runner is not None:
@@ -519,7 +643,7 @@ class Line:
         """Kill what runs and what is parked, and nothing more: another thread may be at work with them."""
         if (runner := self.runner) is not None:
             runner.channel.kill()
-        for copy in self.history.copies():
+        for copy in self.copies():
             if copy.users == 1:
                 copy.kill()
 
@@ -539,7 +663,7 @@ class Line:
             self._coming[1].close()
         for process in self._take_ending():
             os.close(process)
-        for copy in self.history.copies():
+        for copy in self.copies():
             copy.forget()
         if self.workspace is not None:
             self.workspace.forget()
@@ -548,13 +672,18 @@ class Line:
 
     # What a watcher asks
 
+    def copies(self) -> list[Checkpoint]:
+        """Those of the history, and the one that the process may be making. From any thread."""
+        leave = self._leave
+        return self.history.copies() if leave is None else [*self.history.copies(), leave]
+
     def runner_pid(self) -> int | None:
         """The process that runs steps, if there is one."""
         return self.runner.pid if self.runner is not None else None
 
     def pids(self) -> Collection[int]:
         """Runner and parked copies: the processes of this session that are not strays."""
-        pids = {pid for copy in self.history.copies() if (pid := copy.pid()) is not None}
+        pids = {pid for copy in self.copies() if (pid := copy.pid()) is not None}
         if (runner := self.runner) is not None and runner.pid is not None:
             pids.add(runner.pid)
         return pids

@@ -396,6 +396,11 @@ class Recorder:
         with self._line(session, partial(NAMED[operation.__name__], name=args[0])):
             return (yield from operation(session, *args, **kwargs))
 
+    def _rollback(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        name, steps = args
+        with self._line(session, partial(form.RolledBack, name=name, steps=steps)):
+            return (yield from operation(session, *args, **kwargs))
+
     def _branch(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         with self._line(session, form.Branched) as known:
             branches = yield from operation(session, *args, **kwargs)
@@ -413,14 +418,13 @@ OPERATIONS: dict[str, Follow] = {
     "save": Recorder._save,
     "command": Recorder._command,
     "checkpoint": Recorder._by_name,
-    "rollback": Recorder._by_name,
+    "rollback": Recorder._rollback,
     "_drop": Recorder._by_name,
     "branch": Recorder._branch,
 }
 """Operation of `SessionCore` → how it is written down."""
 NAMED: dict[str, Callable[..., form.Record]] = {
     "checkpoint": form.Named,
-    "rollback": form.RolledBack,
     "_drop": form.Dropped,
 }
 

@@ -37,10 +37,10 @@ from safeexec.host.session.decode import (
     restored,
     variables_of,
 )
-from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
+from safeexec.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
 from safeexec.host.session.kept import ToolLog
-from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
+from safeexec.host.session.line import PARK_SECONDS, JournalEntry, Line, wait_for
 from safeexec.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.host.session.protection import as_tried, planned
 from safeexec.host.session.requests import arguments_for, check_branches, checked_query, checked_source, timeout_of
@@ -382,7 +382,9 @@ class SessionCore:
         self.step += 1
         self.keeper.sources.add(self.step, source)
         shows = listeners.display is not None
-        request = m.Execute(self.step, text, stdin is not None, arguments, shows, self.tells_frames)
+        request = m.Execute(
+            self.step, text, stdin is not None, arguments, shows, self.tells_frames, not self.line.repeats
+        )
         if stdin is None:
             result = yield from self._act(request, self.step, limit, atomic, listeners)
         else:
@@ -476,7 +478,7 @@ class SessionCore:
             runner = yield from self.keeper.ready_runner()
         if number and self.has_branched:
             yield from self._own_files()
-        control = line.promise(number) if number else None
+        leave = line.begin_step(number) if number else None
         self.keeper.go(STEPPING)
         line.out.begin()
         line.err.begin()
@@ -485,7 +487,7 @@ class SessionCore:
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
         step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
         try:
-            done = yield from step.run(request, control, given)
+            done = yield from step.run(request, leave, given)
             over = done if isinstance(done, Verdict) else None
             if number and over is None and line.workspace is not None:
                 over = yield from self._count_files(line.workspace, step)
@@ -516,7 +518,8 @@ class SessionCore:
         result = build_result(facts, done, step.value)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
-            result = (yield from self._undone(result)) if must_go else self._kept(result)
+            entry = None if done.due else line.entry_of(request, done.did)
+            result = (yield from self._undone(result)) if must_go else self._kept(result, entry)
         if self.keeper.state is STEPPING:
             self.keeper.go(IDLE)
         if listeners is not NOBODY:
@@ -550,11 +553,12 @@ class SessionCore:
             return too_much_in_files(error)
         return None
 
-    def _kept(self, result: Result) -> Result:
-        """The step is part of the session."""
+    def _kept(self, result: Result, entry: JournalEntry | None = None) -> Result:
+        """The step is part of the session, and can be done once more as `entry` says."""
         line, step = self.line, self.keeper.doing
         assert step is not None
-        line.commit(step.files, self.keeper.tool_records.total)
+        self.sandbox.undo[entry is None] += self.policy.checkpoints != "off"
+        line.commit(step.files, self.keeper.tool_records.total, entry)
         notes = result.notes
         if self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
@@ -658,12 +662,16 @@ class SessionCore:
         self.line.release(history.keep(name, copy))
 
     @exclusive
-    def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
-        """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
+    def rollback(self, name: str | None, steps: int) -> Core[list[ToolCallRecord]]:
+        """Go back to a named checkpoint, or to before the last `steps` steps. Returns the tool calls that cannot be
+        undone.
+        """
+        if not isinstance(steps, int) or steps < 1 or (name is not None and steps != 1):
+            raise ValueError(f"steps={steps!r}: a number of steps from 1 on, without a name")
         if self.keeper.state is not IDLE:
             yield from self.keeper.finish_interrupted()
         line = self.line
-        state, copies = self._target(name)
+        state, copies = self._target(name, steps)
         for copy in copies:
             if (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
                 line.history.note_parked(copy)
@@ -671,7 +679,7 @@ class SessionCore:
         else:
             if name is not None:
                 raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
-            if state.memory is not FRESH:
+            if copies:
                 raise CheckpointError(NO_LONGER_KEPT)
         since = list(self.keeper.tool_records.since(state.tool_calls))
         # Decided: whoever is interrupted from here on finds the session in that state.
@@ -684,7 +692,7 @@ class SessionCore:
             raise CheckpointError(f"{what} died while it was thawed; {self.keeper.became(notes)}")
         return since
 
-    def _target(self, name: str | None) -> tuple[State, list[Checkpoint]]:
+    def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
         """The state to go back to, and the copies of it. Raises `CheckpointError`."""
         history = self.line.history
         if name is not None:
@@ -694,8 +702,8 @@ class SessionCore:
             raise CheckpointError(NOTHING_TO_UNDO)
         if self.policy.checkpoints == "off":
             raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
-        state = history.before_last()
-        return state, history.copies_of(state)
+        state = history.before_last(steps)
+        return state, history.copies_below(state)
 
     @exclusive
     def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
@@ -827,7 +835,7 @@ class SessionCore:
 
     def _changed(self, request: m.Assign | m.Remove) -> Core[None]:
         try:
-            answer = yield from self.keeper.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds))
+            answer = yield from self.keeper.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds), request)
         except (Gone, ProtocolError) as error:
             yield from self.keeper.restore_and_raise(error)
         if answer.problem:

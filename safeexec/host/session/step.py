@@ -93,21 +93,21 @@ class Step(Struct, eq=False):
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
-    def run(self, request: Struct, control: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
-        """Send the request, with the control socket of the copy to be made afterwards, and wait for its end. A
-        `Verdict` when it must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
+    def run(self, request: Struct, leave: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
+        """Send the request, with leave for a copy if the process has none, and wait for its end. A `Verdict` when it
+        must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
         """
-        fds = () if control is None else (control.fileno(),)
+        fds = () if leave is None else (leave.fileno(),)
         try:
             yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
         finally:
-            if control is not None:
-                control.close()
+            if leave is not None:
+                leave.close()
         if given is not None:
             given.sent()
         done = yield from self._await_done()
-        if control is not None and not isinstance(done, Verdict):
-            self._line.sandbox.gate.announce(self._runner.pid, alone=True)
+        if self.number and not isinstance(done, Verdict) and done.due:
+            self._line.announce()
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         if isinstance(done, Verdict) or not (done.value or done.pending):
             return done

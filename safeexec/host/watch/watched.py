@@ -98,7 +98,7 @@ class WatchedSession:
         line = session.line
         if (runner := line.runner) is not None:
             self.account.base = runner.memory_base
-        parked = [copy.pid() for copy in line.history.copies()]
+        parked = [copy.pid() for copy in line.copies()]
         copies = {pid for pid in parked if pid is not None}
         return Known(line.runner_pid(), copies, parked.count(None) + session.asks)
 

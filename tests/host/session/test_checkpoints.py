@@ -15,6 +15,7 @@ from safeexec import CheckpointError, Policy, Result, Sandbox, Session
 from safeexec.host.session import step
 from safeexec.host.session.channel import Channel, new_control
 from safeexec.host.session.checkpoints import Checkpoint
+from safeexec.host.session.line import Line
 from safeexec.host.waiting import Wait, drive, wait
 from safeexec.host.watch.lineage import Lineage
 from safeexec.host.watch.verdict import Verdict
@@ -22,6 +23,13 @@ from safeexec.linux import processes
 from safeexec.outcomes import STARTS_EMPTY
 from tests.footprint import DEADLINE_SECONDS, pause
 from tests.interrupting import interrupting
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state has a copy, whether its step could be done once more or not."""
+    monkeypatch.setattr(Line, "repeats", False)
+
 
 OpenSession = Callable[..., Session]
 FOREVER = "while True: pass"

@@ -48,8 +48,8 @@ class Bare:
 def keeper(left: list[str]) -> Keeper:
     """One whose session is in the state after a first step."""
     line = Bare(left)
-    line.history.begin(1, object())
-    line.history.commit()
+    line.history.begin(1)
+    line.history.commit(copy=object())
     kept = Keeper(cast(Any, None), cast(Line, line))
     kept.state = IDLE
     return kept

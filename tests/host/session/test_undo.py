@@ -39,9 +39,9 @@ class Line:
 
     def act(self, act: str, number: int) -> None:
         session = self.session
-        if act in ("ok", "error"):
+        if act in ("ok", "error", "copied"):
             self.before.append(dict(self.state))
-            result = session.run(f"x = {number}" + ("\n1 / 0" if act == "error" else ""))
+            result = session.run(f"x = {number}" + {"error": "\n1 / 0", "copied": "\nid(x)"}.get(act, ""))
             assert result.state == "kept" and not result.notes, result
             self.state["x"] = number
             self.sure += 1
@@ -60,12 +60,25 @@ class Line:
             self.sure = 0
         elif act == "rollback":
             self._rollback()
+        elif act == "back":
+            self._back()
         elif act == "branch":
             (branch,) = session.branch()
             with branch:
                 assert seen(branch) == self.state
                 branch.run("x = -2").check()
         assert seen(session) == self.state
+
+    def _back(self) -> None:
+        """Three steps at once, where they are kept."""
+        try:
+            self.session.rollback(steps=3)
+        except CheckpointError as error:
+            assert "no longer kept" in str(error) or "no step" in str(error)
+            return
+        self.state = self.before[-3]
+        del self.before[-3:]
+        self.sure = 0
 
     def _rollback(self) -> None:
         try:
@@ -78,7 +91,22 @@ class Line:
         self.sure = 0
 
 
-ACTS = ("ok", "ok", "ok", "error", "kill", "kill", "set", "checkpoint", "named", "rollback", "branch")
+ACTS = (
+    "ok",
+    "ok",
+    "ok",
+    "copied",
+    "copied",
+    "back",
+    "error",
+    "kill",
+    "kill",
+    "set",
+    "checkpoint",
+    "named",
+    "rollback",
+    "branch",
+)
 
 
 @pytest.mark.parametrize("checkpoints", ["idle", "before-step"])

@@ -479,7 +479,7 @@ class BareSession:
         history = self.line.history
         if self.lost:
             self.lost = False
-            for state, copy in history.ways_back():
+            for state, copy, _ in history.ways_back():
                 history.arrive(state, copy)
                 break
             else:
@@ -538,7 +538,7 @@ def run(session: BareSession, act: str) -> Core[Any]:
     belongs = list(session.of_state.get(history.current, []))
     session.step += 1
     copy = object()
-    history.begin(session.step, copy)
+    history.begin(session.step)
     for name in ("send", "book"):
         number = next(session.world.made)
         session.toolbox.tools[name].function(number)
@@ -548,7 +548,7 @@ def run(session: BareSession, act: str) -> Core[Any]:
     if act == "killed":
         history.undo()
         return Result("timeout", step=session.step, state="restored")
-    history.commit(None, len(session.tool_records))
+    history.commit(None, len(session.tool_records), copy=copy)
     history.note_parked(copy)
     session.of_state[history.current] = belongs
     return Result("ok" if act == "ok" else "error", step=session.step)
@@ -558,8 +558,8 @@ def _change(session: BareSession) -> Core[None]:
     yield from session.ensure_ready()
     history, copy = session.line.history, object()
     belongs = session.of_state.get(history.current, [])
-    history.begin_change(copy)
-    history.commit(None, len(session.tool_records))
+    history.begin_change()
+    history.commit(None, len(session.tool_records), copy=copy)
     history.note_parked(copy)
     session.of_state[history.current] = belongs
 

@@ -13,6 +13,7 @@ from time import monotonic
 import pytest
 
 from safeexec import Policy, Sandbox, SandboxError, Session
+from safeexec.host.session.line import Line
 from safeexec.host.session.runner import ANSWER_SECONDS
 from safeexec.host.waiting import drive
 from safeexec.host.watch.gate import NO_GATE, Fork, ForkGate
@@ -20,6 +21,13 @@ from safeexec.linux import notify, processes
 from safeexec.linux.probe import Probe, ProbeAnswer
 from tests.footprint import pause
 from tests.profiles import FORKING
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state has a copy, whether its step could be done once more or not."""
+    monkeypatch.setattr(Line, "repeats", False)
+
 
 OpenSession = Callable[..., Session]
 

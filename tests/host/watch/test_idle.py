@@ -15,11 +15,19 @@ import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
+from safeexec.host.session.line import Line
 from safeexec.host.session.session import COMPACT_SECONDS
 from safeexec.host.watch import lineage
 from safeexec.host.watch.memory import own_bytes
 from tests.footprint import pause
 from tests.profiles import FORKING
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state has a copy, whether its step could be done once more or not."""
+    monkeypatch.setattr(Line, "repeats", False)
+
 
 OpenSession = Callable[..., Session]
 SOON = 30.0
@@ -242,6 +250,9 @@ def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
 FEW_DESCRIPTORS = """
 import os, resource, time
 from safeexec import Sandbox, SandboxError
+from safeexec.host.session.line import Line
+
+Line.repeats = False
 with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
     sessions = first, second
     for session in sessions:

@@ -1,0 +1,301 @@
+"""What is done once more comes out the same: the whole namespace, after every step that the child calls repeatable."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from safeexec import Sandbox, Session
+from tests.test_programs import Program, programs
+
+DUMP = """
+def _shown():
+    import collections, hashlib, random, types
+    numbers, lines = {}, []
+    def show(thing, depth=0):
+        kind = type(thing)
+        if kind in (int, float, complex, bool, str, bytes, type(None)):
+            return repr(thing)
+        if id(thing) in numbers:
+            return f"#{numbers[id(thing)]}"
+        numbers[id(thing)] = len(numbers)
+        kept.append(thing)
+        if depth > 60:
+            return "deep"
+        def all_of(things):
+            return ", ".join(show(one, depth + 1) for one in list(things)[:3000])
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if isinstance(thing, types.ModuleType):
+            return f"module {thing.__name__}"
+        if isinstance(thing, types.FunctionType):
+            cells = []
+            for cell in thing.__closure__ or ():
+                try:
+                    cells.append(cell.cell_contents)
+                except ValueError:
+                    cells.append("empty")
+            code = thing.__code__
+            inside = (cells, thing.__defaults__, thing.__kwdefaults__, vars(thing))
+            return f"function {thing.__qualname__} {code.co_firstlineno} {code.co_code.hex()} {all_of(inside)}"
+        if isinstance(thing, type):
+            if thing.__module__ != "__main__":
+                return f"class {thing.__module__}.{thing.__qualname__}"
+            return f"class {thing.__qualname__} {all_of(thing.__bases__)} {all_of(vars(thing).items())}"
+        if kind is types.GeneratorType:
+            frame = thing.gi_frame
+            inside = f"{frame.f_lasti} {all_of(frame.f_locals.items())}" if frame else "-"
+            return f"generator {thing.__qualname__} {inside}"
+        if kind is types.MethodType:
+            return f"method {all_of((thing.__func__, thing.__self__))}"
+        if isinstance(thing, BaseException):
+            return f"{name} {all_of(thing.args)} {all_of((thing.__context__, thing.__cause__))}"
+        if isinstance(thing, dict):
+            inside = all_of([pair for pair in dict.items(thing) if pair[0] != "__builtins__"])
+        elif isinstance(thing, (list, tuple, set, frozenset, collections.deque)):
+            inside = all_of(thing)
+        else:
+            inside = ""
+            if not hasattr(thing, "__dict__") and not hasattr(thing, "__slots__"):
+                try:
+                    inside = str(thing.__reduce_ex__(2)[1:3])[:20000] if kind.__module__ != "builtins" else ""
+                except Exception:
+                    inside = ""
+                if " at 0x" in inside:
+                    inside = ""
+        return f"{name}({inside} {all_of(getattr(thing, '__dict__', {}).items())})"
+    kept = []
+    space = {name: value for name, value in globals().items() if not name.startswith("__") and name != "_shown"}
+    for name, value in space.items():
+        lines.append(f"{name} {hashlib.md5(show(value).encode('utf-8', 'replace')).hexdigest()[:12]}")
+    lines.append(f"random {hash(random.getstate())}")
+    return lines
+_shown()
+"""
+"""Gives the whole namespace, as lines in which nothing hangs on addresses but the order of sets."""
+
+
+def namespace(session: Session) -> list[str]:
+    (branch,) = session.branch(checkpoints="off")
+    with branch:
+        result = branch.run(DUMP)
+        assert result.ok and not result.truncated, result
+        return list(result.value)
+
+
+def split(program: Program) -> list[str]:
+    """The steps of a session; of one text, three statements each."""
+    if len(program.steps) > 1:
+        return list(program.steps)
+    text = program.steps[0]
+    lines, body = text.splitlines(), ast.parse(text).body
+    starts = [min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) for node in body[::3]]
+    ends = [start - 1 for start in starts[1:]] + [len(lines)]
+    return ["\n".join(lines[start - 1 : end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def depth(session: Session) -> int:
+    """How many steps would be done once more to have the state."""
+    return session._core.line.history.current.memory.depth
+
+
+def check_repeated(session: Session, what: str) -> None:
+    """The state is the same after the steps of its journal have been done once more."""
+    if depth(session):
+        before = namespace(session)
+        steps = session._core.step
+        session.run("0").check()
+        assert session._core.step == steps + 1
+        session.rollback()
+        after = namespace(session)
+        assert session._core.line.repeats and session._core.line.runner is not None, f"{what}: lost"
+        if session._core.line.runner.origin is None:
+            assert before.pop() != after.pop(), "random numbers of a new child are its own: nothing has asked for one"
+        assert after == before, f"{what}: {[pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]}"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox("confined-python") as sandbox:
+        yield sandbox
+
+
+ORDINARY = [program for program in programs() if not program.needs]
+
+
+@pytest.mark.parametrize("program", ORDINARY, ids=[program.name for program in ORDINARY])
+def test_every_step_of_ordinary_programs_comes_out_the_same(sandbox: Sandbox, program: Program) -> None:
+    with sandbox.session() as session:
+        for number, source in enumerate(split(program)):
+            session.run(source)
+            check_repeated(session, f"{program.name}, step {number}")
+
+
+DIRECTED = {
+    "a generator half-way": ["def count():\n    n = 0\n    while True:\n        yield n\n        n += 1", "g = count()"]
+    + ["[next(g) for _ in range(3)]"] * 2,
+    "closures": [
+        "def counter():\n    n = 0\n    def more():\n        nonlocal n\n        n += 1\n        return n\n"
+        "    return more",
+        "a, b = counter(), counter()",
+        "a(), a(), b()",
+        "a()",
+    ],
+    "lru_cache": [
+        "from functools import lru_cache\n@lru_cache(None)\ndef f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)",
+        "f(30)",
+        "f.cache_info()",
+    ],
+    "random": [
+        "import random",
+        "random.seed(7)\nx = random.random()",
+        "y = [random.random() for _ in range(5)]",
+        "z = random.choice(y)",
+    ],
+    "exceptions that were kept": [
+        "kept = []",
+        "def fail(n):\n    raise ValueError(n)",
+        "for n in range(3):\n    try:\n        fail(n)\n    except ValueError as error:\n        kept.append(error)",
+        "[error.args for error in kept]",
+    ],
+    "the last value": ["1 + 1", "_ * 2", "x = _ + 1", "x"],
+    "an error half-way": ["x = [1]", "x.append(2)\nx.append(1 / 0)\nx.append(3)", "x.append(4)"],
+    "sets of text": [
+        "s = set()",
+        "for n in range(500):\n    s.add(str(n))",
+        "t = list(s)",
+        "s.discard('7')",
+        "u = list(s)",
+    ],
+    "classes": [
+        "class Account:\n    made = 0\n    def __init__(self, owner):\n        self.owner, self.log = owner, []\n"
+        "        Account.made += 1\n"
+        "    def pay(self, sum):\n        self.log.append(sum)\n        return self",
+        "a = Account('a')",
+        "b = a.pay(3).pay(4)",
+        "b.log, Account.made",
+    ],
+    "dataclasses in sets": [
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    x: int\n    y: int",
+        "points = {P(x, y) for x in range(20) for y in range(20)}",
+        "order = [p.x for p in points]",
+    ],
+    "monkeypatches": ["import math", "math.sqrt = lambda x: -x", "y = math.sqrt(4)", "z = y + math.sqrt(9)"],
+    "iterators": ["import itertools", "i = itertools.count(5)\nz = zip(i, 'abc')", "next(z)", "next(z), next(i)"],
+    "decimal": ["from decimal import Decimal, getcontext", "getcontext().prec = 50", "x = Decimal(1) / 7", "x = x * x"],
+}
+
+
+@pytest.mark.parametrize("steps", DIRECTED.values(), ids=DIRECTED.keys())
+def test_what_is_hard_to_do_once_more_comes_out_the_same(sandbox: Sandbox, steps: list[str]) -> None:
+    with sandbox.session() as session:
+        for number, source in enumerate(steps):
+            session.run(source)
+            check_repeated(session, f"step {number}")
+
+
+COPIED = {
+    "a clock": ["import time", "t = time.time()"],
+    "a clock that was stored": ["import time\nclock = time.time", "clock()"],
+    "a clock in a list": ["import time\nclocks = [time.time]", "clocks[0]()"],
+    "a clock in a function": ["import time\ndef now():\n    return time.time()", "x = 1", "now()"],
+    "a clock in a closure": ["import time\ndef make(f):\n    return lambda: f()\nnow = make(time.time)", "now()"],
+    "a clock in an instance": ["import time\nclass A:\n    pass\na = A()\na.f = time.time", "a.f()"],
+    "a clock under another name in a list": ["import time\nl = [time.time]", "k = l", "k[0]()"],
+    "a clock by its class": ["from datetime import datetime", "datetime.now()"],
+    "a clock of another day": ["import datetime as d", "x = d.date.today()"],
+    "entropy": ["import secrets", "secrets.token_hex()"],
+    "a seed of its own": ["import random", "r = random.Random()"],
+    "a seed of nothing": ["import random", "random.seed()"],
+    "an address": ["x = id([])"],
+    "a hash": ["x = hash('a')"],
+    "an address that is shown": ["class A: pass\na = A()", "a"],
+    "an address that is printed": ["class A: pass\na = A()", "print([a])"],
+    "an address that is kept": ["class A: pass\na = A()", "text = str(a)"],
+    "a set of objects": ["class A: pass", "s = {A() for _ in range(5)}"],
+    "an old set that takes an object": ["class A: pass", "s = set()", "s.add(A())"],
+    "a set of functions": ["s = {lambda: 1, lambda: 2}"],
+    "a set of pairs": ["class A: pass", "s = {(1, A())}"],
+    "an order by texts that show addresses": ["class A: pass", "order = sorted([A(), A()], key=str)"],
+    "a file": ["f = open('a.txt', 'w')"],
+    "a file of a library": ["from io import FileIO"],
+    "a thread": ["import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()"],
+    "a finalizer": ["class A:\n    def __del__(self):\n        print('gone')", "a = A()", "del a"],
+    "a weak reference": ["import weakref", "x = 1"],
+    "an await": ["import asyncio", "await asyncio.sleep(0)"],
+    "a module that is loaded": ["import wave"],
+    "computed code": ["eval('1 + 1')"],
+    "a computed name": ["import datetime", "name = 'n' + 'ow'", "getattr(datetime.datetime, name)()"],
+    "the process": ["import os", "os.getpid()"],
+}
+
+
+@pytest.mark.parametrize("steps", COPIED.values(), ids=COPIED.keys())
+def test_what_cannot_be_done_once_more_is_copied(sandbox: Sandbox, steps: list[str]) -> None:
+    with sandbox.session() as session:
+        for source in steps:
+            session.run(source)
+        assert depth(session) == 0
+
+
+def test_a_step_that_comes_out_otherwise_is_lost_and_told(sandbox: Sandbox) -> None:
+    """The session is in the state of the copy, and from then on every step is copied."""
+    with sandbox.session() as session:
+        session.run("import time\nx = 0").check()
+        session.run("x = 1").check()
+        session.run("y = 2").check()
+        history = session._core.line.history
+        assert history.current.memory.depth == 2
+        entry = history.current.memory.entry
+        history.current.memory.entry = type(entry)(entry.request, entry.did + 1)
+        result = session.run("1 / 0", atomic=True)
+        assert result.state == "restored" and "steps 2 to 3" in result.notes[-1]
+        assert session.run("x").value == 0 and session.get("y") is None
+        session.run("z = 1").check()
+        assert depth(session) == 0
+        session.rollback()
+        assert session.get("z") is None
+
+
+def test_a_journal_is_bounded(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        depths = []
+        for _ in range(450):
+            session.run("x = 1").check()
+            depths.append(depth(session))
+        assert max(depths) <= 200
+        session.set("y", "a" * 200_000)
+        session.run("x = 2").check()
+        assert depth(session) == 0
+        session.run("sum(range(3_000_000))").check()
+        assert depth(session) == 0
+
+
+def test_several_steps_back(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        for number in range(50):
+            session.run(f"x = {number}").check()
+        session.set("y", 1)
+        session.rollback(steps=20)
+        assert (session.get("x"), session.get("y")) == (29, None)
+        session.run("import time\nx = time.time()").check()
+        session.run("x = 100").check()
+        session.rollback(steps=2)
+        assert session.get("x") == 29
+        session.rollback(steps=5)
+        assert session.get("x") == 24
+        with pytest.raises(ValueError, match="a number of steps"):
+            session.rollback(steps=0)
+
+
+def test_nothing_outside_happens_twice(sandbox: Sandbox) -> None:
+    heard: list[str] = []
+    with sandbox.session(record=True) as session:
+        session.run("x = 1\nprint('once')", on_stdout=heard.append).check()
+        session.run("print('twice')", on_stdout=heard.append).check()
+        told = len(list(session.history()))
+        assert session.run("x = 2\n1 / 0", atomic=True).stdout == ""
+        assert session.run("x").value == 1
+        assert "".join(heard) == "once\ntwice\n"
+        assert len(list(session.history())) == told + 2
