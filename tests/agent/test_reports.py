@@ -17,7 +17,7 @@ from safeexec import AsyncSandbox, Policy, Sandbox, WorkspaceError
 from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.analyst import Analysis, DataAnalyst
 from safeexec.agent.survey import _facts, survey_of
-from safeexec.host.faces.blocking import SessionFace
+from safeexec.host.session.session import SessionCore
 
 CSV = "region,amount,note\nnorth,1.5,a\nsouth,,b\nnorth,4.5,c\n"
 
@@ -254,7 +254,14 @@ def staged() -> Analysis:
 @pytest.mark.modules("pandas")
 def test_a_notebook_holds_no_cell_that_the_sandbox_refused_or_undid(tmp_path: Path) -> None:
     analysis = staged()
-    assert [step.result.outcome for step in analysis.run.steps] == ["ok", "error", "timeout", "rejected", "error", "ok"]
+    assert [step.result.outcome for step in analysis.run.steps] == [
+        "ok",
+        "error",
+        "timeout",
+        "rejected",
+        "rejected",
+        "ok",
+    ]
     notebook = json.loads((analysis.write(tmp_path)[2]).read_text())
     cells = {cell["id"]: cell for cell in notebook["cells"]}
     assert [name for name, cell in cells.items() if cell["cell_type"] == "code"] == [
@@ -354,14 +361,14 @@ sorted(os.listdir('project'))
 @pytest.mark.modules("pandas")
 @pytest.mark.parametrize("on_loop", [False, True])
 def test_a_file_that_cannot_be_read_is_left_out(monkeypatch: pytest.MonkeyPatch, on_loop: bool) -> None:
-    read_file = SessionFace.read_file
+    read_file = SessionCore.read_file
 
-    def read(session: SessionFace, name: str) -> bytes:
+    def read(core: SessionCore, name: str, max_bytes: int | None = None) -> bytes:
         if name == "gone":
             raise WorkspaceError("gone does not exist")
-        return read_file(session, name)
+        return read_file(core, name, max_bytes)
 
-    monkeypatch.setattr(SessionFace, "read_file", read)
+    monkeypatch.setattr(SessionCore, "read_file", read)
     model = ScriptedModel([code("for name in ('gone', 'kept'):\n    open(name, 'w').write('1')"), "The end."])
     analyst = DataAnalyst(model, {"data.csv": CSV.encode()})
     analysis = asyncio.run(analyst.run_async("What?")) if on_loop else analyst.run("What?")
