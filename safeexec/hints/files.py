@@ -58,7 +58,8 @@ _NO_FILES = "There are no files here: keep the data in variables, or put it into
 )
 def _no_files(failure: Failure, match: re.Match[str]) -> str | None:
     without = failure.plan.workspace == "none" and failure.plan.mode == "restricted"
-    return _NO_FILES if without and _name(failure) else None
+    # What the policy says of `open` is said of every other way to a file.
+    return failure.plan.hints.get("open", _NO_FILES) if without and _name(failure) else None
 
 
 @RULES.when("PermissionError", r"is refused: the only file here is open\(0\)", wrong="", right="")

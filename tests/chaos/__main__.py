@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import sys
 from collections import Counter
@@ -22,7 +21,6 @@ def main() -> int:
     options = parser.parse_args()
     seed = random.randrange(1 << 20) if options.seed is None else options.seed
     deadline, done, lost = monotonic() + options.minutes * 60, Counter[str](), 0
-    os.environ.setdefault("SAFEEXEC_STATE_KEY", "5a" * 32)
     with temporary_place(own_disk=True) as is_disk:
         if not is_disk:
             print("left out: a full disk (that takes root, and a mount namespace)", flush=True)

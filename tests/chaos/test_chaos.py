@@ -21,8 +21,7 @@ PATH = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
 
 
 @pytest.fixture(autouse=True)
-def _own_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "5a" * 32)
+def _own_place() -> Iterator[None]:
     with temporary_place(own_disk=False):
         yield
 

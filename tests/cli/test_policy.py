@@ -102,4 +102,4 @@ def test_a_command_without_the_next_word_lists_the_words(
     assert "required" not in told and ("check" in told or "install" in told)
     with pytest.raises(SystemExit, match="2"):
         main(["policy", "diff"])
-    assert "the following arguments are required: OLD, NEW" in capsys.readouterr().err
+    assert "the following arguments are required: NEW" in capsys.readouterr().err

@@ -63,7 +63,7 @@ BROKEN = {
     "a missing bracket": ("x = (1,\ny = 2", {"SyntaxError"}),
     "bad indentation": ("if True:\nx = 1", {"IndentationError"}),
     "tabs and spaces": ("if True:\n    x = 1\n\ty = 2", {"TabError", "IndentationError"}),
-    "Markdown": ("```python\nprint(1)\n```", {"SyntaxError"}),
+    "Markdown": ("```python\nprint(1)\n```\nThat is all.", {"SyntaxError"}),
     "Python 2": ("print 1", {"SyntaxError"}),
     "return outside a function": ("return 1", {"SyntaxError"}),
     "a wrong coding line": ("# coding: utf-9\nx = 1", {"SyntaxError", "LookupError"}),
@@ -212,7 +212,11 @@ def test_what_goes_on_when_its_sandbox_is_closed_says_so() -> None:
         session.run("1")
 
 
-def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_fence_around_the_source_is_taken_off(either: Session) -> None:
+    assert either.run("```python\nprint(1)\n```").check().stdout == "1\n"
+
+
+def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: Sandbox) -> None:
     with pytest.raises(ValueError, match="max_sessions=0: at least one"):
         Sandbox("calculator", max_sessions=0).open()
     for seconds in (0, -1.0, float("nan")):
@@ -222,10 +226,15 @@ def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: S
         sandbox.check(b"1")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="workers=0: at least one"):
         list(sandbox.map(["1"], workers=0))
+
+
+def test_trust_that_older_callers_give_has_no_effect_and_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
     with sandbox.session() as session:
+        session.run("x = 1").check()
         session.save(tmp_path / "state")
-    with pytest.raises(ValueError, match="trust='maybe': it is 'signed' or 'kernel-only'"):
-        sandbox.restore(tmp_path / "state", trust="maybe")  # type: ignore[arg-type]
+    told = r"restore\(trust=\.\.\.\) has no effect"
+    with pytest.warns(DeprecationWarning, match=told), sandbox.restore(tmp_path / "state", trust="signed") as session:
+        assert session.get("x") == 1
 
 
 def test_a_session_is_not_copied_and_lives_on(session: Session) -> None:

@@ -127,7 +127,6 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         assert await ask("session.read_file", name="c", **at) == {"data": ABC}
         assert (await ask("session.sql", query="select 1 as one", **at))["outcome"] in ("ok", "error")  # duckdb or not
         assert "confined-python" in (await ask("session.card", **at))["card"]
-        assert await ask("session.trust", **at) == {"trust": "policy"}
         assert any(row["active"] for row in (await ask("session.protection", **at))["protection"])
         for branch in (await ask("session.branch", n=2, **at))["sessions"]:
             assert await ask("session.close", session=branch) == {}

@@ -54,6 +54,11 @@ def restore_function(code: Any, name: str, closure: Any) -> Any:
     raise pickle.UnpicklingError(f"function {name!r} can be restored in a sandbox only")
 
 
+def restore_function_elsewhere(code: Any, globals: dict[str, Any], *parts: Any) -> Any:
+    """Stands in a pickle for a function with globals of its own; `_StateUnpickler` resolves it."""
+    raise pickle.UnpicklingError("a function with globals of its own can be restored in a sandbox only")
+
+
 def restore_cached(function: Any, parameters: dict[str, Any]) -> Any:
     """A function with `functools.lru_cache`, its cache empty."""
     return functools.lru_cache(**parameters)(function)
@@ -90,7 +95,11 @@ class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
         if type(obj) is _Cached:
             # Its own reduction is a reference to __main__, which does not hold it yet when it is read back.
             return restore_cached, (obj.__wrapped__, obj.cache_parameters())
-        return super().reducer_override(obj)
+        reduced = super().reducer_override(obj)
+        if type(obj) is FunctionType and isinstance(reduced, tuple):
+            # cloudpickle would make it with the real builtins.
+            return (restore_function_elsewhere, *reduced[1:])
+        return reduced
 
 
 class _StateUnpickler(pickle.Unpickler):
@@ -100,8 +109,12 @@ class _StateUnpickler(pickle.Unpickler):
         self._specials = specials
 
     def find_class(self, module: str, name: str) -> Any:
-        own = {"restore_special": self._special, "restore_function": self._function} if module == __name__ else {}
-        if name in own:
+        own = {
+            "restore_special": self._special,
+            "restore_function": self._function,
+            "restore_function_elsewhere": self._function_elsewhere,
+        }
+        if module == __name__ and name in own:
             return own[name]
         if module.startswith(_SUBSTITUTES):
             module = next(home for home in _MOVED if hasattr(import_module(home), name))
@@ -123,6 +136,10 @@ class _StateUnpickler(pickle.Unpickler):
     def _function(self, code: Any, name: str, closure: Any) -> FunctionType:
         # Created in the namespace, so that its builtins are those that the policy gives.
         return FunctionType(code, self._namespace, name, None, closure)
+
+    def _function_elsewhere(self, code: Any, globals: dict[str, Any], *parts: Any) -> FunctionType:
+        globals["__builtins__"] = self._namespace["__builtins__"]
+        return FunctionType(code, globals, *parts)
 
 
 def specials(

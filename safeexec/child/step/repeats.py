@@ -25,8 +25,8 @@ class Repeats:
         self._counts: dict[str, int] = {}
 
     def install(self) -> None:
-        """Show warnings by `show`, and look at what is logged. Once per process: a fork inherits it."""
-        warnings.showwarning = self.show
+        """Show warnings by `showwarning`, and look at what is logged. Once per process: a fork inherits it."""
+        warnings.showwarning = self.showwarning
         after_import("logging", self._take_over_logging)
 
     def _take_over_logging(self) -> None:
@@ -46,7 +46,7 @@ class Repeats:
             self._counts[text] = count + 1
         return not count
 
-    def show(
+    def showwarning(
         self,
         message: Warning | str,
         category: type[Warning],

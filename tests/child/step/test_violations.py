@@ -134,7 +134,7 @@ def test_what_a_library_in_c_was_refused_is_a_violation(run: Run, module: str, s
 @pytest.mark.parametrize(
     ("source", "subject"),
     [
-        ("open('/usr/x', 'w')", "open() of '/usr/x'"),
+        ("path = '/usr/x'\nopen(path, 'w')", "open() of '/usr/x'"),
         ("import numpy\nnumpy.savetxt('/usr/x', numpy.zeros(3))", "open() of '/usr/x'"),
         ("import pandas\npandas.DataFrame({'a': [1]}).to_csv('/usr/x.csv')", "open() of '/usr/x.csv'"),
         ("import sqlite3\nsqlite3.connect('/usr/x.db').execute('create table t(a)')", "open() of '/usr/x.db'"),
@@ -147,6 +147,13 @@ def test_so_it_is_under_the_restricted_language(run: Run, source: str, subject: 
     result = run(source)
     assert result.outcome == "violation" and result.error is not None
     assert result.error.message == f"{subject} is refused by {result.error.rule}"
+
+
+@pytest.mark.profile("data-analysis")
+def test_a_path_that_the_source_spells_out_is_refused_before_a_line_runs(run: Run) -> None:
+    result = run("print('ran')\nopen('/usr/x', 'w')")
+    assert (result.outcome, result.stdout) == ("rejected", "") and result.error is not None
+    assert result.error.message == "open() of '/usr/x' is refused: it lies outside of the workspace"
 
 
 @pytest.mark.parametrize("kind", ["confined-python", "data-analysis", "calculator"])

@@ -111,7 +111,7 @@ def test_a_guest_that_keeps_its_socket_readable_is_stopped_in_time_and_leaves_th
             while not task.done():
                 assert (await other.run("y + 1")).value == 42
                 steps += 1
-            assert (await task).outcome in ("timeout", "cpu")
+            assert (await task).outcome in ("timeout", "cpu", "output")  # "output": its messages cost the host too much
             assert steps >= 3, "the other session had no turn while the hostile one ran"
             assert (await hostile.run("x + 1")).value == 42
 
@@ -131,7 +131,6 @@ def test_files_are_saved_and_restored_beside_the_loop(tmp_path: Path, monkeypatc
             return plain(*args, **kwargs)
 
         monkeypatch.setattr(state_file, name, noted)
-    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "00" * 32)
 
     async def main() -> None:
         async with AsyncSandbox("standard") as sandbox:
@@ -175,7 +174,6 @@ def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monkeypatch
 def test_the_files_of_a_step_are_looked_at_beside_the_loop_and_an_empty_workspace_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "00" * 32)
     from safeexec.host.files.workspace import Workspace
 
     threads: dict[str, set[int]] = {}

@@ -435,19 +435,23 @@ def test_what_cannot_be_copied_leaves_no_session_behind(server: Server, bob: htt
         assert inside.post("/contexts", json={}).status_code == 200
 
 
-def test_a_state_that_cannot_be_kept_leaves_the_sandbox_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here for want of a key. One whose time is up is ended then: it cannot be paused."""
-    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "none")
+UNSAVED = "class X:\n    def __reduce__(self):\n        while True: pass\nendless = X()"
+
+
+def test_a_state_that_cannot_be_kept_leaves_the_sandbox_running() -> None:
+    """Here for a variable that is saved for ever. One whose time is up is ended then: it cannot be paused."""
     with serving("--policy", "confined-python") as server, server.client() as client:
         box = client.post("/sandboxes", json={}).json()
         one = f"/sandboxes/{box['sandboxID']}"
         with of(server, box) as inside:
-            run(inside, "x = 1")
+            run(inside, f"x = 1\n{UNSAVED}")
             for path in ("pause", "snapshots"):
                 refused = client.post(f"{one}/{path}", json={})
                 assert (refused.status_code, refused.json()["type"]) == (400, "StateFileError")
             assert client.get(one).json()["state"] == "running" and value(inside, "x") == "1"
-        kept = client.post("/sandboxes", json={"timeout": 1, "autoPause": True}).json()
+        kept = client.post("/sandboxes", json={"timeout": 5, "autoPause": True}).json()
+        with of(server, kept) as inside:
+            run(inside, UNSAVED)
         while client.get(f"/sandboxes/{kept['sandboxID']}").status_code == 200:
             pass
         assert [row["sandboxID"] for row in client.get("/sandboxes").json()] == [box["sandboxID"]]
