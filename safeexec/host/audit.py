@@ -6,7 +6,8 @@ Each finished step is told once, with the same fields, to
 - the logger ``safeexec`` (structured: ``record.safeexec`` is a dict), when it is enabled for INFO;
 - the audit log, one JSON object per line, where the sandbox was given one;
 - OpenTelemetry, when the application has imported it: a span ``safeexec.step`` and counters whose only attributes are
-  policy and outcome; and gauges ``safeexec.sessions.…`` of those open, idle, queued and restored, by policy and label.
+  policy and outcome; and gauges ``safeexec.sessions.…`` of those open, idle, queued and restored, by policy and label;
+  ``safeexec.steps.…`` of those journalled, copied and lost, by policy.
 
 A sandbox for which none of them listens has no observer, and its steps pay nothing.
 """
@@ -185,6 +186,11 @@ _GAUGES = {
     "queued": "sessions that wait for a place",
     "restored": "open sessions that were brought back, after a step was stopped or a process died",
 }
+_UNDO = {
+    "journalled": "steps that are undone by doing those before them once more",
+    "copied": "steps after which the process was copied",
+    "lost": "journalled steps that came out otherwise when they were done once more",
+}
 
 
 @lru_cache(8)
@@ -195,10 +201,28 @@ def _gauges(metrics: Any, _provider: Any) -> list[Any]:
     def observer(name: str) -> Callable[[Any], list[Any]]:
         return lambda _options: [metrics.Observation(number, dict(at)) for at, number in _numbers(name).items()]
 
+    def undo(name: str) -> Callable[[Any], list[Any]]:
+        return lambda _options: [metrics.Observation(number, {"policy": at}) for at, number in _undo(name).items()]
+
     return [
-        meter.create_observable_gauge(f"safeexec.sessions.{name}", [observer(name)], description=description)
-        for name, description in _GAUGES.items()
+        *(
+            meter.create_observable_gauge(f"safeexec.sessions.{name}", [observer(name)], description=description)
+            for name, description in _GAUGES.items()
+        ),
+        *(
+            meter.create_observable_gauge(f"safeexec.steps.{name}", [undo(name)], description=description)
+            for name, description in _UNDO.items()
+        ),
     ]
+
+
+def _undo(name: str) -> dict[str, int]:
+    """Steps of the sandboxes that live, by policy."""
+    found: dict[str, int] = {}
+    for sandbox in list(_watched):
+        number = getattr(sandbox.stats(), f"steps_{name}")
+        found[sandbox.policy.name] = found.get(sandbox.policy.name, 0) + number
+    return found
 
 
 def _numbers(name: str) -> dict[tuple[tuple[str, str], ...], int]:

@@ -231,6 +231,8 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     """Whether an error tells the variables of the functions that were running."""
     copied: bool = False
     """Whether a checkpoint is to be made after it in any case."""
+    judged: bool = True
+    """Whether its answer tells if it can be done once more."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):

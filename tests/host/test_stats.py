@@ -184,6 +184,9 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
     telemetry = Telemetry(trace, Metrics)
     with Sandbox("calculator") as sandbox, sandbox.session(label="gauged"), sandbox.session(label="gauged"):
         telemetry.watch(sandbox._core)
+        with sandbox.session() as session:
+            session.run("x = 1").check()
+            session.run("x = hash('a')").check()
         data = reader.get_metrics_data()
         points = {
             metric.name: {point.attributes.get("label"): point.value for point in metric.data.data_points}
@@ -193,4 +196,5 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
         }
         assert points["safeexec.sessions.open"]["gauged"] == 2
         assert points["safeexec.sessions.idle"]["gauged"] == 2
+        assert [points[f"safeexec.steps.{name}"][None] for name in ("journalled", "copied", "lost")] == [1, 1, 0]
         assert points["safeexec.sessions.queued"]["gauged"] == points["safeexec.sessions.restored"]["gauged"] == 0

@@ -129,6 +129,7 @@ class Server:
                 self._stdin = self.link.take_fd()
             if self.link.fds:
                 self._grant()
+            self._judge(request)
         elif kind is m.Assign or kind is m.Remove:
             self._grant()
         self._busy = kind in _STEPS
@@ -144,12 +145,26 @@ class Server:
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
             self._due = (kind is m.Load or not self._idle) and self._control is not None
+            if kind is m.Load:
+                self._judge(request)
         self._busy = False
         if os.getpid() != self._pid:
             _end_copy(answer)
         return answer
 
     # Checkpoints
+
+    def _judge(self, request: Any) -> None:
+        """See to it that the steps to come are judged by all that the session may hold."""
+        guest = self.guest
+        if type(request) is not m.Execute:
+            # Whatever it loads, calls or binds, no step has named.
+            guest.repeatable.never |= self._step > 0 or type(request) is m.Load
+        elif request.judged:
+            guest.judges = True
+        elif self._step:
+            guest.judges = False
+            guest.repeatable.never = True  # for a branch of the session that is judged
 
     def _must_copy(self, request: Any, done: m.StepDone) -> bool:
         """Whether the state after this step can be had by a checkpoint alone, or at less cost."""

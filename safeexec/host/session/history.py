@@ -369,14 +369,14 @@ class History(Generic[C]):
             safe = safe or self._is_safe(base)
             state = state.older
         gone = self._forget(self._superfluous(kept))
-        line = [
-            state
-            for state in line
-            if state is current
-            or state.memory is FRESH
-            or self.copies_of(state)
-            or (state in needed and self.can_be_had(state))
-        ]
+        bases: list[Memory | None] = [None]
+        for state in list(line):
+            base = self._base_of(state.memory)
+            # Of those that are made of one copy by entries of the journal, the newest will do.
+            known = base in bases if state in needed else base is not state.memory
+            if known and state is not current and state.memory is not FRESH and not self.copies_of(state):
+                line.remove(state)
+            bases.append(base)
         for state, older in zip(line, [*line[1:], None], strict=True):
             state.older = older
             self._end_before(state)

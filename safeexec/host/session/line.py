@@ -100,6 +100,8 @@ class Line:
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.lost: list[int] = []
         """The steps that could not be done once more when the state was last brought back."""
+        self._used = False
+        """Whether the process makes that copy now."""
         self._change: m.Assign | m.Remove | None = None
         """The change that was begun last, if it can be done once more."""
         self.names_lost: Callable[[], list[str]] = list
@@ -234,6 +236,7 @@ class Line:
     def announce(self) -> None:
         """The process uses its leave: the copy that it makes next is wanted."""
         if self._leave is not None and self.runner is not None:
+            self._used = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
 
     def entry_of(self, request: Any, did: int) -> JournalEntry | None:
@@ -260,7 +263,7 @@ class Line:
                 self.lose(promised)
         self._give_up_coming()
         if entry is None:
-            copy, self._leave = self._leave, None
+            copy, self._leave, self._used = self._leave, None, False
             if copy is not None:
                 assert history.next is not None
                 copy.step, copy.created = history.next.step, monotonic()
@@ -281,7 +284,7 @@ class Line:
         self._give_up_leave()
 
     def _give_up_leave(self) -> None:
-        leave, self._leave = self._leave, None
+        leave, self._leave, self._used = self._leave, None, False
         if leave is not None:
             leave.release()
 
@@ -663,8 +666,10 @@ class Line:
             self._coming[1].close()
         for process in self._take_ending():
             os.close(process)
-        for copy in self.copies():
+        for copy in self.history.copies():
             copy.forget()
+        if self._leave is not None:
+            self._leave.forget()
         if self.workspace is not None:
             self.workspace.forget()
         self.out.close()
@@ -675,7 +680,7 @@ class Line:
     def copies(self) -> list[Checkpoint]:
         """Those of the history, and the one that the process may be making. From any thread."""
         leave = self._leave
-        return self.history.copies() if leave is None else [*self.history.copies(), leave]
+        return self.history.copies() if leave is None or not self._used else [*self.history.copies(), leave]
 
     def runner_pid(self) -> int | None:
         """The process that runs steps, if there is one."""

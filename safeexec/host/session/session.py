@@ -383,7 +383,9 @@ class SessionCore:
         self.keeper.sources.add(self.step, source)
         shows = listeners.display is not None
         request = m.Execute(
-            self.step, text, stdin is not None, arguments, shows, self.tells_frames, not self.line.repeats
+            *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
+            not self.line.repeats,
+            self.policy.checkpoints == "idle",
         )
         if stdin is None:
             result = yield from self._act(request, self.step, limit, atomic, listeners)

@@ -281,7 +281,7 @@ class Pair:
         states, line = 0, history.current
         while line.older is not None:
             states, line = states + 1, line.older
-        assert states <= len(history.copies()) + 3, "states without a copy pile up"
+        assert states <= 2 * len(history.copies()) + 4, "states without a copy pile up"
         if not self.fails:
             assert history.can_be_had(history.current)
 
