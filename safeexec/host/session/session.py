@@ -49,7 +49,7 @@ from safeexec.host.session.standard_input import Given, StandardInput, checked_a
 from safeexec.host.session.states import ASKING, CLOSED, IDLE, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
-from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.host.waiting import Core, Wait, Work, apart, drive, weight
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.bill import Bill
@@ -377,7 +377,10 @@ class SessionCore:
         if refusal is not None:
             return (yield from self._refused(text, refusal))
         if namespace:
-            for assignment in [self._assignment(name, value) for name, value in dict(namespace).items()]:
+            assignments = []
+            for name, value in dict(namespace).items():
+                assignments.append((yield from self._assignment(name, value)))
+            for assignment in assignments:
                 yield from self._changed(assignment)
         self.step += 1
         self.keeper.sources.add(self.step, source)
@@ -412,6 +415,7 @@ class SessionCore:
     ) -> Core[Result]:
         """A step that reads what the host gives it."""
         try:
+            yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
         finally:
             problem = given.close()
@@ -436,7 +440,8 @@ class SessionCore:
         self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, **how: Any
     ) -> Core[Result]:
         """Call an object of the namespace with values of the host, as a step. `how`: the other fields of `Invoke`."""
-        arguments = arguments_for(path, args, kwargs, self.policy.limits)
+        encoding = partial(arguments_for, path, args, kwargs, self.policy.limits)
+        arguments = yield from apart(weight(args) + weight(kwargs), encoding)
         return (yield from self.perform(lambda step: m.Invoke(step, path, arguments, **how), timeout=timeout))
 
     @exclusive
@@ -808,10 +813,10 @@ class SessionCore:
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        yield from self._change(self._assignment(name, value))
+        yield from self._change((yield from self._assignment(name, value)))
 
-    def _assignment(self, name: str, value: Any) -> m.Assign:
-        payload = encode_payload(self.policy.limits, name, value)
+    def _assignment(self, name: str, value: Any) -> Core[m.Assign]:
+        payload = yield from apart(weight(value), partial(encode_payload, self.policy.limits, name, value))
         return m.Assign(spelt(name), payload)
 
     def remove(self, name: str) -> Core[None]:
