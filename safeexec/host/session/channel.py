@@ -251,7 +251,9 @@ class Channel:
 
 
 def _payload(message: Struct) -> int:
-    """Bytes of the value in a message: all else in one is small."""
+    """Bytes of the value or query in a message: all else in one is small."""
     if isinstance(message, m.Assign | m.ToolReply):
         return len(message.value or b"")
+    if isinstance(message, m.Query):
+        return len(message.query)
     return len(message.arguments) if isinstance(message, m.Invoke) else 0

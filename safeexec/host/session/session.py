@@ -370,7 +370,7 @@ class SessionCore:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
         before.
         """
-        text, refusal = checked_source(self.policy, source)
+        text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
         limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
@@ -431,7 +431,7 @@ class SessionCore:
     @exclusive
     def check(self, source: str, stdin: bool) -> Core[Result]:
         """What the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
-        text, refusal = checked_source(self.policy, source)
+        text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
         if refusal is not None:
             return Result(outcome="rejected", error=refusal, step=self.step)
         return (yield from self._act(m.Compile(text, stdin), 0, timeout_of(self.policy, None), False))
@@ -462,7 +462,7 @@ class SessionCore:
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
-        text = checked_query(query, name)
+        text = yield from apart(weight(query), partial(checked_query, query, name))
         bound = None if name is None else spelt(name)
         return (yield from self.perform(lambda step: m.Query(step, text, bound), timeout=timeout))
 
