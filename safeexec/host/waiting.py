@@ -88,6 +88,37 @@ else:
     Core = Generator
 
 
+AT_ONCE = 4096
+"""So many bytes, or parts of a value, are dealt with where they are: at 3 us for a part, 12 ms of an event loop."""
+
+
+def apart(size: int, call: Callable[[], R]) -> Core[R]:
+    """What `call` makes of something of this size: in a thread, where it may hold an event loop."""
+    return call() if size <= AT_ONCE else (yield Work(call))
+
+
+def weight(value: Any) -> int:
+    """About how large a value of the host is: its items, and the characters of its texts. What is nothing of Python's
+    own (an array, a frame) counts as large; beyond `AT_ONCE` it counts no further.
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        return 1
+    if kind in (str, bytes, bytearray):
+        return len(value)
+    if kind not in (list, tuple, set, frozenset, dict) or len(value) > AT_ONCE:
+        return AT_ONCE + 1
+    size = 1
+    for item in (*value, *value.values()) if kind is dict else value:
+        size += weight(item)
+        if size > AT_ONCE:
+            break
+    return size
+
+
+_SCALARS = (int, float, bool, type(None), complex)
+
+
 def wait(wanted: Wait) -> bool:
     """Block until `wanted` is ready (True) or late (False)."""
     poller = wanted.poller

@@ -394,7 +394,7 @@ async def _open_session(
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
-        path.write_bytes(state.base64)
+        await apart(len(state.base64), path.write_bytes, state.base64)
         try:
             return {"session": service.hold(await sandbox.restore(path, **how, record=service.recording()))}
         except SandboxError as error:
@@ -459,7 +459,8 @@ async def _write_file(service: Service, at: Target, *, name: str, data: str | By
 
 async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int | None) -> Answer:
     most = MAX_FILE if max_bytes is None else min(max_bytes, MAX_FILE)
-    return {"data": jsonable(await at.session.read_file(name, max_bytes=most))}
+    data = await at.session.read_file(name, max_bytes=most)
+    return {"data": await apart(len(data), jsonable, data)}
 
 
 async def _save(service: Service, at: Target, *, timeout: float | None, wait: float | None) -> Answer:

@@ -10,12 +10,13 @@ import os
 import select
 import socket
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 
 from msgspec import Struct
 
 from safeexec.errors import ProtocolError
-from safeexec.host.waiting import READ, Core, Wait
+from safeexec.host.waiting import READ, Core, Wait, apart
 from safeexec.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -100,7 +101,7 @@ class Channel:
 
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
-        data = self._talk.say(message)
+        data = yield from apart(_payload(message), partial(self._talk.say, message))
         try:
             if fds:
                 sent = socket.send_fds(self.socket, [data], list(fds))
@@ -247,3 +248,12 @@ class Channel:
         closes itself, the pidfd does not. After `close` there is none.
         """
         self._close_pidfd()
+
+
+def _payload(message: Struct) -> int:
+    """Bytes of the value or query in a message: all else in one is small."""
+    if isinstance(message, m.Assign | m.ToolReply):
+        return len(message.value or b"")
+    if isinstance(message, m.Query):
+        return len(message.query)
+    return len(message.arguments) if isinstance(message, m.Invoke) else 0

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from safeexec.errors import RecordingError, WorkspaceError
 from safeexec.host.session.standard_input import pieces_of
-from safeexec.host.waiting import Core, Work
+from safeexec.host.waiting import Core, Work, apart, weight
 from safeexec.host.watch.bill import AT_ONCE_BYTES
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
@@ -267,11 +267,13 @@ class Recorder:
         heard: list[bytes] | None = None
         whole = None
         if isinstance(given, str | bytes | bytearray | memoryview):
-            whole = given.encode() if isinstance(given, str) else bytes(given)
+            whole = yield from apart(len(given), given.encode if isinstance(given, str) else partial(bytes, given))
         elif given is not None:
             heard = []
             kwargs["stdin"] = _overheard(pieces_of(given), heard)
-        values = {name: forms.encoded(value) for name, value in (kwargs.get("namespace") or {}).items()}
+        values: dict[str, bytes] = {}
+        for name, value in dict(kwargs.get("namespace") or {}).items():
+            values[name] = yield from apart(weight(value), partial(forms.encoded, value))
         argv = kwargs.get("argv")
         argv = None if argv is None else [str(item) for item in argv]
         said: dict[str, Any] = {"timeout": kwargs.get("timeout"), "atomic": bool(kwargs.get("atomic"))}
@@ -377,7 +379,7 @@ class Recorder:
         (given,) = args
         for name in session.list_files():
             if name not in before or any(name == one or name.startswith(f"{one}/") for one in given):
-                content = forms.content(session.read_file(name))
+                content = yield Work(lambda name=name: forms.content(session.read_file(name)))  # type: ignore[misc]
                 self.tell(form.Written(name=name, content=content, **self._where(session)))
 
     def _save(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:

@@ -49,7 +49,7 @@ from safeexec.host.session.standard_input import Given, StandardInput, checked_a
 from safeexec.host.session.states import ASKING, CLOSED, IDLE, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
-from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.host.waiting import Core, Wait, Work, apart, drive, weight
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.bill import Bill
@@ -370,14 +370,17 @@ class SessionCore:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
         before.
         """
-        text, refusal = checked_source(self.policy, source)
+        text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
         limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         if refusal is not None:
             return (yield from self._refused(text, refusal))
         if namespace:
-            for assignment in [self._assignment(name, value) for name, value in dict(namespace).items()]:
+            assignments = []
+            for name, value in dict(namespace).items():
+                assignments.append((yield from self._assignment(name, value)))
+            for assignment in assignments:
                 yield from self._changed(assignment)
         self.step += 1
         self.keeper.sources.add(self.step, source)
@@ -416,6 +419,7 @@ class SessionCore:
     ) -> Core[Result]:
         """A step that reads what the host gives it."""
         try:
+            yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
         finally:
             problem = given.close()
@@ -431,7 +435,7 @@ class SessionCore:
     @exclusive
     def check(self, source: str, stdin: bool) -> Core[Result]:
         """What the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
-        text, refusal = checked_source(self.policy, source)
+        text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
         if refusal is not None:
             return Result(outcome="rejected", error=refusal, step=self.step)
         return (yield from self._act(m.Compile(text, stdin), 0, timeout_of(self.policy, None), False))
@@ -440,7 +444,8 @@ class SessionCore:
         self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, **how: Any
     ) -> Core[Result]:
         """Call an object of the namespace with values of the host, as a step. `how`: the other fields of `Invoke`."""
-        arguments = arguments_for(path, args, kwargs, self.policy.limits)
+        encoding = partial(arguments_for, path, args, kwargs, self.policy.limits)
+        arguments = yield from apart(weight(args) + weight(kwargs), encoding)
         return (yield from self.perform(lambda step: m.Invoke(step, path, arguments, **how), timeout=timeout))
 
     @exclusive
@@ -461,7 +466,7 @@ class SessionCore:
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
-        text = checked_query(query, name)
+        text = yield from apart(weight(query), partial(checked_query, query, name))
         bound = None if name is None else spelt(name)
         return (yield from self.perform(lambda step: m.Query(step, text, bound), timeout=timeout))
 
@@ -818,10 +823,10 @@ class SessionCore:
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        yield from self._change(self._assignment(name, value))
+        yield from self._change((yield from self._assignment(name, value)))
 
-    def _assignment(self, name: str, value: Any) -> m.Assign:
-        payload = encode_payload(self.policy.limits, name, value)
+    def _assignment(self, name: str, value: Any) -> Core[m.Assign]:
+        payload = yield from apart(weight(value), partial(encode_payload, self.policy.limits, name, value))
         return m.Assign(spelt(name), payload)
 
     def remove(self, name: str) -> Core[None]:

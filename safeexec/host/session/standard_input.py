@@ -24,34 +24,36 @@ _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
 class StandardInput:
-    """The input of one step. `fd` is the end that the child reads."""
+    """The input of one step. `fd` is the end that the child reads, once it is filled: `size` is what that moves."""
 
-    __slots__ = ("_feeder", "_memory", "fd")
+    __slots__ = ("_feeder", "_given", "_memory", "fd", "size")
 
     def __init__(self, given: Given) -> None:
-        """Raises TypeError for what is not `Given`, and ValueError for text with lone surrogates."""
+        """Raises TypeError for what is not `Given`."""
         self._feeder: _Feeder | None = None
-        self._memory = -1
-        if isinstance(given, str):
-            given = encoded(given, "stdin")
-        if isinstance(given, bytes | bytearray | memoryview):
-            self.fd = self._keep(given)
+        self._memory = self.fd = -1
+        self._given: str | bytes | bytearray | memoryview | None = None
+        self.size = 0
+        if isinstance(given, str | bytes | bytearray | memoryview):
+            self._given, self.size = given, len(given)
         else:
             self._feeder = _Feeder(pieces_of(given))
             self.fd = self._feeder.read
 
+    def fill(self) -> None:
+        """Make ready what was given as a whole. Raises ValueError for text with lone surrogates, and OSError."""
+        given, self._given = self._given, None
+        if given is not None:
+            self.fd = self._keep(encoded(given, "stdin") if isinstance(given, str) else given)
+
     def _keep(self, data: bytes | bytearray | memoryview) -> int:
         """A descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
         self._memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            rest = memoryview(data).cast("B")
-            while rest:
-                rest = rest[os.write(self._memory, rest) :]
-            fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, _SEALS)
-            return os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
-        except BaseException:
-            os.close(self._memory)
-            raise
+        rest = memoryview(data).cast("B")
+        while rest:
+            rest = rest[os.write(self._memory, rest) :]
+        fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, _SEALS)
+        return os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
 
     def sent(self) -> None:
         """The child has its end: the pipe is fed from now on."""

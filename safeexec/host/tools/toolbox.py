@@ -18,7 +18,7 @@ import msgspec
 
 from safeexec.approvals import Approval, Deny, decision
 from safeexec.errors import ProtocolError, ToolError
-from safeexec.host.waiting import CallTool, Core
+from safeexec.host.waiting import CallTool, Core, apart, weight
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import CALL_NODES, decode_call
 from safeexec.protocol.values import Opaque, encode
@@ -119,7 +119,7 @@ class Toolbox:
         outcome: Any = "ok"
         try:
             value = yield from self._call(tool, call.arguments, session, deadline)
-            reply = m.ToolReply(call.call, self._encoded(tool, value))
+            reply = m.ToolReply(call.call, (yield from apart(weight(value), partial(self._encoded, tool, value))))
         except ProtocolError:
             raise
         except Raised as raised:

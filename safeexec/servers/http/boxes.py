@@ -88,6 +88,9 @@ class Context:
         """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
         if wanted == self.environment:
             return
+        most = self.session.policy.limits.step_source_kb << 10  # it is a step: a longer one is refused in any case
+        if sum(len(name) + len(value) for name, value in wanted.items()) > most:
+            raise RefusedRequest(400, f"the environment variables have more than {most} characters", "TooLarge")
         gone = [name for name in self.environment if name not in wanted]
         lines = [
             "import os as _e2b_os",
