@@ -56,20 +56,6 @@ def _stat(call: str) -> Advice:
 
 MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
     {
-        "plotly.io": {
-            "to_image write_image write_images": "No browser draws here: show the figure (`fig.show()`), or write it with `fig.write_html('figure.html')`.",
-            "renderers": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed.",
-        },
-        "plotly.graph_objects": {
-            "FigureWidget": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed."
-        },
-        "plotly.offline": {
-            "plot iplot": "Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed."
-        },
-        "lxml.html": {
-            "submit_form open_http_urllib": "There is no network: read the fields with `form.form_values()` and the page from a file or a text.",
-            "open_in_browser": "Show the page with `display(lxml.html.tostring(page, encoding='unicode'))`.",
-        },
         "math": {
             "mean average avg": {
                 "import:statistics": "Use `statistics.mean(values)` (with `import statistics`), or `sum(values) / len(values)`.",
@@ -293,7 +279,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         "hashlib": {"sha hash": "Use `hashlib.sha256(data)`."},
         "uuid": {
             "generate new uuid create random v4": "Use `uuid.uuid4()`.",
-            "uuid1 getnode": "Use `uuid.uuid4()`; the address of the machine is out of reach.",
         },
         "csv": {
             "parse loads load read_csv from_string": "Use `list(csv.reader(io.StringIO(text)))`, or `csv.DictReader(...)` for dicts.",
@@ -302,7 +287,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "write": "Use `csv.writer(file)` or `csv.DictWriter(file, fieldnames=...)`.",
         },
         "json": {
-            "JSONError JsonError DecodeError ParseError JSONException JSONParseError decoder": "Use `json.JSONDecodeError`, or `ValueError`.",
+            "JSONError JsonError DecodeError ParseError JSONException JSONParseError": "Use `json.JSONDecodeError`, or `ValueError`.",
             "dumpstr tostring to_json format pretty prettify": "Use `json.dumps(value, indent=2)`.",
             "from_json loadstr load_string fromstring loadString parse decode from_string": "Use `json.loads(text)`.",
             "stringify encode to_string serialize": "Use `json.dumps(value)`.",
@@ -325,7 +310,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         },
         "enum": {
             "EnumMember value": "Use `class Color(enum.Enum): RED = 1`.",
-            "global_enum": "Bind the members yourself: `RED, GREEN = Color`.",
         },
         "time": {
             "timestamp current_time current get_time": "Use `time.time()`.",
@@ -390,8 +374,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "divide div": "Use `operator.truediv` or `operator.floordiv`.",
             "plus": "Use `operator.add`.",
             "power": "Use `operator.pow`.",
-            "attrgetter": "Use a lambda: `key=lambda item: item.name`.",
-            "methodcaller": "Use a lambda: `lambda item: item.method()`.",
         },
         "dataclasses": {
             "data": "Use `@dataclasses.dataclass`.",
@@ -399,15 +381,12 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         },
         "typing": {
             "list dict tuple set": "Use the builtin `list[int]`, `dict[str, int]`, `tuple[int, ...]`, or `typing.List`.",
-            "ForwardRef": "Write the annotation as the type itself, or as text, and read it with `typing.get_type_hints`.",
-            "get_type_hints": "Read the annotations you need from your own program, or use `dataclasses.fields(Kind)`.",
         },
         "base64": {
             "b64 encode64 encode_string": "Use `base64.b64encode(data)`.",
             "decode64": "Use `base64.b64decode(text)`.",
             "encodestring": "Use `base64.encodebytes(data)`.",
             "decodestring": "Use `base64.decodebytes(data)`.",
-            "encode": "Use `base64.b64encode(data)` with bytes.",
         },
         "asyncio": {
             "parallelize gather_all await_all all wait_all parallel": "Use `await asyncio.gather(*coroutines)`.",
@@ -429,7 +408,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "integral antiderivative": "Use `sympy.integrate(f, x)`.",
             "symbol var_": "Use `sympy.Symbol('x')`, or `x, y = sympy.symbols('x y')`.",
             "equation Equation eq": "Use `sympy.Eq(left, right)`.",
-            "evaluate numeric evalf": "Use `sympy.N(expression)`, or the method `expression.evalf()`.",
+            "numeric": "Use `sympy.N(expression)`, or the method `expression.evalf()`.",
             "matrix": "Use `sympy.Matrix([[1, 2], [3, 4]])`.",
             "fraction_ Fraction": "Use `sympy.Rational(1, 3)`.",
             "ln_ infinity Infinity_ inf": "Use `sympy.oo` for infinity.",
@@ -439,16 +418,10 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         "inspect": {
             "getargspec": "It was removed from Python; use `inspect.signature(function)`.",
             "formatargspec": "It was removed from Python; use `str(inspect.signature(function))`.",
-            "getsource": "The source of guest code cannot be read back; keep it in a variable if you need it.",
-            "currentframe stack": "The call stack is out of reach: pass names and values as arguments.",
         },
         "sklearn.datasets": {
             "load_boston": "Use `sklearn.datasets.load_diabetes()`; the Boston data was removed.",
             "fetch_mldata": "Use the data sets that ship with scikit-learn: `load_digits()`, `load_iris()`.",
-            "fetch_openml fetch_california_housing": {
-                "tool:fetch": "There is no network here; call the host tool `{tool}(...)` to fetch data.",
-                "": "There is no network here; put the data into the code, or use data sets that ship with the libraries.",
-            },
         },
         "numpy": {
             "int": "Use the builtin `int`, or `np.int64` for a fixed width.",
@@ -548,56 +521,27 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "moving_average": "Use `np.convolve(a, np.ones(n) / n, mode='valid')`.",
             "sigmoid": "Write it: `1 / (1 + np.exp(-x))`.",
             "softmax": "Write it: `e = np.exp(x - x.max()); e / e.sum()`.",
-            "load": {
-                "writable": "`numpy.load` of plain arrays needs `.npy` files without pickled objects; text files are read with `np.loadtxt(...)`.",
-                "": "There are no files here; write the array as `np.array([...])`.",
-            },
         },
         "os": {
-            "getcwd": {
-                "workspace": "Names of files are relative to the workspace; no directory is needed.",
-                "": "There are no files here, so no directory is needed.",
-            },
             "listdir": {
                 "import:pathlib.Path workspace": "Use `[p.name for p in pathlib.Path('.').iterdir()]`.",
                 "": "There are no directories to list here.",
             },
             "system popen": "Guest code cannot run shell commands; do the work in Python.",
-            "chdir": {
-                "workspace": "The workspace is the current directory: name files relative to it, `'folder/name.txt'`.",
-                "": "There are no files here, so no directory is needed.",
-            },
             "access lstat makedirs mkdir open remove removedirs rename renames replace rmdir scandir stat truncate "
             "unlink utime walk": {
                 "workspace builtin:open": "Use `open('name.txt')` for files of the workspace, with relative names.",
                 "": "There are no files here: keep the data in variables and print the result.",
             },
-            "getpid": "Processes are out of reach; for a unique name use `uuid.uuid4()`.",
         },
         "os.path": {
-            "join": {
-                "import:pathlib": "Use `str(pathlib.PurePosixPath(folder) / name)`, or join strings: `folder + '/' + name`.",
-                "": "Join strings: `folder + '/' + name`.",
-            },
-            "abspath realpath relpath expanduser": {
-                "import:os.path": "A path is only text here: use `os.path.normpath(...)` or `os.path.join(...)`.",
-                "": "Join strings: `folder + '/' + name`.",
-            },
             "exists getatime getctime getmtime getsize isdir isfile islink ismount lexists samefile": {
                 "workspace builtin:open": "Try `open('name.txt')` and catch `FileNotFoundError`.",
                 "": "There are no files here: keep the data in variables.",
             },
         },
         "sys": {
-            "exit": "Remove it: a step ends by itself; to stop early use `return` in a function, or `raise ValueError('why')`.",
-            "argv": "A step has no command line; assign the values to variables at the top of the code.",
-            "modules": "Import the module directly: `import json`; each import gives the same module.",
-            "path": "Nothing can be added to the modules: import what the policy allows directly.",
-            "executable": "There is no interpreter to start: do the work in Python directly.",
-            "settrace": "Tracing is out of reach: print the values you want to see.",
-            "stdin": "There is no interactive user; assign the text to a variable.",
             "maxint": "Integers have no limit in Python 3; use `float('inf')` or `math.inf` for a largest value.",
-            "setrecursionlimit": "The recursion limit is fixed; write the recursion as a loop with a list as stack.",
         },
         "matplotlib.pyplot": {
             "savefigure save save_fig": "Use `plt.savefig('name.png')`.",
@@ -621,19 +565,9 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "set_ylim": "Use `plt.ylim(low, high)`, or `ax.set_ylim(low, high)` on axes.",
             "vline": "Use `plt.axvline(x)`.",
             "hline": "Use `plt.axhline(y)`.",
-            "ginput": "There is no window and nobody to click: give the points in the code, and save the figure with `plt.savefig(...)`.",
-            "waitforbuttonpress": "There is no window: save the figure with `plt.savefig(...)`.",
         },
         "concurrent.futures": {
             "ProcessPoolExecutor": "There are no processes here: use `concurrent.futures.ThreadPoolExecutor`, or a plain loop."
-        },
-        "traceback": {
-            "TracebackException": "Use `traceback.format_exc()` or `traceback.format_exception(error)`.",
-            "print_stack": "Use `traceback.print_exc()` in an `except` block, or print the values you need.",
-            "format_stack": "Use `traceback.format_exc()` in an `except` block, or print the values you need.",
-            "extract_stack": "Use `traceback.extract_tb(error.__traceback__)` in an `except` block.",
-            "StackSummary": "Use `traceback.extract_tb(error.__traceback__)`.",
-            "walk_tb": "Use `traceback.extract_tb(error.__traceback__)`, which has name, line and text of each call.",
         },
         "tempfile": {
             "mkstemp mktemp": {"workspace": "Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace."}
@@ -641,12 +575,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         "shutil": {
             "make_archive": "Use `zipfile.ZipFile(name, 'w')` and its `write(file)`.",
             "unpack_archive": "Use `zipfile.ZipFile(name).extractall()`.",
-        },
-        "pathlib": {
-            "Path": {
-                "writable builtin:open": "Use `open('name.txt')` with a name relative to the workspace, and `pathlib.PurePosixPath` for paths.",
-                "": "There are no files here: keep the text in a variable and print it; for paths alone use `pathlib.PurePosixPath`.",
-            }
         },
         "io": {
             "open": {
@@ -700,15 +628,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "describe": "Use the method: `df.describe()`.",
             "plot": "Use the method: `df.plot(...)`.",
             "read_text": "Use `pd.read_csv(...)`, with `sep=` where it is not a comma.",
-            "read_pickle": {
-                "workspace": "Pickles are not read here; use CSV, Parquet or JSON: `pd.read_csv(...)`.",
-                "": "Keep the frame in a variable: it stays alive from step to step.",
-            },
-            "read_clipboard": "There is no clipboard; put the text into the code and read it with `pd.read_csv(io.StringIO(text))`.",
-            "read_sql_table": {
-                "tool:query": "There is no database here; call the host tool `{tool}(...)`.",
-                "": "`pd.read_sql('select * from name', con)` reads a connection of `sqlite3`; `sql(\"select …\")` asks frames and CSV files.",
-            },
         },
         "numpy.random": {
             "int": "Use `np.random.default_rng().integers(low, high, size)`.",

@@ -169,6 +169,7 @@ def test_every_public_name_of_a_face_is_driven(face: type) -> None:
     assert {name for name in dir(face) if not name.startswith("_")} == DRIVEN[face].keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", DRIVEN)
 def test_no_method_holds_the_loop(face: type, tmp_path: Path) -> None:
     held: dict[str, float] = {}

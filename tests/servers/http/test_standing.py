@@ -7,6 +7,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from tests.host.loop import LoopClock
 from tests.servers.serving import needs_server
 
@@ -178,6 +180,7 @@ async def of_box(client: Client) -> None:
 DRIVES: tuple[Callable[[Client], Awaitable[None]], ...] = (fixed, programs, sessions, boxes)
 
 
+@pytest.mark.slow
 def test_no_route_holds_the_loop_and_every_route_is_driven() -> None:
     from starlette.routing import Route
 
