@@ -271,6 +271,33 @@ def test_no_file_leaves_the_workspace(server: Server, box: dict[str, Any], path:
         assert inside.get("/files", params={"path": path}).status_code in (400, 404)
 
 
+def test_files_and_directories_are_listed_in_json_and_protobuf(server: Server, box: dict[str, Any]) -> None:
+    with of(server, box) as client:
+        for path in ("a.txt", "/home/user/sub/deep/b.txt"):
+            client.post("/files", params={"path": path}, content=b"four").raise_for_status()
+
+        def call(method: str, **asked: Any) -> Any:
+            return client.post(f"/filesystem.Filesystem/{method}", json=asked)
+
+        def paths(**asked: Any) -> list[str]:
+            return [entry["path"].removeprefix("/home/user/") for entry in call("ListDir", **asked).json()["entries"]]
+
+        assert paths(path="/home/user") == paths(path="", depth=1) == ["a.txt", "sub"]
+        assert paths(path="/home/user/", depth=3) == ["a.txt", "sub", "sub/deep", "sub/deep/b.txt"]
+        assert paths(path="sub") == ["sub/deep"]
+        entry = call("Stat", path="a.txt").json()["entry"]
+        assert (entry["name"], entry["type"], entry["size"]) == ("a.txt", "FILE_TYPE_FILE", "4")
+        assert call("Stat", path="/home/user/sub").json()["entry"]["type"] == "FILE_TYPE_DIRECTORY"
+        for method, path in (("Stat", "nope"), ("Stat", "/etc/passwd"), ("ListDir", "a.txt"), ("Stat", "../x")):
+            answer = call(method, path=path)
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        proto = {"content-type": "application/proto"}
+        found = client.post("/filesystem.Filesystem/Stat", content=b"\n\x05a.txt", headers=proto)
+        assert found.headers["content-type"] == "application/proto" and b"/home/user/a.txt" in found.content
+        for body in (b"\xff" * 40, b"\n", b"\x0b\x01"):
+            assert client.post("/filesystem.Filesystem/Stat", content=body, headers=proto).status_code == 400
+
+
 def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
     for body in ({"envVars": {"A=": "1"}}, {"mcp": {"x": 1}}, {"network": {"x": 1}}, {"iam": 1}, {"volumeMounts": [1]}):
         assert "not offered" in bob.post("/sandboxes", json=body).json()["message"]
