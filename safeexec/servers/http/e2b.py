@@ -460,7 +460,7 @@ async def _asked(request: Request) -> tuple[str, int]:
         asked = await read(request, _PathRequest)
         path, depth = asked.path, asked.depth
     else:
-        path, depth = _path_of(await body_of(request))
+        path, depth = _path_of(bytes(await body_of(request)))
     plain = path.rstrip("/")
     if plain != HOME and not plain.startswith(f"{HOME}/"):
         plain = f"{HOME}/{plain}" if plain and not plain.startswith("/") else plain
