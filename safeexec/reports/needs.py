@@ -260,7 +260,7 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
             (changes.setdefault(section, {}) if section else changes)[key] = value
     imports: dict[str, Any] = changes.setdefault("imports", {})
     taken = [above for above in policy.imports if name.removeprefix(f"{above}.") in policy.imports[above].refused]
-    if not leaf:
+    if leaf in ("", "*"):
         imports[module] = "all"
     elif taken:
         _edit(imports, taken[0]).append(name.removeprefix(f"{taken[0]}."))

@@ -67,7 +67,9 @@ def test_diff_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["policy", "diff", "--json", "calculator", str(mine)]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["steps"] == []
-    assert {"path": "limits.memory_mb", "before": 256, "after": 64, "rule": "mine.yaml:2"} in told["differences"]
+    (memory,) = [one for one in told["differences"] if one["path"] == "limits.memory_mb"]
+    assert (memory["before"], memory["after"], memory["rule"]) == (256, 64, "mine.yaml:2")
+    assert memory["direction"] == "narrower"
     assert "imports.random" in {one["path"] for one in told["differences"]}
     assert main(["policy", "diff", "--json", "calculator", "calculator"]) == 0
     assert json.loads(capsys.readouterr().out) == {"differences": [], "steps": []}

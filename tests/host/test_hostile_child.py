@@ -408,7 +408,7 @@ def test_output_that_is_a_hole_with_a_mark_for_each_part_of_it(session: Session)
     told: list[int] = []
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = session.run(MARKED_HOLE, timeout=10, on_output=lambda text: told.append(len(text)))
-    assert result.outcome == "output" and sum(told) < 10 << 20
+    assert result.outcome in ("output", "violation") and sum(told) < 10 << 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
     assert session.run("1 + 1").value == 2
 

@@ -165,6 +165,7 @@ WHY = {
     "reports/review.py": OWN + "modules that a policy names and the review knows",
     "reports/why.py": BOUND + "one name of a command line; top-level names only, which import nothing",
     "servers/mcp.py": OWN + "writes JSON, and reads it again",
+    "servers/http/e2b.py": OWN + "times of files, of which the kernel tells",
     "servers/http/judge.py": OWN + "a number that msgspec has read",
     "servers/http/requests.py": BOUND + "a body of a set size, into the shape of its method; writes JSON",
     "servers/http/openapi.py": OWN + "paths of its own routes",

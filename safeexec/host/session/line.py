@@ -273,7 +273,7 @@ class Line:
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
         """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
-        entry = None if self._change is None else JournalEntry(self._change, int(refused))
+        entry = None if self._change is None else JournalEntry(self._change, 1 if refused else 0)
         if entry is None:
             self.announce()
         yield from self.commit_with_files(tool_calls, entry)

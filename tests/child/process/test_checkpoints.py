@@ -12,6 +12,7 @@ import pytest
 
 from safeexec.child.process import checkpoints
 from safeexec.child.process.link import Link
+from safeexec.child.step.output import Streams
 
 
 def test_a_copy_stays_parked_though_its_runner_is_killed_before_it_hears_of_it() -> None:
@@ -45,5 +46,5 @@ def _park_and_die(control: socket.socket) -> NoReturn:
     checkpoints.os.write = late_write  # type: ignore[attr-defined]
     checkpoints.select.select = lambda *_: os.kill(me, signal.SIGKILL)  # type: ignore[assignment]
     link = Link(socket.socketpair()[0].detach())
-    checkpoints.Checkpoints().freeze(control.detach(), 1, link)
+    checkpoints.Checkpoints(Streams(1 << 16)).freeze(control.detach(), 1, link)
     os._exit(1)
