@@ -407,7 +407,7 @@ async def list_directory(request: Request) -> Response:
     return _connect(request, {"entries": [entry.as_json() for entry in near]}, rows)
 
 
-class Entry(Struct):
+class FileEntry(Struct):
     """A file or a directory of the workspace, as clients see it."""
 
     path: str
@@ -431,11 +431,11 @@ class Entry(Struct):
         return b"".join(field for _, field in sorted(fields))
 
 
-async def _entries(box: Box) -> dict[str, Entry]:
+async def _entries(box: Box) -> dict[str, FileEntry]:
     """All that is in the workspace of the sandbox's first context, by path."""
     session = box.context(None).session
     _inside("x", [session])  # raises where there are no files
-    entries = {HOME: Entry(HOME, True)}
+    entries = {HOME: FileEntry(HOME, True)}
     for name in await session.list_files():
         try:
             about = os.lstat(os.path.join(session.workspace or "", name))
@@ -444,8 +444,8 @@ async def _entries(box: Box) -> dict[str, Entry]:
         parts = name.split("/")
         for end in range(1, len(parts)):
             folder = f"{HOME}/{'/'.join(parts[:end])}"
-            entries.setdefault(folder, Entry(folder, True, 0, int(about.st_mtime)))
-        entries[f"{HOME}/{name}"] = Entry(f"{HOME}/{name}", False, about.st_size, int(about.st_mtime))
+            entries.setdefault(folder, FileEntry(folder, True, 0, int(about.st_mtime)))
+        entries[f"{HOME}/{name}"] = FileEntry(f"{HOME}/{name}", False, about.st_size, int(about.st_mtime))
     return entries
 
 
