@@ -1,5 +1,5 @@
-"""How a new Python or a new library is met: `python -m tests.releases` tries every interpreter that it finds on PATH with
-the newest libraries, and the first of them with the oldest that setup.cfg takes.
+"""How a new Python or a new library is met: `python -m tests.releases` tries every interpreter that it finds on PATH
+with the newest libraries, and the first of them with the oldest that setup.cfg takes.
 
 Each gets an environment of its own and runs the library tests and a step of every profile. A line says what came of it;
 what has changed since the last run, a release or a result, stands below. Exit status 1: something failed.
@@ -101,7 +101,7 @@ def main() -> int:
     for name, (result, packages) in results.items():
         was, had = before.get(name, ("never tried", {}))
         changes = [f"{was} → {result}"] if was != result else []
-        changes += [f"{one} {had[one]} → {packages[one]}" for one in packages if had.get(one, packages[one]) != packages[one]]
+        changes += [f"{one} {had[one]} → {new}" for one, new in packages.items() if had.get(one, new) != new]
         if changes:
             print(f"since the last run, {name}: {'; '.join(changes)}")
     REMEMBERED.parent.mkdir(parents=True, exist_ok=True)

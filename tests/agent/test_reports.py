@@ -254,7 +254,8 @@ def staged() -> Analysis:
 @pytest.mark.modules("pandas")
 def test_a_notebook_holds_no_cell_that_the_sandbox_refused_or_undid(tmp_path: Path) -> None:
     analysis = staged()
-    assert [step.result.outcome for step in analysis.run.steps] == ["ok", "error", "timeout", "rejected", "rejected", "ok"]
+    outcomes = [step.result.outcome for step in analysis.run.steps]
+    assert outcomes == ["ok", "error", "timeout", "rejected", "rejected", "ok"]
     notebook = json.loads((analysis.write(tmp_path)[2]).read_text())
     cells = {cell["id"]: cell for cell in notebook["cells"]}
     assert [name for name, cell in cells.items() if cell["cell_type"] == "code"] == [

@@ -59,7 +59,7 @@ WHY = {
     "agent/models/offline.py": BOUND
     + "a recording that the user names, line by line; every error of a line is caught and told",
     "agent/formulas.py": BOUND + "a formula of 300 characters at most, in one pass",
-    "agent/readings.py": BOUND + "12 readings of an answer at most, in one pass each; numbers of as many digits as `int` takes",
+    "agent/readings.py": BOUND + "12 readings of an answer at most, in one pass each; numbers as long as `int` takes",
     "agent/statements.py": BOUND
     + "20,000 characters, each pattern in one pass; windows of 80 characters before a number",
     "agent/numerals.py": BOUND
@@ -136,7 +136,8 @@ WHY = {
     "linux/rlimits.py": OWN + "files of the kernel",
     "linux/seccomp.py": OWN + "numbers of the table",
     "observation.py": BOUND + "runs of backticks, possessively; numbers of the caller",
-    "policy/checks.py": OWN + "where a package is installed, for a name of identifiers alone; nothing of it is imported",
+    "policy/checks.py": OWN
+    + "where a package is installed, for a name of identifiers alone; nothing of it is imported",
     "policy/edit.py": OWN + "writes YAML",
     "policy/profiles.py": OWN + "writes the prepared profiles; policies are read by untrusted.below and yaml_text",
     "policy/requirements.py": BOUND
