@@ -236,7 +236,7 @@ def test_samples_are_python_and_cover_every_construct():
         ("data-analysis", "os.system", False, "data-analysis.yaml", ""),
         ("confined-python", "subprocess.run", True, "confined-python.yaml", ""),
         ("expression", "while", False, "expression.yaml", ""),
-        ("standard", "syscall:openat", False, "calculator.yaml", ""),
+        ("standard", "syscall:openat", True, "calculator.yaml", ""),
         ("data-analysis", "syscall:openat", True, "data-analysis.yaml", ""),
         ("standard", "syscall:mkdir", False, "calculator.yaml", ""),
         ("standard", "connect()", False, "standard.yaml", ""),
