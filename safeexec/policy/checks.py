@@ -74,7 +74,11 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
         if not all(part.isidentifier() for part in module.split(".")):
             text = "a module is written as in an import statement, such as numpy or os.path"
             yield source.mistake(path, text)
-        elif not is_module(module) and (meant := nearest(module, _known(), worst=TYPING_ERROR)):
+        elif (
+            not is_module(module)
+            and module.partition(".")[0] not in _OF_DATA
+            and (meant := nearest(module, _known(), worst=TYPING_ERROR))
+        ):
             yield source.mistake(path, f"no module of this name is installed; did you mean {meant[0]}?")
         elif missing := _missing_part(module):
             yield source.mistake(path, missing)
@@ -108,7 +112,12 @@ def _known() -> list[str]:
     return [*WORDS, *(name for name in sys.stdlib_module_names if name[0] != "_"), *_OF_DATA]
 
 
-_OF_DATA = ("numpy", "pandas", "scipy", "sklearn", "matplotlib", "sympy", "seaborn", "statsmodels", "duckdb", "pyarrow")
+_OF_DATA = (
+    *("numpy", "pandas", "scipy", "sklearn", "matplotlib", "sympy", "mpmath", "seaborn", "statsmodels", "patsy"),
+    *("duckdb", "pyarrow", "PIL", "dateutil", "pytz", "tabulate", "typing_extensions", "openpyxl", "xlrd", "networkx"),
+    *("plotly", "lxml", "bs4", "tqdm", "IPython", "yaml"),
+)
+"""Libraries that policies name whether they are installed or not."""
 
 
 def _attributes(source: PolicyFile) -> Iterable[Mistake]:

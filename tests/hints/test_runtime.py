@@ -39,7 +39,7 @@ def hint_of(source: str, plan: LanguagePlan = PLAN, files: tuple[str, ...] = ())
 
 
 NAMES = [
-    ("clear_output()", "from IPython.display import clear_output"),
+    pytest.param(*("clear_output()", "from IPython.display import clear_output"), marks=pytest.mark.modules("IPython")),
     ("sqrt(2)", "from math import sqrt"),
     ("print(Counter('a'))", "from collections import Counter"),
     ("x = np.zeros(3)", "import numpy as np"),

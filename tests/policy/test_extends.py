@@ -169,6 +169,7 @@ hints: {random: Use NormalDist().inv_cdf with fixed probabilities.}
     assert policy.why("math").through == ("normal.yaml", "calculator.yaml")
 
 
+@pytest.mark.modules("numpy", "scipy")
 @pytest.mark.parametrize(
     ("text", "imports"),
     [

@@ -376,10 +376,9 @@ def test_the_smallest_policy_for_a_program():
             {"limits": {"threads": 16}, "imports": {"threading": ["Thread"]}},
         ),
         ("calculator", "import asyncio\nasyncio.run(f())", {"socketpair": True, "imports": {"asyncio": ["run"]}}),
-        (
-            "standard",
-            "import numpy as np\nnp.zeros(3)",
-            {"imports": {"numpy": ["zeros"]}},
+        pytest.param(
+            *("standard", "import numpy as np\nnp.zeros(3)", {"imports": {"numpy": ["zeros"]}}),
+            marks=pytest.mark.modules("numpy"),
         ),
         ("standard", "glob = 1\nimport glob\nglob.glob('x')", {"filesystem": {"workspace": "read-write"}}),
         ("standard", "f.__globals__", {"attributes": {"danger_allow": {"add": ["__globals__"]}}}),
@@ -416,6 +415,7 @@ def test_every_attack_and_program_is_read_to_its_end():
     assert read > 100
 
 
+@pytest.mark.modules("numpy")
 def test_what_a_policy_takes_away_is_given_back():
     policy = Policy.load("data-analysis").replace(
         imports={"numpy": {"except": ["random.seed", "load"]}}, attributes={"refuse": ["math.comb", "append"]}

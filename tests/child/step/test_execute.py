@@ -96,6 +96,7 @@ def test_the_digits_of_an_exact_number_are_the_text_of_a_step(run: Run, source: 
     assert "4300" in run("print(10**5000)").error.message
 
 
+@pytest.mark.modules("numpy", "sympy", "mpmath")
 @pytest.mark.profile("mathematics")
 @pytest.mark.parametrize(
     ("source", "name"),

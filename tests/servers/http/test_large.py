@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from safeexec.jsonable import pieces_of, size_of
-from safeexec.servers.http.requests import MAX_UNDER_WAY, BodyRoom, RefusedRequest
 from safeexec.servers.service import Service, encoded, encoded_apart
 from tests.host.loop import LoopClock
 from tests.servers.serving import Server, needs_server, serving
 
+requests = pytest.importorskip("safeexec.servers.http.requests")
+MAX_UNDER_WAY, BodyRoom, RefusedRequest = requests.MAX_UNDER_WAY, requests.BodyRoom, requests.RefusedRequest
 pytestmark = needs_server
 MANY = {
     "arguments of a program": ("/run_code", b'{"code":"1","args":[' + b'"a",' * 5_000_000 + b'"a"]}'),
