@@ -29,7 +29,7 @@ from safeexec.hints.objects import (
     module_name,
     public_names,
 )
-from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
+from safeexec.hints.refusals import missing_in_module, no_such_name
 from safeexec.hints.rules import Finder, HintRules
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
@@ -110,15 +110,6 @@ def _enum_member(failure: Failure, match: re.Match[str]) -> str | None:
         f"Did you mean `{text}.{found[0]}`?"
         if found
         else f"`{text}` has the members {quoted(enum_members(owner), 10)}."
-    )
-
-
-@RULES.when("AttributeError", r"^([\w.]+) is refused by ", wrong="", right="")
-def _refused(failure: Failure, match: re.Match[str]) -> str | None:
-    """A facade of the policy speaks: it is tested with a policy."""
-    return (
-        hint_for("attribute", match[1], failure.plan)
-        or "The policy refuses this name: use another function of the module, or compute it in plain Python."
     )
 
 

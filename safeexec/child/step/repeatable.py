@@ -142,7 +142,6 @@ class Repeatable:
         "_namespace",
         "_outer",
         "_plain",
-        "_reached",
         "_sets",
         "_texts",
         "fine",
@@ -163,7 +162,6 @@ class Repeatable:
         self._judged: dict[CodeType, bool] = {}
         self._learnt: dict[str, list[int]] = {}
         self._loading: set[str] = set()
-        self._reached = False
         self._sets = self._functions = self._texts = False
         self.random = False
         """Whether a step has named the generators of random numbers."""

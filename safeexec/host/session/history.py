@@ -125,13 +125,9 @@ class History(Generic[C]):
         else:
             memory = state.memory
             memory.origin, memory.entry, memory.depth = before.memory, entry, before.memory.depth + 1
-            if len(self._copies) <= 1 + len(self.named) and not self._uncertain_base():
+            if len(self._copies) <= 1 + len(self.named) and not self.promised():
                 return []  # the usual case: the one base, and all that leads from there to here
         return self._dropped()
-
-    def _uncertain_base(self) -> bool:
-        """Whether there is a copy that is not known to have parked."""
-        return len(self._copies) != len(self._certain)
 
     def undo(self) -> None:
         """What was begun is no part of the session."""
