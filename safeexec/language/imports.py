@@ -25,7 +25,7 @@ from safeexec.language.refusals import canonical
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_step
 
-__all__ = ["Importer", "ModuleSource", "RefusedImport", "RefusedModule"]
+__all__ = ["Importer", "ModuleSource", "RefusedImport", "RefusedModule", "is_library"]
 
 
 class RefusedImport(ImportError):
@@ -98,7 +98,7 @@ class Importer:
         rules = self._rules
         if not level and type(name) is str:
             if not rules.importable(name):
-                if not _exists(top := name.partition(".")[0]):
+                if not is_library(top := name.partition(".")[0]):
                     raise ModuleNotFoundError(f"No module named {top!r}", name=top)
                 verdict = module_access(name, rules.plan)
                 raise RefusedModule(name, "", verdict.rule, verdict.reason)
@@ -197,7 +197,7 @@ def _refused(name: str, file: str, rejection: Rejection) -> ImportError:
     return refused  # type: ignore[no-any-return]
 
 
-def _exists(top: str) -> bool:
+def is_library(top: str) -> bool:
     """Whether a package of this name is Python's, or installed. True where that cannot be looked up."""
     if top in sys.stdlib_module_names or top in sys.modules:
         return True

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.language.access import module_access, parents
-from safeexec.language.imports import Importer, ModuleSource
+from safeexec.language.imports import Importer, ModuleSource, is_library
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
 from safeexec.protocol.values import ByFields, decode, encode
@@ -123,7 +123,7 @@ class LoadedPlugin:
         sources[main] = as_imported(sources[main])
         importer, source_of = modules_of(guest, request.name, sources)
         source = source_of(main)
-        taken = next((name for name in sources if name != main and _is_a_library(name.partition(".")[0])), None)
+        taken = next((name for name in sources if name != main and is_library(name.partition(".")[0])), None)
         guest.streams.begin()
         try:
             if taken is not None:
@@ -344,11 +344,3 @@ def _annotation(annotation: Any) -> str:
 def _warm_up_target(number: float, x: float) -> float:
     """What a warm-up run calls."""
     return number * x
-
-
-def _is_a_library(name: str) -> bool:
-    if name in sys.modules or name in sys.stdlib_module_names:
-        return True
-    from importlib.machinery import PathFinder  # not every finder there is: one finds the modules of the plugin
-
-    return PathFinder.find_spec(name) is not None
