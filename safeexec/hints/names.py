@@ -324,6 +324,15 @@ def _no_module(failure: Failure, match: re.Match[str]) -> str | None:
 _IMPORT = r"cannot import name '([^']+)' from '([^']+)'"
 
 
+@RULES.when("ImportError", _IMPORT, wrong="from math import sorted", right="sorted('a')")
+def _is_builtin(failure: Failure, match: re.Match[str]) -> str | None:
+    return (
+        f"It is a builtin: use `{match[1]}(...)` without an import."
+        if match[1] in failure.builtins and f"{match[2]}.{match[1]}" not in MODULE_ATTRIBUTES
+        else None
+    )
+
+
 @RULES.when("ImportError", _IMPORT, wrong="from math import squrt", right="from math import sqrt")
 def _near_in_module(failure: Failure, match: re.Match[str]) -> str | None:
     name, module = match.groups()
@@ -346,11 +355,6 @@ def _in_another_module(failure: Failure, match: re.Match[str]) -> str | None:
         if home != module and provides(f"{home}.{name}", failure.plan)
         else None
     )
-
-
-@RULES.when("ImportError", _IMPORT, wrong="from math import sorted", right="sorted('a')")
-def _is_builtin(failure: Failure, match: re.Match[str]) -> str | None:
-    return f"It is a builtin: use `{match[1]}(...)` without an import." if match[1] in failure.builtins else None
 
 
 @RULES.when("ImportError", _IMPORT, wrong="from math import quxbaz", right="from math import sqrt")

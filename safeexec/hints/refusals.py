@@ -7,7 +7,7 @@ Hints of the policy win over ours, and no hint recommends what the policy does n
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from safeexec.hints.needs import Advice, choose, importable, is_here, provided
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
@@ -210,14 +210,30 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return None  # it is what the program means, and refused for what it does, or by a line of the policy
     if text := _in_submodule(module, name, plan):
         return text
+    for kind in _CLASSES.get(module, ()):
+        if hasattr(getattr(sys.modules.get(module), kind, None), name):
+            return f"Use the method: `{_CLASSES[module][kind]}.{name}(...)`."
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
     return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
 
 
+_CLASSES = {"numpy": {"ndarray": "a"}, "pandas": {"DataFrame": "df", "Series": "df['column']"}}
+"""Classes of a library whose methods programs take for functions of it, and how an object of each is written."""
+
+
 def _in_submodule(module: str, name: str, plan: LanguagePlan) -> str | None:
-    below = [other for other in plan.imports if other.startswith(f"{module}.")] if plan.mode == "restricted" else []
-    home = next((other for other in below if other in sys.modules and hasattr(sys.modules[other], name)), None)
+    """Of the modules below that have the name the nearest, and of those the smallest."""
+    start = f"{module}."
+    public = [one for one in sys.modules if one.startswith(start) and "._" not in one]
+    below = [one for one in public if module_access(one, plan).allowed and name in _exported(sys.modules[one])]
+    home = min(below, key=lambda one: (one.count("."), len(_exported(sys.modules[one]))), default="")
     return f"It is in a submodule: `from {home} import {name}`." if home else None
+
+
+def _exported(module: object) -> Collection[str]:
+    """The names that a module says are its own."""
+    names = getattr(module, "__all__", ())
+    return names if type(names) in (list, tuple) else ()
 
 
 def no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
