@@ -40,12 +40,15 @@ def _name(failure: Failure) -> str:
 
 @RULES.when("FileNotFoundError PermissionError OSError", wrong="", right="")
 def _no_semaphores(failure: Failure, match: re.Match[str]) -> str | None:
-    """Of `multiprocessing`, which begins with a semaphore that processes would share: it is tested with a policy."""
+    """Advise who met an error inside `multiprocessing`: it makes a semaphore first, or starts the process that forks
+    for it (the default since CPython 3.14). Tested with a policy.
+    """
     place = failure.exc.__traceback__
-    while place is not None and place.tb_next is not None:
+    while place is not None:
+        if "/multiprocessing/" in place.tb_frame.f_code.co_filename:
+            return NO_PROCESSES
         place = place.tb_next
-    in_there = place is not None and place.tb_frame.f_code.co_filename.endswith("/multiprocessing/synchronize.py")
-    return NO_PROCESSES if in_there else None
+    return None
 
 
 _NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."

@@ -149,6 +149,13 @@ def _written_otherwise(failure: Failure, match: re.Match[str]) -> str | None:
     return did_you_mean(same_name(match[1], failure.visible_names()))
 
 
+@RULES.when("NameError", _NAME, wrong="", right="")
+def _named_exception(failure: Failure, match: re.Match[str]) -> str | None:
+    """Of Python 2's spelling, which means two exceptions since CPython 3.14, and is a SyntaxError before."""
+    kind = re.match(rf"\s*except\s+([\w.]+)\s*,\s*{re.escape(match[1])}\s*:", failure.line)
+    return f"To give the exception a name write `except {kind[1]} as {match[1]}:`." if kind else None
+
+
 @RULES.when("NameError", _NAME, wrong="d = {name: 1}", right="d = {'name': 1}")
 def _key_of_dict(failure: Failure, match: re.Match[str]) -> str | None:
     name = match[1]

@@ -162,7 +162,7 @@ class Expression:
             self._bare
             and isinstance(node, ast.Call)
             and called(node) in mathematical.OF_COMPLEX
-            and "domain" in message
+            and isinstance(error, ValueError)
         ):
             message += f"; a complex result wants a complex argument, {called(node)}(x + 0j)"
         raise at_node(message, source, node) from error

@@ -75,7 +75,8 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
             _restrict_files(plan)
         processes.set_dumpable(False)
     except OSError as error:
-        raise ConfinementError(f"cannot {step}: {error.strerror}") from error
+        where = f": {error.filename}" if error.filename else ""
+        raise ConfinementError(f"cannot {step}{where}: {error.strerror}") from error
     return _describe(plan)
 
 
