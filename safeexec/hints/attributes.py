@@ -13,8 +13,6 @@ from typing import Any
 
 from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
 from safeexec.hints.failure import Failure
-from safeexec.hints.files import edited_since
-from safeexec.hints.needs import provides
 from safeexec.hints.objects import (
     MISSING,
     attribute_names,
@@ -31,13 +29,11 @@ from safeexec.hints.objects import (
     module_name,
     public_names,
 )
-from safeexec.hints.refusals import missing_in_module, no_such_name
+from safeexec.hints.refusals import missing_name
 from safeexec.hints.rules import Finder, HintRules
-from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
-from safeexec.hints.tables.origins import ORIGINS
 from safeexec.identity import class_name, object_of
 from safeexec.matching import did_you_mean, nearest, quoted, same_name
 
@@ -152,48 +148,17 @@ def _not_imported(failure: Failure, name: str, owner: Any, text: str) -> str | N
     return f"Import it first: `import {module_name(owner)}.{name}`." if is_module(owner) else None
 
 
-@_when(pattern="", wrong="math.sorted([1])", right="sorted([1])")
-def _is_builtin(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    full = f"{module_name(owner)}.{name}" if is_module(owner) else ""
-    if not full or name not in failure.builtins or full in MODULE_ATTRIBUTES or full in failure.plan.hints:
-        return None
-    return f"It is a builtin: use `{name}(...)` without the module."
-
-
 @_when(pattern="", wrong="math.squrt(2)", right="math.sqrt(2)")
 def _in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if not is_module(owner):
         return None
-    full, plan = module_name(owner), failure.plan
-    if edited := edited_since(full, name):
-        return edited
-    submodule = next(
-        (
-            other
-            for other in plan.imports
-            if other.rpartition(".")[0] == full and nearest(name, [other.rpartition(".")[2]])
-        ),
-        "",
-    )
-    found = missing_in_module(full, name, plan, attribute_names(owner))
-    if found and isinstance(_owner_tree(failure, name), ast.Name):
+    full = module_name(owner)
+    found = missing_name(full, name, attribute_names(owner), failure.builtins, failure.plan)
+    if isinstance(_owner_tree(failure, name), ast.Name):
         found = found.replace(f"Did you mean `{full}.", f"Did you mean `{text}.").replace(
             f" or `{full}.", f" or `{text}."
         )
-    return found or (f"Import the submodule first: `import {submodule}`." if submodule else None)
-
-
-@_when(pattern="", wrong="math.deque()", right="from collections import deque\ndeque()")
-def _in_another_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    home = ORIGINS.get(name)
-    if not is_module(owner) or not home or home == module_name(owner) or not provides(f"{home}.{name}", failure.plan):
-        return None
-    return f"It is in another module: `from {home} import {name}`."
-
-
-@_when(pattern="", wrong="math.quxbaz(2)", right="math.sqrt(2)")
-def _not_in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    return no_such_name(module_name(owner), name, attribute_names(owner), failure.plan) if is_module(owner) else None
+    return found
 
 
 def _shadowed(failure: Failure, tree: ast.expr | None, owner: Any) -> str | None:
