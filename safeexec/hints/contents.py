@@ -128,11 +128,7 @@ def _decodes(data: bytes, encoding: str) -> bool:
     return True
 
 
-@RULES.when(
-    "UnicodeDecodeError",
-    wrong="'one, two'.encode('utf-16').decode()",
-    right="'one, two'.encode('utf-16').decode('utf-16')",
-)
+@RULES.when("UnicodeDecodeError")  # 'one, two'.encode('utf-16').decode()
 def _not_utf8(failure: Failure, match: re.Match[str]) -> str | None:
     name, data = _start(failure)
     if not data:
@@ -163,22 +159,12 @@ def _eight_bits(data: bytes) -> str | None:
     return f"It is not UTF-8, most likely a text of Western Europe: pass `encoding={best!r}`, and look at the letters with accents."
 
 
-@RULES.when(
-    "JSONDecodeError ValueError",
-    "Unexpected UTF-8 BOM",
-    wrong="import json\njson.loads('\\ufeff{}')",
-    right="import json\njson.loads('\\ufeff{}'.encode().decode('utf-8-sig'))",
-)
+@RULES.when("JSONDecodeError ValueError", "Unexpected UTF-8 BOM")  # json.loads('\ufeff{}')
 def _byte_order_mark(failure: Failure, match: re.Match[str]) -> str | None:
     return "The text begins with a byte order mark: open the file with `encoding='utf-8-sig'`, or drop it with `text.lstrip('\\ufeff')`."
 
 
-@RULES.when(
-    "JSONDecodeError",
-    "Expecting value: line 1 column 1",
-    wrong="import json\njson.loads('<html>')",
-    right="import json\njson.loads('{}')",
-)
+@RULES.when("JSONDecodeError", "Expecting value: line 1 column 1")  # json.loads('<html>')
 def _no_json(failure: Failure, match: re.Match[str]) -> str | None:
     text = getattr(failure.exc, "doc", "")
     start = text.lstrip()[:200].lower() if type(text) is str else ""
@@ -187,17 +173,8 @@ def _no_json(failure: Failure, match: re.Match[str]) -> str | None:
     return "The text is XML, not JSON: read it with `xml.etree.ElementTree`." if start.startswith("<?xml") else None
 
 
-@RULES.when(
-    "ValueError",
-    "Excel file format cannot be determined",
-    wrong="import pandas as pd\npd.read_excel('sales_2024.csv')",
-    right="import pandas as pd\npd.read_csv('sales_2024.csv')",
-)
-@RULES.when(
-    "BadZipFile BadGzipFile ArrowInvalid UnpicklingError DatabaseError",
-    wrong="import zipfile\nzipfile.ZipFile('sales_2024.csv')",
-    right="open('sales_2024.csv').close()",
-)
+@RULES.when("ValueError", "Excel file format cannot be determined")  # pd.read_excel('sales_2024.csv')
+@RULES.when("BadZipFile BadGzipFile ArrowInvalid UnpicklingError DatabaseError")  # zipfile.ZipFile('sales_2024.csv')
 def _is_text(failure: Failure, match: re.Match[str]) -> str | None:
     name = _named(failure)
     data = _head(name) if name else b""
@@ -277,11 +254,7 @@ def _said(failure: Failure, *names: str) -> Any:
     return MISSING
 
 
-@RULES.when(
-    "ParserError",
-    wrong="import io\nimport pandas as pd\npd.read_csv(io.StringIO('Report\\nMay\\na,b,c\\n1,2,3\\n4,5,6'))",
-    right="import io\nimport pandas as pd\npd.read_csv(io.StringIO('Report\\nMay\\na,b,c\\n1,2,3\\n4,5,6'), skiprows=2)",
-)
+@RULES.when("ParserError")  # pd.read_csv(io.StringIO('Report\nMay\na,b,c\n1,2,3\n4,5,6'))
 def _lines_above(failure: Failure, match: re.Match[str]) -> str | None:
     name = _named(failure)
     if name and (kind := kind_of(_head(name), repr(name), failure.called)):
