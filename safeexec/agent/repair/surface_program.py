@@ -87,11 +87,6 @@ def keys_of(nodes: Iterable[ast.AST | None]) -> list[Key]:
     return [key for node in nodes if (key := key_of(node)) is not None]
 
 
-def number_of(node: ast.AST | None) -> float | None:
-    key = key_of(node)
-    return key[1] if key is not None and key[0] == "number" and not isinstance(key[1], complex) else None
-
-
 def number_in(key: Key) -> float | None:
     """The number that a text says."""
     if key[0] != "text" or len(key[1]) > 40:
@@ -103,18 +98,13 @@ def number_in(key: Key) -> float | None:
 
 
 def is_trivial(key: Key) -> bool:
-    """Return whether a literal is as likely in any program: small whole numbers, single characters, constants, nothing."""
+    """Return whether any program may have a literal: small whole numbers, single characters, constants, nothing."""
     kind, value = key
     if kind == "number":
         return not isinstance(value, complex) and abs(value) <= 2 and value == int(value)
     if kind == "text":
         return len(value) <= 1
     return kind == "other" or (len(value) < 3 and all(map(is_trivial, value)))
-
-
-def is_telling(key: Key) -> bool:
-    """Whether it is a number that says something."""
-    return key[0] == "number" and not is_trivial(key)
 
 
 def atoms(key: Key) -> Iterator[Key]:
@@ -603,7 +593,7 @@ def names_tests(node: ast.AST, scope: Scope) -> Iterator[str]:
 
 
 def counts_calls(node: ast.AST, scope: Scope) -> Iterator[str]:
-    """Yield what a function knows of its calls by: a global, an attribute of its own or its class, an iterator outside."""
+    """Yield what a function counts its calls by: a global, an attribute of its own or its class, an outer iterator."""
     match node:
         case ast.AugAssign(target=ast.Name(id=counter)) if counter in scope.shared:
             yield counter
