@@ -366,7 +366,7 @@ def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | No
 
 @_when()  # A().explode()
 def _listing(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """What an object of Python or of a guest's class does have, if that is little."""
+    """Return what an object of Python or of a guest's class does have, if that is little."""
     kind, names = class_of(owner), sorted(public_names(owner))
     if len(names) > _MOST_LISTED or not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
         return None

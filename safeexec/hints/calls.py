@@ -169,7 +169,7 @@ def _keywords(failure: Failure, said: str) -> list[str]:
 
 
 def _of_sandbox(frame: FrameType) -> bool:
-    """What carries the call of a tool to the host has parameters of its own."""
+    """Return whether a frame is ours: what carries the call of a tool to the host has parameters of its own."""
     return str(frame.f_globals.get("__name__", "")).startswith("safeexec.")
 
 
@@ -184,7 +184,7 @@ def _parameters(failure: Failure, said: str) -> list[str]:
 
 @RULES.when("AttributeError", r"\.set\(\) got an unexpected keyword argument '(\w+)'")  # plt.plot([1, 2], colour='red')
 def _artist_property(failure: Failure, match: re.Match[str]) -> str | None:
-    """What matplotlib says of an argument that its artists do not have."""
+    """Return what matplotlib says of an argument that its artists do not have."""
     if text := ARGUMENTS.get(failure.called, {}).get(match[1]):
         return text
     if found := nearest(match[1], ARTIST_PROPERTIES):

@@ -83,7 +83,7 @@ def _first(failure: Failure, kind: str) -> Any:
 
 
 def _text(failure: Failure) -> str:
-    """How the program names the frame; ``df`` if it has no short name."""
+    """Return how the program names the frame; ``df`` if it has no short name."""
     tree: ast.AST | None = failure.expression
     while isinstance(tree, ast.Subscript | ast.Attribute | ast.Call):
         tree = tree.func if isinstance(tree, ast.Call) else tree.value

@@ -85,7 +85,7 @@ def _first_of(data: bytes, table: dict[bytes, str]) -> str:
 
 
 def kind_of(data: bytes, name: str, called: str) -> str | None:
-    """What a file is whose bytes are no text, and how to read it; None for what may be a text."""
+    """Return what a file is whose bytes are no text, and how to read it; None for what may be a text."""
     packed = _first_of(data, _PACKED)
     if packed:
         of_pandas = {"lzma": "xz"}.get(packed, packed)
@@ -118,7 +118,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _decodes(data: bytes, encoding: str) -> bool:
-    """Whether this is the encoding, up to a character that the end cuts."""
+    """Return whether this is the encoding, up to a character that the end cuts."""
     try:
         data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -146,7 +146,7 @@ def _not_utf8(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _eight_bits(data: bytes) -> str | None:
-    """What to say of text with letters of one byte, or of two in an Asian encoding."""
+    """Return what to say of text with letters of one byte, or of two in an Asian encoding."""
     if data.count(0) or not (runs := re.findall(rb"[\x80-\xff]+", data)):
         return None
     if sum(map(len, runs)) >= 2 * len(runs) and sum(map(len, runs)) >= 4:  # in western texts accents stand alone
@@ -247,7 +247,7 @@ def _text_read(failure: Failure) -> str:
 
 
 def _said(failure: Failure, *names: str) -> Any:
-    """What the failing call gives for one of its keywords, or `MISSING`."""
+    """Return what the failing call gives for one of its keywords, or `MISSING`."""
     for keyword in failure.call.keywords if failure.call else ():
         if keyword.arg in names:
             return failure.resolve(keyword.value)

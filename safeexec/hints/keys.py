@@ -20,7 +20,7 @@ _GET = "For a key that may be missing use `.get(key, default)`, or ask `key in .
 
 
 def _owner(failure: Failure) -> tuple[Any, str]:
-    """What was subscripted and its source text."""
+    """Return what was subscripted and its source text."""
     tree = failure.expression.value if isinstance(failure.expression, ast.Subscript) else None
     return failure.resolve(tree), failure.text_of(tree, "the dict")
 

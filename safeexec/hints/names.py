@@ -220,7 +220,7 @@ def _misspelt_known_name(failure: Failure, match: re.Match[str]) -> str | None:
     used = rest.startswith(("(", "[", "."))
 
     def meant(known: Iterable[str]) -> list[str]:
-        """Where nothing is called or looked up, a plural is a variable."""
+        """Return the name that was meant. Where nothing is called or looked up, a plural is a variable."""
         return [one for one in misspelt(name, known) if used or name.lower() != f"{one.lower()}s"][:1]
 
     if builtin := meant([*_KEYWORDS, *(known for known in failure.builtins if not known.startswith("_"))]):

@@ -105,7 +105,7 @@ def _of_package(name: str, plan: LanguagePlan) -> str:
 
 
 def _missing(top: str) -> str:
-    """Why a module is out of reach, as far as it is known."""
+    """Return why a module is out of reach, as far as it is known."""
     return "The policy does not open it; " if is_here(top) else "It is not installed, and nothing can be installed; "
 
 

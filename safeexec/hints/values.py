@@ -71,7 +71,7 @@ def _none(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> str | None:
-    """Why a call gave None, if it is one of those that do."""
+    """Return why a call gave None, if it is one of those that do."""
     call = tree.value if isinstance(tree, ast.Await) else tree
     if not isinstance(call, ast.Call):
         return None
@@ -285,7 +285,7 @@ def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _loop_over(failure: Failure, name: str) -> ast.expr | None:
-    """What the loop around the failing line runs over, if `name` is its variable."""
+    """Return what the loop around the failing line runs over, if `name` is its variable."""
     line, loop = failure.place.line if failure.place else 0, None
     for node in walk(failure.source):
         match node:

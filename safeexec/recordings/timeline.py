@@ -109,7 +109,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def outcome(self) -> str:
-        """How its step ended, ``ok``; a word more where it was undone."""
+        """Return how its step ended, ``ok``; a word more where it was undone."""
         if self.ended is None:
             return "host"
         outcome = "raised" if self.ended.problem else self.ended.outcome

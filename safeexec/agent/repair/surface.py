@@ -109,7 +109,7 @@ def _unread(path: str) -> RepairWarning:
 
 
 def _warning(entry: Any, files: Mapping[str, list[bytes]]) -> RepairWarning:
-    """What the child found, in our words: the child has read what a stranger wrote. `files`: their lines."""
+    """Return what the child found, in our words: the child has read what a stranger wrote. `files`: their lines."""
     match entry:
         # An empty file has a first line, too.
         case [str() as path, int() as line, str() as rule] if (
