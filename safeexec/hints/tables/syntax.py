@@ -283,7 +283,7 @@ MESSAGES: tuple[SyntaxRule, ...] = (
         "def f(a=1, b): pass", "def f(b, a=1): pass"),
     SyntaxRule("parameter without a default follows", "Put parameters with a default after those without.",
         "def f(a=1, b): pass", "def f(b, a=1): pass"),
-    SyntaxRule("duplicate argument", "Give each parameter a name of its own.",
+    SyntaxRule("in function definition", "Give each parameter a name of its own.",
         "def f(a, a): pass", "def f(a, b): pass"),
     SyntaxRule("is parameter and global", "Remove the `global` line, or rename the parameter.",
         "def f(a):\n    global a", "def f(a):\n    pass"),
@@ -341,9 +341,9 @@ MESSAGES: tuple[SyntaxRule, ...] = (
         "*x", "x = [1]\n[*x]"),
     SyntaxRule("expected 'else' after 'if'", "Write `a if condition else b`; a condition without `else` goes to the end of a comprehension.",
         "x = 1 if 2 = 3 else 4", "x = 1"),
-    SyntaxRule("named arguments must follow bare", "Put parameters after the bare `*`, or leave it out: `def f(a, *, b):`.",
+    SyntaxRule("must follow bare", "Put parameters after the bare `*`, or leave it out: `def f(a, *, b):`.",
         "def f(*, **k): pass", "def f(**k): pass"),
     SyntaxRule("argument unpacking follows keyword argument unpacking", "Put `*values` before `**mapping` in the call.",
         "f(**a, *b)", "print(*'ab')"),
 )  # fmt: skip
-"""Words of CPython's message (3.11 to 3.13, lower case)."""
+"""Words of CPython's message (3.11 to 3.15, lower case)."""
