@@ -1,7 +1,7 @@
 """The smallest policy under which recorded steps run, for a person to read.
 
-It opens what the sources of the steps use beyond the profile that it extends, and no more. What could harm (`danger_` settings, files of the host, tools)
-is never in it: it is told instead, with what used it.
+It opens what the sources of the steps use beyond the profile that it extends, and no more. What could harm (`danger_`
+settings, files of the host, tools) is never in it: it is told instead, with what used it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ class _Learning:
     def learnt(self) -> Learnt:
         limits = {"step_source_kb": self.base.limits.step_source_kb} | _limits(self._most)
         policy = self.policy.replace(limits=limits, tools={"allow": "none"})
-        return Learnt(policy, tuple(self.left_out), written({"extends": as_extended(self.base)} | beyond(self.base, policy)))
+        text = written({"extends": as_extended(self.base)} | beyond(self.base, policy))
+        return Learnt(policy, tuple(self.left_out), text)
 
 
 def _limits(most: dict[str, float]) -> dict[str, Any]:
