@@ -89,7 +89,8 @@ def to_yaml(policy: PolicyData) -> str:
 
 def beyond(before: PolicyData, after: PolicyData) -> dict[str, Any]:
     """What a file that extends `before` says to be `after`."""
-    return _beyond(document(before), document(after))
+    changes: dict[str, Any] = _beyond(document(before), document(after))
+    return changes
 
 
 def _beyond(old: Any, new: Any) -> Any:
