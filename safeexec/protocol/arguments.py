@@ -66,7 +66,9 @@ def decode_call(
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError(f"arguments that cannot be read: {error}") from None
     opaque: list[Opaque] = []
-    value = decode(data, max_depth=max_depth + 4, max_nodes=max_nodes, arrays=arrays, opaque=opaque)
+    # A Series is a list: what is asked for is `list[float]`, whatever rows a program has chosen before.
+    depth = max_depth + 4
+    value = decode(data, max_depth=depth, max_nodes=max_nodes, arrays=arrays, labels=False, opaque=opaque)
     if not (type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict):
         raise ProtocolError("the arguments of a call are not arguments")
     if not all(type(name) is str for name in value[1]):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safeexec import hints
 from safeexec.child.step import tracebacks
 from safeexec.child.step.changes import variables
-from safeexec.child.step.violations import explain, is_out_of_memory
+from safeexec.child.step.violations import NO_NETWORK, explain, is_out_of_memory
 from safeexec.identity import class_name, instance_dict
 from safeexec.language.names import is_internal
 from safeexec.protocol.messages import ErrorReport, FrameData
@@ -99,6 +99,7 @@ def report(
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
         message, rule, hint = refusal
+        hint = hints.refusals.without_network(plan) if hint == NO_NETWORK else hint
         kind = "PermissionError"
         if text.endswith(shown + "\n"):
             text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
