@@ -16,6 +16,10 @@ def main(fd: int) -> None:
     gc.disable()
     if "PYTHONHASHSEED" in os.environ:
         fix_addresses()
+    if "LD_LIBRARY_PATH" in os.environ:
+        from safeexec.linux.libc import wipe_variable  # where a module system or a package manager has set it
+
+        wipe_variable("LD_LIBRARY_PATH")
     # uuid has platform imported (2 ms of regular expressions) to ask whether this is Linux.
     sys.modules["platform"] = platform = type(sys)("platform")
     platform.__dict__["system"] = lambda: "Linux"

@@ -80,7 +80,7 @@ class Lockdown:
         `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
         machine without a system call table).
         """
-        if plan.threads:
+        if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
         violations.configure(plan)
