@@ -134,6 +134,9 @@ class SandboxCore:
                 self._tightened = TightenedPolicies(self.policy)
             message = self._configuration(packages)
             yield from self._zygote.start(message)
+            if self._root is not None and message.child.separate == "turns":
+                self._root.turns = True
+                self._spares = Spares(0)  # one would have the turn of the first session
             self.layers = BranchLayers(message.child, self._zygote.proc)
             # Whether there are control groups is looked up only where it matters.
             all_rows = any("cgroup" in entry for entry in self.policy.require)

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from safeexec import errors
 from safeexec.errors import ProtectionError
@@ -157,11 +157,15 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
     limits = policy.limits
     missing = []
     files = file_calls(policy)
+    separate: Literal["", "none", "landlock", "mounts", "turns"] = "landlock"
     if not facts.landlock.works:
-        if "mount" in zygote.namespaces:
-            lost = "sessions of one sandbox can reach each other's workspaces"
-        else:
+        lost = "the new root says what can be opened"
+        if "mount" not in zygote.namespaces:
             files, lost = "none", "no file can be opened at all, not even a library's"
+        elif user_namespace and facts.own_mount.works:
+            separate = "mounts"
+        else:
+            separate = "turns" if any("separate-files" in entry for entry in policy.require) else ""
         missing.append(Mechanism("landlock", False, f"not available ({facts.landlock.reason}): {lost}"))
     return ChildConfinement(
         memory_bytes=address_space(limits),
@@ -178,6 +182,8 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         listed=zygote.listed,
         devices=zygote.devices,
         landlock=facts.landlock_abi,
+        separate="none" if files == "none" or not zygote.workspaces else separate,
+        workspaces=zygote.workspaces or "",
         proc="/proc" if "mount" in zygote.namespaces else "/proc/self",
         user_namespace=user_namespace,
         setgroups_denied="user" in zygote.namespaces,
