@@ -157,7 +157,7 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 FIRST_RUN = {
     "": "approvals errors identity outcomes results text typed",
-    "host": "arguments audit descriptors forks labels queue sandbox waiting",
+    "host": "arguments audit descriptors forks labels patience queue sandbox waiting",
     "host/faces": "blocking",
     "host/files": "layers",
     "host/session": (

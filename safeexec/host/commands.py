@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.requests import timeout_of
@@ -204,11 +205,11 @@ def run(
         )
         try:
             try:
-                ready = yield from channel.receive(monotonic() + START_SECONDS)
+                ready = yield from channel.receive(monotonic() + patient(START_SECONDS))
             except (Gone, ProtocolError) as error:
                 raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
             if not isinstance(ready, m.Ready):
-                raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
+                raise ProtectionError(f"the process of the command was not ready after {patient(START_SECONDS):g} s")
             if channel.pid is not None:
                 sandbox.gate.allow(channel.pid, lambda: True)
             if group is not None and channel.pid is not None:

@@ -19,6 +19,7 @@ from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
 from safeexec.host.labels import Labels
+from safeexec.host.patience import patient
 from safeexec.host.queue import Places
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.runner import READY_SECONDS
@@ -446,7 +447,7 @@ class SandboxCore:
         asked = monotonic()
         ready: m.FromChild | None = None
         try:
-            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + READY_SECONDS):
+            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + patient(READY_SECONDS)):
                 ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
             self.check_usable()
@@ -455,7 +456,7 @@ class SandboxCore:
             if not isinstance(ready, m.Ready):
                 channel.give_up()
         if not isinstance(ready, m.Ready):
-            raise ProtectionError(f"no child of the sandbox became ready in {READY_SECONDS:g} s")
+            raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):g} s")
         self._came_up = monotonic()
         return channel
 

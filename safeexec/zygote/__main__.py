@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 
 from safeexec.typed import Unseen
 
 
 def main(fd: int) -> None:
     """Close every descriptor that is not ours, then become a zygote."""
+    began = time.monotonic()
     os.closerange(fd + 1, os.sysconf("SC_OPEN_MAX"))
     # Nothing that is imported becomes garbage, and looking for some takes a tenth of the start: until `preload.finish`.
     gc.disable()
@@ -27,7 +29,7 @@ def main(fd: int) -> None:
         from safeexec.zygote.server import run  # while those two are hidden
 
     del sys.modules["platform"]
-    run(fd)
+    run(fd, began)
 
 
 def fix_addresses() -> None:

@@ -25,6 +25,7 @@ from safeexec.errors import (
     SessionClosed,
     WorkspaceError,
 )
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
 from safeexec.host.session.decode import (
@@ -680,7 +681,7 @@ class SessionCore:
         line = self.line
         state, copies = self._target(name, steps)
         for copy in copies:
-            if (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
+            if (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
                 line.history.note_parked(copy)
                 break
         else:
