@@ -19,6 +19,7 @@ from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
 from safeexec.host.labels import Labels
+from safeexec.host.patience import patient
 from safeexec.host.queue import Places
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.runner import READY_SECONDS
@@ -40,12 +41,12 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
-    from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.host.session.template import Prepare, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
+    from safeexec.results import CommandResult
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
@@ -134,6 +135,9 @@ class SandboxCore:
                 self._tightened = TightenedPolicies(self.policy)
             message = self._configuration(packages)
             yield from self._zygote.start(message)
+            if self._root is not None and message.child.separate == "turns":
+                self._root.turns = True
+                self._spares = Spares(0)  # one would have the turn of the first session
             self.layers = BranchLayers(message.child, self._zygote.proc)
             # Whether there are control groups is looked up only where it matters.
             all_rows = any("cgroup" in entry for entry in self.policy.require)
@@ -443,7 +447,7 @@ class SandboxCore:
         asked = monotonic()
         ready: m.FromChild | None = None
         try:
-            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + READY_SECONDS):
+            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + patient(READY_SECONDS)):
                 ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
             self.check_usable()
@@ -452,7 +456,7 @@ class SandboxCore:
             if not isinstance(ready, m.Ready):
                 channel.give_up()
         if not isinstance(ready, m.Ready):
-            raise ProtectionError(f"no child of the sandbox became ready in {READY_SECONDS:g} s")
+            raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):g} s")
         self._came_up = monotonic()
         return channel
 

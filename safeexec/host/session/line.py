@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel, Gone, new_control
 from safeexec.host.session.checkpoints import (
     THAW_SECONDS,
@@ -330,7 +331,7 @@ class Line:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
             self.sandbox.gate.withdraw(runner.pid)
-            if answer.problem or not (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
+            if answer.problem or not (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
             copy.release()
@@ -371,14 +372,14 @@ class Line:
         """
         history, off = self.history, self.policy.checkpoints == "off"
         wanted, self.lost = history.current, []
-        deadline = monotonic() + RESTORE_SECONDS
+        deadline = monotonic() + patient(RESTORE_SECONDS)
         for state, copy, entries in list(history.ways_back()):
             if (now := monotonic()) >= deadline:
                 break
             if copy is None:
                 carried = yield from self.start_over(state, entries)
             else:
-                carried = yield from self.thaw(state, copy, min(deadline, now + THAW_SECONDS), entries)
+                carried = yield from self.thaw(state, copy, min(deadline, now + patient(THAW_SECONDS)), entries)
             if carried is not None:
                 if state is not wanted:
                     label = f"step {state.step}" if copy is None else copy.label
@@ -455,7 +456,7 @@ class Line:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
         the first time; if not, the process is ended. Nobody hears of what they print or show.
         """
-        runner, deadline = self.runner, monotonic() + REPEAT_SECONDS
+        runner, deadline = self.runner, monotonic() + patient(REPEAT_SECONDS)
         assert runner is not None
         left = iter(entries)
         try:
@@ -486,7 +487,7 @@ class Line:
         if self.policy.limits.processes or copy is None or copy.channel is None:
             return
         if copy.channel.state == PARKED:
-            channel = yield from self._thawing(copy, monotonic() + THAW_SECONDS)
+            channel = yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS))
             if channel is not None and channel.state == THAWED and self.workspace is None:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
@@ -548,7 +549,7 @@ class Line:
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
-        if (channel := (yield from self._thawing(copy, monotonic() + THAW_SECONDS))) is None:
+        if (channel := (yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         yield from self._wake(channel, copy, place, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
@@ -561,7 +562,7 @@ class Line:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._coming is not None
         _, channel = self._coming
-        if (ready := (yield from woken(channel, monotonic() + THAW_SECONDS))) is None:
+        if (ready := (yield from woken(channel, monotonic() + patient(THAW_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
@@ -701,7 +702,7 @@ class Line:
         """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
         runner.
         """
-        deadline = monotonic() + PARK_SECONDS
+        deadline = monotonic() + patient(PARK_SECONDS)
         for copy in self.history.copies():
             if (yield from copy.has_parked(deadline)):
                 self.history.note_parked(copy)
@@ -725,7 +726,7 @@ class Line:
 
 def wait_for(ending: list[int]) -> Core[None]:
     """Wait until the processes of these pidfds have gone, and close them."""
-    deadline = monotonic() + KILL_SECONDS
+    deadline = monotonic() + patient(KILL_SECONDS)
     try:
         for process in ending:
             yield Wait((process,), deadline)
