@@ -12,20 +12,7 @@ from safeexec.hints.rules import HintRules
 from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
-_MODULE_CHARACTERS = 1 << 20
-"""Read of a module's file, at most."""
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
-
-
-def edited_since(module: str, name: str) -> str | None:
-    """What to do where the file of a module in the workspace has a name that the imported module lacks."""
-    try:
-        with open(f"{module.replace('.', '/')}.py", encoding="utf-8", errors="replace") as file:
-            has_it = re.search(rf"\b{re.escape(name)}\b", file.read(_MODULE_CHARACTERS))
-    except OSError:
-        return None
-    again = f"`import importlib` and `importlib.reload({module})`"
-    return f"The file has `{name}` since `{module}` was imported: {again}." if has_it else None
 
 
 def _name(failure: Failure) -> str:
