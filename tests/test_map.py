@@ -167,7 +167,7 @@ FIRST_RUN = {
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",
     "host/watch": (
-        "account accountant bill census clock gate groups idle lineage memory rotation unnamed verdict watched"
+        "account accountant bill census clock gate groups idle lineage memory room rotation unnamed verdict watched"
     ),
     "language": "access refusals",
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",

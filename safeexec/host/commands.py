@@ -23,11 +23,12 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.requests import timeout_of
 from safeexec.host.waiting import Core
-from safeexec.host.watch import lineage, unnamed
+from safeexec.host.watch import lineage
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.clock import Watch
-from safeexec.host.watch.verdict import Verdict, files_over
+from safeexec.host.watch.room import Room
+from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import CommandResult, Usage
@@ -134,14 +135,15 @@ def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[st
         or not all(isinstance(word, str) and "\0" not in word for word in argv)
     ):
         raise ValueError("argv is a list of str: the program and its arguments")
-    sizes = [len(word.encode("utf-8", "surrogatepass")) + 1 for word in argv]
+    try:
+        sizes = [len(word.encode()) + 1 for word in argv]
+    except UnicodeEncodeError:
+        raise ValueError("argv holds a lone surrogate, which is no text") from None
     if max(sizes) > ARGUMENT_BYTES or sum(sizes) > ARGV_BYTES:
         raise ValueError(
             f"argv has {sum(sizes)} bytes, {max(sizes)} in its longest word; {ARGV_BYTES} and {ARGUMENT_BYTES} are "
             "allowed: put long texts into a file of the workspace"
         )
-    if any("\ud800" <= sign <= "\udfff" for word in argv for sign in word):
-        raise ValueError("argv holds a lone surrogate, which is no text")
     if argv[0] not in policy.danger_allow_commands:
         allowed = ", ".join(policy.danger_allow_commands) or "none"
         raise PolicyError(
@@ -204,8 +206,7 @@ class _Watched:
         self.idle = False
         self.verdict: Verdict | None = None
         self._channel = channel
-        self._limits = limits
-        self._workspace = workspace
+        self.room = Room(limits, lambda: (workspace, self.account.guests()))
         self._group = group
 
     def lineage_leaders(self) -> Collection[int]:
@@ -229,9 +230,7 @@ class _Watched:
         return None  # it may fork, and its caller ends it at its deadline
 
     def beyond(self) -> Verdict | None:
-        return files_over(self._workspace, self._limits) or unnamed.over(
-            self.account.guests(), self._limits, self._workspace
-        )
+        return self.room.count()
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever waits for it ends it, at its next look at the clock."""
@@ -248,7 +247,8 @@ def _finish(
     err: OutputFile,
 ) -> Core[CommandResult]:
     limits = sandbox.policy.limits
-    watch, watched = Watch(channel, limits, seconds, (out, err)), _Watched(channel, limits, workspace, group)
+    watched = _Watched(channel, limits, workspace, group)
+    watch = Watch(channel, limits, seconds, (out, err), watched.room)
     accountant().add(watched)
     outcome: Any = "crashed"
     status, message = None, ""
@@ -261,9 +261,9 @@ def _finish(
             break
         if isinstance(answer, m.Exited):
             status = answer.status
-            outcome, verdict = "ok" if status == 0 else "error", watched.verdict or files_over(workspace, limits)
+            outcome, verdict = "ok" if status == 0 else "error", watched.verdict or watched.room.count()
             break
-        verdict = watched.verdict or watch.exceeded()
+        verdict = watched.verdict or (yield from watch.looked())
     accountant().remove(watched)
     if verdict is not None:
         outcome, message = verdict.outcome, verdict.message

@@ -31,7 +31,7 @@ from safeexec.host.startup.confinement import check_required
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.toolbox import Toolbox
-from safeexec.host.waiting import Core, Work, drive
+from safeexec.host.waiting import LARGE, Core, Work, drive, ending
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.idle import IdleSessions
@@ -133,7 +133,7 @@ class SandboxCore:
 
                 self.policy, packages = yield Work(partial(fetched, self.policy))
                 self._tightened = TightenedPolicies(self.policy)
-            message = self._configuration(packages)
+            message = yield Work(partial(self._configuration, packages))
             yield from self._zygote.start(message)
             if self._root is not None and message.child.separate == "turns":
                 self._root.turns = True
@@ -169,6 +169,8 @@ class SandboxCore:
         if self.closed:
             return
         self.closed = True
+        if self._spares:
+            yield Work(self._spares.close)
         self._spares.close()
         # All are killed before the end of any is waited for: the kernel takes them down side by side. And nobody looks
         # after one any more whose end has begun: each that does not answer would keep the thread that does for seconds.
@@ -185,7 +187,7 @@ class SandboxCore:
         if self.observer is not None:
             self.observer.close()
         if self._root is not None:
-            self._root.close()
+            yield Work(self._root.close)
         groups.finish()
 
     def __del__(self) -> None:
@@ -556,9 +558,8 @@ class SandboxCore:
             if directory is not None:
                 yield Work(partial(workspace.copy_tree, directory))
             result = yield from commands.run(self, argv, workspace, workspace.path, timeout, group)
-            yield Work(workspace.clear)
             return result
         finally:
             if group is not None:
                 groups.give_up(group)
-            workspace.close()
+            yield from ending(LARGE, workspace.close)

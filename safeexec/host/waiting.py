@@ -134,9 +134,18 @@ AT_ONCE = 4096
 """So many bytes, or parts of a value, are dealt with where they are: at 3 us for a part, 12 ms of an event loop."""
 
 
+LARGE = AT_ONCE + 1
+"""Stands for a size that nobody knows."""
+
+
 def apart(size: int, call: Callable[[], R]) -> Core[R]:
     """What `call` makes of something of this size: in a thread, where it may hold an event loop."""
     return call() if size <= AT_ONCE else (yield Work(call))
+
+
+def ending(size: int, call: Callable[[], R]) -> Core[R]:
+    """The same for a `finally`, which runs as well when nobody drives the core any more: then it is done here."""
+    return call() if isinstance(sys.exc_info()[1], GeneratorExit) else (yield from apart(size, call))
 
 
 def weight(value: Any) -> int:

@@ -579,7 +579,14 @@ class Line:
         loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
         """
         assert self.workspace is not None
-        return call() if not coming and self.workspace.is_empty() else (yield Work(call))
+        if not coming and self.workspace.is_empty():
+            return call()
+        return (yield Work(partial(self._tidied, self.workspace, call)))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _tidied(workspace: Workspace, call: Callable[[], R]) -> R:
+        workspace.tidy()
+        return call()
 
     def commit_with_files(self, tool_calls: int, entry: JournalEntry | None = None) -> Core[None]:
         """What was begun is part of the session now, with the files as they are. If this is interrupted, or the

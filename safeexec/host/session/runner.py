@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -120,7 +121,7 @@ class Runner:
             answer = yield from self.ask(m.Deliver(), m.Done, seconds, (fd,))
             if answer.problem:
                 raise ProtocolError(answer.problem)
-            return (yield from self.bill.reading(size, lambda: read(fd)))
+            return (yield from self.bill.reading(size, partial(_taken, fd, read)))
         finally:
             os.ftruncate(fd, 0)
             os.close(fd)
@@ -138,3 +139,11 @@ class Runner:
         them end with it.
         """
         return (yield from self.lineage.end_runner(self.channel, owner))
+
+
+def _taken(fd: int, read: Callable[[int], R]) -> R:
+    """What `read` makes of a file in memory, which is emptied at once: to free 64 MiB takes 10 ms."""
+    try:
+        return read(fd)
+    finally:
+        os.ftruncate(fd, 0)

@@ -50,7 +50,7 @@ from safeexec.host.session.standard_input import StandardInput
 from safeexec.host.session.states import ASKING, CLOSED, IDLE, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
-from safeexec.host.waiting import Core, Wait, Work, apart, drive, weight
+from safeexec.host.waiting import Core, Wait, Work, apart, drive, ending, weight
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.bill import Bill
@@ -275,11 +275,11 @@ class SessionCore:
     def _end_and_wait(self) -> Core[None]:
         """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
         yield from wait_for(self.line.end_processes())
-        if (workspace := self.line.workspace) is not None:
-            yield from self.line.on_files(workspace.clear)
-        self._end_at_once()
         # It holds files: they are closed now, and not when the garbage collector runs.
         self.keeper.doing = None
+        if (workspace := self.line.workspace) is not None:
+            yield from self.line.on_files(workspace.close)
+        self._end_at_once()
 
     def _end_at_once(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
@@ -424,7 +424,7 @@ class SessionCore:
             yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
         finally:
-            problem = given.close()
+            problem = yield from ending(given.size, given.close)
         if problem is not None:
             result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
         return result
@@ -492,7 +492,8 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         self.calls_of_step, calls = 0, self.keeper.tool_records.total
-        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err))
+        room = None if line.workspace is None else self.watched.room
+        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
         step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
         try:
