@@ -1,4 +1,4 @@
-"""How many sessions of a sandbox are open, idle, queued and restored now, and whose."""
+"""How many sessions of a sandbox are open, idle, resting, queued and restored now, and whose."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class SessionCounts(Struct, frozen=True):
     """Asked for, and waiting for one of `max_sessions` to be closed."""
     restored: int = 0
     """Of the open ones: brought back at least once, after a step was stopped or its process died."""
+    resting: int = 0
+    """Of the idle ones: without a process until they are used again."""
 
 
 class SandboxStats(SessionCounts, frozen=True):
@@ -51,6 +53,7 @@ class Counted(Struct, frozen=True):
     label: str | None
     busy: bool
     restored: bool
+    resting: bool = False
 
 
 def count(
@@ -63,13 +66,14 @@ def count(
     """The numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
     for session in sessions:
-        row = rows.setdefault(session.label, [0, 0, 0, 0, 0])
+        row = rows.setdefault(session.label, [0, 0, 0, 0, 0, 0])
         row[0] += 1
         row[1 if session.busy else 2] += 1
         row[4] += session.restored
+        row[5] += session.resting
     for label, number in queued.items():
         if number:
-            rows.setdefault(label, [0, 0, 0, 0, 0])[3] += number
+            rows.setdefault(label, [0, 0, 0, 0, 0, 0])[3] += number
     counts = {label: SessionCounts(*row) for label, row in rows.items()}
     totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
     journalled, copied, lost = undo

@@ -315,6 +315,22 @@ class Remove(msgspec.Struct, tag="remove", array_like=True):
     name: str
 
 
+class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A step, or a change by the host, that can be done once more."""
+
+    request: Execute | Assign | Remove
+    did: int
+    """What it did, as the child tells it in a number: doing it once more must give the same."""
+
+
+class Repeat(msgspec.Struct, tag="repeat", array_like=True):
+    """Do these once more, in a process that is in the state before them. Nothing is told of what they print or show.
+    The answer is `Names`, or `Done` with a problem where one has done something else than before.
+    """
+
+    entries: list[JournalEntry]
+
+
 class ListNames(msgspec.Struct, tag="names", array_like=True):
     """The names of the namespace that guest code bound."""
 
@@ -521,6 +537,7 @@ ToChild = (
     | Fetch
     | Assign
     | Remove
+    | Repeat
     | ListNames
     | Describe
     | Freeze

@@ -48,6 +48,7 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Fetch): ANSWERING,
     (IDLE, m.Assign): ANSWERING,
     (IDLE, m.Remove): ANSWERING,
+    (IDLE, m.Repeat): ANSWERING,
     (IDLE, m.ListNames): ANSWERING,
     (IDLE, m.Describe): ANSWERING,
     (IDLE, m.Freeze): ANSWERING,

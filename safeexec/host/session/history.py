@@ -265,6 +265,14 @@ class History(Generic[C]):
         names = [copy for _, copy in self.named.values() if copy is not self.base]
         return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
 
+    def needs_no_process(self) -> bool:
+        """Whether what the process began as leads to the state as it is, by steps done once more: a new child, or the
+        copy that it was thawed from. Then another one is as good.
+        """
+        began = self._copies.get(self.base) if self.base is not None else None
+        memory = FRESH if self.base is None else None if began is None else began.memory
+        return memory is not None and self._base_of(self.current.memory) is memory
+
     def can_be_had(self, state: State) -> bool:
         """Whether anything leads to this state."""
         return self._base_of(state.memory) is not None

@@ -15,7 +15,7 @@ from safeexec.host.session.history import FRESH
 from safeexec.host.session.kept import Sources, ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line
 from safeexec.host.session.runner import Runner
-from safeexec.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, STEPPING
+from safeexec.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.waiting import Core
 from safeexec.host.watch.verdict import Verdict
@@ -93,6 +93,7 @@ class Keeper:
         """What the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
         self.go(ASKING)
+        self.line.looked_at = True
         try:
             answer = yield from question(runner)
         except (Gone, ProtocolError) as error:
@@ -133,9 +134,10 @@ class Keeper:
             yield from self._read_late_answer(runner)
         elif runner is not None and self.state is STEPPING:
             yield from self._undo_abandoned_step(runner)
-        if self.state is LOST:
+        if self.state is LOST or self.state is RESTING:
+            rested = self.state is RESTING
             yield from self.stop()
-            self.notes_next += yield from self.restore()
+            self.notes_next += yield from self.restore(asked=rested)
 
     def _read_late_answer(self, runner: Runner) -> Core[None]:
         """The answer that nobody waits for. A change that it confirms has been made."""
@@ -283,8 +285,24 @@ class Keeper:
             except WorkspaceError as error:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
 
-    def compact(self) -> Core[None]:
-        """While the session is idle: make the newest copy anew, so that it and the process share what both hold.
+    def rest(self) -> Core[None]:
+        """While the session is idle: give up the process, if another one can be had that is in the same state; else
+        have it share more of its memory.
+        """
+        if self.state is RESTING:
+            return
+        if self.state is IDLE and self.overused is None and self.line.can_rest():
+            self.doing = None
+            self.sources.last = ""  # the process that comes knows nothing of it as lost
+            self.line.undo()
+            self.go(LOST)
+            yield from self.line.rest()
+            self.go(RESTING)
+        else:
+            yield from self._compact()
+
+    def _compact(self) -> Core[None]:
+        """Make the newest copy anew, so that it and the process share what both hold.
 
         An automatic copy is made before the process warms up for its next step; from then on each has a copy of
         its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
