@@ -56,6 +56,8 @@ class Keeper:
         """How often the state has been brought back."""
         self.overused: Verdict | None = None
         """What the session did while no step ran: its process has been ended for it."""
+        self.diverged = False
+        """Whether steps were lost as they came out otherwise, and no caller knows."""
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
@@ -66,8 +68,10 @@ class Keeper:
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
 
-    def ready_runner(self) -> Core[Runner]:
-        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died."""
+    def ready_runner(self, *, step: bool = False) -> Core[Runner]:
+        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died; and
+        `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
+        """
         if not self.sandbox.alive:
             if self.state is IDLE:
                 yield from self.stop()
@@ -79,6 +83,9 @@ class Keeper:
                 self.go(LOST)
         if self.state is not IDLE:
             yield from self.finish_interrupted()
+        if not step and self.has_diverged():
+            notes, self.notes_next = self.notes_next, []
+            raise SandboxError(f"{'; '.join(notes)}; try again")
         assert self.line.runner is not None
         return self.line.runner
 
@@ -188,6 +195,7 @@ class Keeper:
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
         notes = yield from self.line.restore()
+        self.diverged = self.diverged or bool(self.line.lost)
         self.restored += not asked
         self.arrived()
         return notes
@@ -223,6 +231,11 @@ class Keeper:
         yield from self.stop()
         return (yield from self.restore_after_step())
 
+    def has_diverged(self) -> bool:
+        """Whether steps were lost as they came out otherwise. The caller is told now."""
+        diverged, self.diverged = self.diverged, False
+        return diverged
+
     def remaining(self) -> tuple[str, ...]:
         """The names of the variables after a restore."""
         return tuple(name for name in self.line.remaining if name.isidentifier())[:NAMES_REMAINING]
@@ -231,6 +244,7 @@ class Keeper:
         """The process died outside a step: restore, and say so."""
         message, notes = yield from self._died("", error)
         self.notes_next += notes
+        self.diverged = False
         raise SandboxError(f"{message}; try again") from None
 
     def _died(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
@@ -257,6 +271,7 @@ class Keeper:
         except (Gone, ProtocolError) as error:
             message, notes = yield from self._died(FREEZING, error)
             self.notes_next += notes
+            self.diverged = False
             raise CheckpointError(message) from None
         except CheckpointError:
             self.go(IDLE)

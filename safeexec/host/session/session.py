@@ -86,6 +86,7 @@ COMING = 8
 CLOSED_HERE = "the session is closed"
 CLOSED_WITH_SANDBOX = "the sandbox was closed, and this session with it"
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
+NOT_RUN = "the step was not run: steps before it are lost, as they came out otherwise when they were done once more"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
 _numbers = count(1)
 
@@ -496,8 +497,13 @@ class SessionCore:
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
-        if runner is None or self.keeper.state is not IDLE or self.keeper.overused is not None:
-            runner = yield from self.keeper.ready_runner()
+        keeper = self.keeper
+        if runner is None or keeper.state is not IDLE or keeper.overused is not None or keeper.diverged:
+            runner = yield from self.keeper.ready_runner(step=True)
+            if self.keeper.has_diverged():
+                error = ErrorInfo("StepKilled", NOT_RUN)
+                result = Result("crashed", error=error, step=self.step, state="diverged")
+                return replace(result, remaining=self.keeper.remaining())
         if number and self.has_branched:
             yield from self._own_files()
         leave = line.begin_step(number) if number else None
@@ -600,7 +606,7 @@ class SessionCore:
         if line.workspace is not None and (files := line.workspace.changes(self.keeper.marks, self.keeper.doing.marks)):
             result = replace(result, files=files)
         notes = yield from self.keeper.undo_step()
-        return restored(result, notes, self.keeper.remaining())
+        return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
@@ -627,7 +633,7 @@ class SessionCore:
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
         result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources, step.peak)
         notes = yield from self.keeper.restore_after_step()
-        return restored(result, notes, self.keeper.remaining())
+        return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
 
     # Ending a step, and what the watch asks of it: from any thread
 
@@ -709,9 +715,9 @@ class SessionCore:
         yield from self.keeper.stop()
         notes = yield from self.keeper.restore(asked=True)
         self.keeper.notes_next += notes
-        if line.history.current.memory is not state.memory:
+        if self.keeper.has_diverged() or line.history.current.memory is not state.memory:
             what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
-            raise CheckpointError(f"{what} died while it was thawed; {self.keeper.became(notes)}")
+            raise CheckpointError(f"{what} could not be brought back; {self.keeper.became(notes)}")
         return since
 
     def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:

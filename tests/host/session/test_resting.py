@@ -236,8 +236,12 @@ def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: Op
     memory = session._core.line.history.current.memory
     memory.entry = type(memory.entry)(memory.entry.request, memory.entry.did ^ 1)
     assert rest(session)
-    result = session.run("1")
-    assert "steps 1 to 2 came out otherwise" in " ".join(result.notes)
+    result = session.run("x = 8")
+    assert (result.outcome, result.state, result.remaining) == ("crashed", "diverged", ())
+    assert "steps 1 to 2 came out otherwise" in " ".join(result.notes) and "came out otherwise" in str(
+        result.observation()
+    )
+    assert not session.namespace, "a step that was written for another state is not run"
     session.run("x = 3").check()
     assert not rest(session), "its steps are copied from now on"
     assert session.run("x").value == 3
