@@ -195,6 +195,12 @@ class History(Generic[C]):
         self._certain.add(new)
         return [*self._forget([old]), *self._dropped()]
 
+    def add(self, copy: C) -> list[C]:
+        """`copy` is one more of the state as it is now. Returns the copies that nothing leads to any more."""
+        self._copies[copy] = self.current
+        self._certain.add(copy)
+        return self._dropped()
+
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` has parked. Returns what had that name, if nothing else leads
         there.
@@ -329,7 +335,7 @@ class History(Generic[C]):
         self.current, self.next, self.base, self._begun = state, None, base, state
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
             # What is done from here on is done once more from this copy, and never from an older one.
-            of.memory.origin = of.memory.entry = None
+            of.memory.origin, of.memory.entry, of.memory.depth = None, None, 0
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:

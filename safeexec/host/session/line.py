@@ -447,7 +447,7 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if entries and not (yield from self._repeat(entries)):
+        if entries and not (yield from self._done_again(entries)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -482,14 +482,47 @@ class Line:
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self._enter_group(channel)
-        if entries and not (yield from self._repeat(entries)):
+        if entries and not (yield from self._done_again(entries)):
             return None
         self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
 
+    def _done_again(self, entries: list[m.JournalEntry]) -> Core[bool]:
+        """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
+        if (yield from self._repeat(entries)):
+            return True
+        self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
+        self.repeats = False
+        self.sandbox.steps_lost(len(self.lost))
+        yield from self.stop()
+        return False
+
+    def comes_to(self, digest: int) -> Core[bool]:
+        """Whether a new child comes to a state of that digest when it does all of the journal once more, beside the
+        session.
+        """
+        entries: list[m.JournalEntry] = []
+        memory = self.history.current.memory
+        while memory.origin is not None:
+            entries.append(memory.entry)
+            memory = memory.origin
+        beside = Line(self.sandbox, self.policy, self.sandbox.spare_for(self.policy))
+        try:
+            yield from beside.begin()
+            if not (yield from beside._repeat(entries[::-1])):
+                return False
+            assert beside.runner is not None
+            answer = yield from beside.runner.ask(m.Digest(), m.Digested)
+            return bool(answer.digest == digest)
+        finally:
+            yield from wait_for(beside.end_processes())
+            if beside.workspace is not None:
+                yield from beside.on_files(beside.workspace.clear)
+            beside.close()
+
     def _repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
-        the first time; if not, the process is ended. Nobody hears of what they print or show.
+        the first time. Nobody hears of what they print or show.
         """
         runner, deadline = self.runner, monotonic() + REPEAT_SECONDS
         assert runner is not None
@@ -503,10 +536,6 @@ class Line:
                 return True
         except (Gone, ProtocolError):
             pass
-        self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
-        self.repeats = False
-        self.sandbox.steps_lost(len(self.lost))
-        yield from self.stop()
         return False
 
     def thaw_in_time(self) -> Core[None]:

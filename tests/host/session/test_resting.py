@@ -291,3 +291,102 @@ def test_closing_it_leaves_nothing() -> None:
         sessions[0].close()
         assert sandbox.stats().open == 2
     assert not leaks(before)
+
+
+class Sampled:
+    """Every rest is a sample, and what comes of it."""
+
+    def __init__(self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("safeexec.host.sandbox.SAMPLE", 1)
+        self.sandbox = sandbox
+
+    def differs(self, session: Session) -> bool:
+        before = self.sandbox.stats().steps_differed
+        rested = rest(session)
+        assert rested != (self.sandbox.stats().steps_differed > before)
+        return not rested
+
+
+@pytest.fixture
+def sampled(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sampled:
+    return Sampled(sandbox, monkeypatch)
+
+
+THINGS = """
+import collections, dataclasses, decimal, enum, fractions, functools, itertools, re
+class Plain:
+    def __init__(self, x):
+        self.x, self.me = x, self
+class Slotted(Plain):
+    __slots__ = ("y",)
+@dataclasses.dataclass
+class Data:
+    a: int
+    b: list = dataclasses.field(default_factory=list)
+class Color(enum.Enum):
+    RED = 1
+def closure(n):
+    def add(x, *, y=[2]):
+        return x + n + y[0]
+    return add
+def count():
+    n = 0
+    while True:
+        n += 1
+        yield n
+things = [Plain(1), Slotted(2), Data(3), Color.RED, closure(4), count(), decimal.Decimal("1.10")]
+things.append(fractions.Fraction(1, 3))
+things[1].y = things
+more = {"d": collections.deque([1, 2], 5), "c": collections.Counter("abca"), "o": collections.OrderedDict(a=1)}
+more["s"], more["f"], more["p"] = {"a", "b", 1}, frozenset("xyz"), functools.partial(closure(1), 2)
+more["i"], more["m"], more["self"] = itertools.count(3), re.match("(a)(b)?", "ab"), more
+next(things[5])
+try:
+    1 / 0
+except ZeroDivisionError as error:
+    kept = error
+squares = [i * i for i in range(1000)]
+"""
+
+
+@pytest.mark.profile("standard")
+def test_a_sample_of_all_kinds_of_things_comes_to_the_same(sampled: Sampled, session: Session) -> None:
+    for part in (THINGS, "next(things[5]), next(more['i'])", "things.append(things[4](1))", "del squares[5]"):
+        session.run(part).check()
+        assert session._core.line.history.current.memory.depth
+        assert not sampled.differs(session)
+    assert session.run("next(things[5]), next(more['i'])").value == (3, 4)
+
+
+CHANGES = {
+    "deep in a container": ("x = [[[1]]]", "x[0][0][0] = 2"),
+    "an attribute": ("class A: pass\na = A()\na.x = 1", "a.x = 2"),
+    "a slot": ("class A:\n    __slots__ = ('x',)\na = A()\na.x = 1", "a.x = 2"),
+    "a generator half-way": ("g = iter_ = (n for n in [1, 2, 3])", "next(g)"),
+    "a closure": ("def f(n):\n    def g():\n        return n\n    return g\ng = f([1])", "g().append(2)"),
+    "a default": ("def f(x=[]):\n    return x", "f().append(1)"),
+    "a body": ("def f():\n    return 1", "def f():\n    return 2"),
+    "a class": ("class A:\n    x = 1", "A.x = 2"),
+    "a name more": ("x = 1", "y = 1"),
+    "which of two equal things": ("a = [1]\nb = [1]\nc = [a, b]", "c[1] = a"),
+    "a set": ("s = {'a'}", "s.add('b')"),
+    "an error": ("e = ValueError([1])", "e.args[0].append(2)"),
+}
+
+
+@pytest.mark.profile("standard")
+@pytest.mark.parametrize(("first", "then"), CHANGES.values(), ids=list(CHANGES))
+def test_a_state_that_differs_is_found_and_copied(sampled: Sampled, session: Session, first: str, then: str) -> None:
+    lost = sampled.sandbox.stats().steps_lost
+    session.run(first).check()
+    assert not sampled.differs(session)
+    session.run(then).check()
+    memory = session._core.line.history.current.memory
+    assert memory.origin is not None
+    # As if doing it once more came to another state, which nothing else tells.
+    memory.entry, memory.origin = memory.origin.entry, memory.origin.origin
+    assert sampled.differs(session), "the state before is not this one"
+    assert sampled.sandbox.stats().steps_lost == lost
+    assert session.run("1", timeout=30).state == "kept" and len(session.checkpoints()) >= 1
+    session.run("1\nwhile True: pass", timeout=0.2)
+    assert not rest(session), "its steps are copied from now on"
