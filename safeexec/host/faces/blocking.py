@@ -452,7 +452,7 @@ class SessionFace:
 
     def __del__(self) -> None:
         """Nobody can use it any more: the thread for idle sessions closes it."""
-        self._core.abandoned = True
+        self._core.abandon()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._core.summary}>"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from safeexec.outcomes import Frame, Variable
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import decode
 from safeexec.protocol.values import format as form
-from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
+from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, State, ToolCallRecord, Usage
 from safeexec.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -231,7 +231,10 @@ def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
     )
 
 
-def restored(result: Result, notes: list[str], remaining: tuple[str, ...]) -> Result:
-    """The same result, of a step that was undone, and what is to be said of that. `notes`: of the restore."""
-    state: Literal["restored", "lost"] = "lost" if notes and notes[-1].endswith(STARTS_EMPTY) else "restored"
+def restored(result: Result, notes: list[str], remaining: tuple[str, ...], diverged: bool) -> Result:
+    """The same result, of a step that was undone, and what is to be said of that. `notes`: of the restore. `diverged`:
+    steps before it are lost, as they came out otherwise.
+    """
+    empty = notes and notes[-1].endswith(STARTS_EMPTY)
+    state: State = "diverged" if diverged else "lost" if empty else "restored"
     return replace(result, state=state, notes=(*result.notes, *notes), remaining=remaining)
