@@ -1,4 +1,5 @@
-"""``python -m safeexec.docs`` lists the pages that are installed; with a directory it builds the reference of every public name.
+"""``python -m safeexec.docs`` lists the pages that are installed; with a directory it builds the reference of every
+public name.
 
 The reference needs pdoc (``pip install 'safeexec[docs]'``).
 """
@@ -8,7 +9,6 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-
 from typing import Any
 
 from safeexec import SandboxError
@@ -35,10 +35,8 @@ PAGES = (
 
 def pages() -> list[Path]:
     """Find the pages that the package brings along, by folder: the guide, operations, policies, the servers …"""
-    import safeexec.policies
-
-    folders = [*safeexec.__path__, *safeexec.policies.__path__]
-    return sorted({page for folder in folders for page in Path(folder).rglob("*.md")})
+    packages = [importlib.import_module(name) for name in ("safeexec", "safeexec.policies")]
+    return sorted({page for package in packages for folder in package.__path__ for page in Path(folder).rglob("*.md")})
 
 
 def build(directory: Path) -> list[str]:

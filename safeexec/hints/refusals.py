@@ -192,12 +192,17 @@ _OF_TAGS: dict[str, Advice] = {
     },
     "network": {
         "tool:fetch": "There is no network here; call the tool `{tool}(...)`.",
-        "": "There is no network here: work with data that is already at hand.",
+        "": "There is no network here, and the host has given no tool that fetches: work with data that is already at hand.",
     },
     "memory": "Memory is out of reach: use the types of Python, or `array` and `struct` for bytes of a fixed layout.",
     "display": "There is no display and nobody at a keyboard: compute, print, and return values.",
 }
 """What to do instead of a name of `language.refusals` that has no advice of its own, by its kind."""
+
+
+def without_network(plan: LanguagePlan) -> str | None:
+    """Return what to do instead of reaching a network."""
+    return choose(_OF_TAGS["network"], plan)
 
 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:

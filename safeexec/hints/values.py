@@ -294,14 +294,6 @@ def _loop_over(failure: Failure, name: str) -> ast.expr | None:
     return loop
 
 
-@RULES.when(
-    "TypeError", "'str' object cannot be interpreted as an integer", calls=("date", "datetime")
-)  # datetime.date('2024-01-31')
-def _date_of_text(failure: Failure, match: re.Match[str]) -> str | None:
-    name = failure.called
-    return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
-
-
 @RULES.when("TypeError", "'str' object cannot be interpreted as an integer")  # range('3')
 def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
     call = failure.call

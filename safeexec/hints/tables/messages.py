@@ -7,6 +7,7 @@ exception the special rules stand before the general ones.
 
 from __future__ import annotations
 
+from safeexec.hints.refusals import without_network
 from safeexec.hints.rules import HintRule
 
 RULES: tuple[HintRule, ...] = (
@@ -554,8 +555,7 @@ RULES: tuple[HintRule, ...] = (
         "The list is empty or too short: check `len(values)` and the filter that made it."),
     HintRule("EOFError", "",
         "The input is at its end: read no more lines than there are (`for line in sys.stdin:`), or catch EOFError."),
-    HintRule("URLError", "",
-        "There is no network here: read a file of the workspace, or put the data into the code and read it with `io.StringIO(text)`."),
+    HintRule("URLError", "urlopen error", lambda failure, _: without_network(failure.plan)),
     HintRule("AxisError", r"axis (-?\d+) is out of bounds for array of dimension (\d+)",
         "The array has {2} axes, counted from 0: leave `axis=` out, or use a smaller one; `a.reshape(-1, 1)` adds an axis."),
     HintRule("JSONDecodeError", "Expecting property name enclosed in double quotes",

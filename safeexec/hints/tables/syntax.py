@@ -282,4 +282,4 @@ MESSAGES: tuple[SyntaxRule, ...] = (
     SyntaxRule("expected 'else' after 'if'",
         "Write `a if condition else b`; a condition without `else` goes to the end of a comprehension."),
 )  # fmt: skip
-"""Words of CPython's message (3.11 to 3.13, lower case)."""
+"""Words of CPython's message (3.11 to 3.15, lower case)."""
