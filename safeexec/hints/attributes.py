@@ -30,14 +30,14 @@ from safeexec.hints.objects import (
     public_names,
 )
 from safeexec.hints.refusals import missing_name
-from safeexec.hints.rules import Finder, HintRules
+from safeexec.hints.rules import Finder, HintRule, HintRules
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
 from safeexec.identity import class_name, object_of
 from safeexec.matching import did_you_mean, nearest, quoted, same_name
 
-RULES = HintRules()
+RULES = HintRules([HintRule("AttributeError", "removed in [^`]*[Uu]se `([^`]+)`", "Use `{1}`.")])
 _MESSAGE = re.compile(
     r"(?:'(?P<kind>[\w.]+)' object|type object '\w+'|module '[\w.]+') has no attribute '(?P<name>\w+)'"
 )

@@ -49,6 +49,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ("df.to_hdf('a.h5', key='a')", "df.to_csv('a.csv')"),
     ],
     "AttributeError": [
+        ("np.float_(1)", "np.float64(1)"),
         ("import enum\nclass C(enum.Enum):\n    RED = 1\nC.red", "import enum\nclass C(enum.Enum):\n    RED = 1\nC.RED"),
         ("from sklearn.datasets import load_iris\niris = load_iris()\niris.targets", "from sklearn.datasets import load_iris\niris = load_iris()\niris.target"),
         ("x = 3\nx.price", "x = {'price': 3}\nx['price']"),
