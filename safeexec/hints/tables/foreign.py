@@ -490,6 +490,7 @@ _COMPLEX: dict[str, str] = by_name(
         "round": "Use `complex(round({obj}.real, 2), round({obj}.imag, 2))`.",
     }
 )
+_ITERATORS = "dict_keys dict_values dict_items map filter zip generator enumerate list_iterator reversed"
 _ITERATOR: dict[str, str] = by_name(
     {
         "sort append index reverse pop remove extend count copy insert map filter tolist len length sorted join shape get size first": "Make a list of it first: `list({obj})`.",
@@ -552,7 +553,6 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "tuple": _TUPLE,
     "int": _NUMBER,
     "float": _NUMBER,
-    "bool": {},
     "Fraction": _FRACTION,
     "Decimal": _DECIMAL,
     "complex": _COMPLEX,
@@ -583,21 +583,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
             "shuffle": "Make a list of it first: `items = list({obj}); random.shuffle(items)`.",
         }
     ),
-    **dict.fromkeys(
-        (
-            "dict_keys",
-            "dict_values",
-            "dict_items",
-            "map",
-            "filter",
-            "zip",
-            "generator",
-            "enumerate",
-            "list_iterator",
-            "reversed",
-        ),
-        _ITERATOR,
-    ),
+    **dict.fromkeys(_ITERATORS.split(), _ITERATOR),
     "date": _DATE,
     "datetime": {name: text for name, text in _DATE.items() if name != "hour"} | {"date": "Use `{obj}.date()`."},
     "timedelta": by_name(
