@@ -93,6 +93,7 @@ NAMES: dict[str, Advice] = by_name(
             "": "Use `sum(values) / len(values)`.",
         },
         "help": "There is no pager here: print the text, `print(name.__doc__)`, or try the call on a small example.",
+        "copyright credits license": "It is a notice of an interactive Python, which this policy leaves out: remove it.",
         "get_ipython": "There is no IPython here: leave out `get_ipython()`, and write plain Python.",
         "In Out": "There is no `In` and no `Out` here: the value of the last step is `_`; give a value a name to keep it.",
         "__ ___ _1": "The value of the last step is `_`; give a value a name to keep it.",
