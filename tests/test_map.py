@@ -157,12 +157,12 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 FIRST_RUN = {
     "": "approvals errors identity outcomes results text typed",
-    "host": "arguments audit descriptors forks labels queue sandbox waiting",
+    "host": "arguments audit descriptors forks labels patience queue sandbox waiting",
     "host/faces": "blocking",
     "host/files": "layers",
     "host/session": (
         "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
-        "standard_input states step tightened turn"
+        "given standard_input states step tightened turn"
     ),
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",

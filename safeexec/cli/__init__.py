@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -38,8 +37,8 @@ COMMANDS = {
 }
 """What there is, with a line of help for each. The module of that name adds its options and runs it."""
 EXIT_USAGE = 2
-EXIT_READER_GONE = 128 + signal.SIGPIPE
-"""What a shell reports of a program that SIGPIPE ended: `safeexec bench | head`."""
+EXIT_READER_GONE = 128 + 13
+"""What a shell reports of a program that SIGPIPE (13) ended: `safeexec bench | head`."""
 
 
 class _Parser(argparse.ArgumentParser):

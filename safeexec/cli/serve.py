@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
+import sys
 
 from safeexec.cli.common import add_http_options, add_policy_option
 from safeexec.errors import SandboxError
@@ -56,6 +56,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """0 when it was ended; what the policies or the machine refuse is an error of the command."""
+    if sys.platform == "win32":
+        raise SandboxError("safeexec serve runs on Linux and in its containers; from Windows, connect to one")
+    import resource  # which Windows has not
+
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     service = Service(options.policy, options.allow_policy, options.record, options.record_mb, options.replica)

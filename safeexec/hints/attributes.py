@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable
 from functools import wraps
 from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType
@@ -12,8 +13,6 @@ from typing import Any
 
 from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
 from safeexec.hints.failure import Failure
-from safeexec.hints.files import edited_since
-from safeexec.hints.needs import provides
 from safeexec.hints.objects import (
     MISSING,
     attribute_names,
@@ -24,17 +23,17 @@ from safeexec.hints.objects import (
     is_module,
     is_of_guest,
     is_of_python,
+    library_class,
     library_kind,
     members_of,
     module_name,
     public_names,
 )
-from safeexec.hints.refusals import missing_in_module, no_such_name
+from safeexec.hints.refusals import missing_name
 from safeexec.hints.rules import Finder, HintRules
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
-from safeexec.hints.tables.origins import ORIGINS
 from safeexec.identity import class_name, object_of
 from safeexec.matching import did_you_mean, nearest, quoted, same_name
 
@@ -43,6 +42,8 @@ _MESSAGE = re.compile(
     r"(?:'(?P<kind>[\w.]+)' object|type object '\w+'|module '[\w.]+') has no attribute '(?P<name>\w+)'"
 )
 _OF_TABLES = ("head", "groupby", "iloc", "loc", "columns", "iterrows", "describe", "merge", "to_csv", "sort_values", "dropna", "fillna", "value_counts")  # fmt: skip
+_OF_VALUES = ("len", "sum", "max", "min", "sorted", "reversed", "all", "any", "zip", "enumerate", "print", "abs", "round", "next", "int", "float", "str")  # fmt: skip
+"""Builtins that other languages have as methods."""
 _MOST_LISTED = 20
 _OnObject = Callable[[Failure, str, Any, str], "str | None"]
 """What a rule is made of here: the failure, the name that is missing, the object and its source text."""
@@ -151,41 +152,13 @@ def _not_imported(failure: Failure, name: str, owner: Any, text: str) -> str | N
 def _in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if not is_module(owner):
         return None
-    full, plan = module_name(owner), failure.plan
-    if edited := edited_since(full, name):
-        return edited
-    submodule = next(
-        (
-            other
-            for other in plan.imports
-            if other.rpartition(".")[0] == full and nearest(name, [other.rpartition(".")[2]])
-        ),
-        "",
-    )
-    found = missing_in_module(full, name, plan, attribute_names(owner))
-    return found or (f"Import the submodule first: `import {submodule}`." if submodule else None)
-
-
-@_when(pattern="", wrong="math.deque()", right="from collections import deque\ndeque()")
-def _in_another_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    home = ORIGINS.get(name)
-    if not is_module(owner) or not home or home == module_name(owner) or not provides(f"{home}.{name}", failure.plan):
-        return None
-    return f"It is in another module: `from {home} import {name}`."
-
-
-@_when(pattern="", wrong="math.sorted([1])", right="sorted([1])")
-def _is_builtin(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    return (
-        f"It is a builtin: use `{name}(...)` without the module."
-        if is_module(owner) and name in failure.builtins
-        else None
-    )
-
-
-@_when(pattern="", wrong="math.quxbaz(2)", right="math.sqrt(2)")
-def _not_in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    return no_such_name(module_name(owner), name, attribute_names(owner), failure.plan) if is_module(owner) else None
+    full = module_name(owner)
+    found = missing_name(full, name, attribute_names(owner), failure.builtins, failure.plan)
+    if isinstance(_owner_tree(failure, name), ast.Name):
+        found = found.replace(f"Did you mean `{full}.", f"Did you mean `{text}.").replace(
+            f" or `{full}.", f" or `{text}."
+        )
+    return found
 
 
 def _shadowed(failure: Failure, tree: ast.expr | None, owner: Any) -> str | None:
@@ -237,7 +210,7 @@ def _text_for_file(failure: Failure, name: str, owner: Any, text: str) -> str | 
     return None
 
 
-@_when(wrong="[].push(1)", right="[].append(1)")
+@_when(wrong="[].isEmpty()", right="not []")
 def _of_tables(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if found := METHODS.get(library_kind(owner), {}).get(name):
         return found
@@ -303,6 +276,41 @@ def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | Non
     if not failure.libraries or not is_of_python(type(owner)) or name not in members_of(str) or type(owner) is str:
         return None
     return f"It needs a text here and was given a `{class_name(type(owner))}`: give `str(value)`, or join a list with `' '.join(values)`."
+
+
+@_when(wrong="[1, 2].sum()", right="sum([1, 2])")
+def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A builtin, or a function of numpy, that is called as a method."""
+    if library_kind(owner) == "numpy.ndarray":
+        for path in ("numpy", "numpy.linalg"):
+            if callable(attribute_of(sys.modules[path], name)):
+                return f"Use `{path.replace('numpy', 'np')}.{name}({text})`."
+    of_value = name in _OF_VALUES and name in failure.builtins
+    return f"Use `{name}({text})`." if of_value and is_of_python(type(owner)) else None
+
+
+@_when(wrong="['a', 'b'].upper()", right="[s.upper() for s in ['a', 'b']]")
+def _of_items(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A method of a text, asked of what holds texts, or of a number."""
+    if name not in members_of(str):
+        return None
+    if type(owner) in (list, tuple, set):
+        return f"`{name}` is a method of a string: use it on each item, `[s.{name}(...) for s in {text}]`."
+    return f"It is a number: use `str({text}).{name}(...)`." if type(owner) in (int, float) else None
+
+
+@_when(wrong="df['region'].upper()", right="df['region'].str.upper()")
+def _of_accessor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
+    kind = library_kind(owner)
+    for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
+        if attribute_of(getattr(library_class("Series"), accessor, MISSING), name) is not MISSING:
+            return f"Use `{text}.{accessor}.{name}`."
+    if kind == "pandas.DataFrame" and attribute_of(library_class("Series"), name) is not MISSING:
+        return f"Use it on a column: `{text}['column'].{name}`."
+    if kind == "pandas.Series" and attribute_of(library_class("DataFrame"), name) is not MISSING:
+        return f"Use it on the DataFrame: `df.{name}`; a column as a frame is `df[['column']]`."
+    return None
 
 
 @_when(wrong="fig, ax = plt.subplots()\nax.xlabel('x')", right="fig, ax = plt.subplots()\nax.set_xlabel('x')")

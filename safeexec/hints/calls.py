@@ -260,6 +260,22 @@ def _missing(failure: Failure, match: re.Match[str]) -> str | None:
     return _give(failure, match[1], re.findall(r"'(\w+)'", match[2]))
 
 
+@RULES.when(
+    "TypeError",
+    r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'",
+    wrong="import datetime\ndatetime.date('2024-01-31')",
+    right="import datetime\ndatetime.date.fromisoformat('2024-01-31')",
+    calls=("date", "datetime"),
+)
+def _date_of_text(failure: Failure, match: re.Match[str]) -> str | None:
+    name = failure.called
+    if "missing" in match[0] and (
+        not failure.call or not failure.call.args or type(failure.resolve(failure.call.args[0])) is int
+    ):
+        return None
+    return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
+
+
 @RULES.when("TypeError", _MISSING_PLACE, wrong="re.compile('a').sub('b')", right="re.compile('a').sub('b', 'text')")
 def _missing_place(failure: Failure, match: re.Match[str]) -> str | None:
     return _give(failure, match[1] or failure.called, [match[2]])

@@ -12,20 +12,7 @@ from safeexec.hints.rules import HintRules
 from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
-_MODULE_CHARACTERS = 1 << 20
-"""Read of a module's file, at most."""
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
-
-
-def edited_since(module: str, name: str) -> str | None:
-    """What to do where the file of a module in the workspace has a name that the imported module lacks."""
-    try:
-        with open(f"{module.replace('.', '/')}.py", encoding="utf-8", errors="replace") as file:
-            has_it = re.search(rf"\b{re.escape(name)}\b", file.read(_MODULE_CHARACTERS))
-    except OSError:
-        return None
-    again = f"`import importlib` and `importlib.reload({module})`"
-    return f"The file has `{name}` since `{module}` was imported: {again}." if has_it else None
 
 
 def _name(failure: Failure) -> str:
@@ -40,12 +27,15 @@ def _name(failure: Failure) -> str:
 
 @RULES.when("FileNotFoundError PermissionError OSError", wrong="", right="")
 def _no_semaphores(failure: Failure, match: re.Match[str]) -> str | None:
-    """Of `multiprocessing`, which begins with a semaphore that processes would share: it is tested with a policy."""
+    """Advise who met an error inside `multiprocessing`: it makes a semaphore first, or starts the process that forks
+    for it (the default since CPython 3.14). Tested with a policy.
+    """
     place = failure.exc.__traceback__
-    while place is not None and place.tb_next is not None:
+    while place is not None:
+        if "/multiprocessing/" in place.tb_frame.f_code.co_filename:
+            return NO_PROCESSES
         place = place.tb_next
-    in_there = place is not None and place.tb_frame.f_code.co_filename.endswith("/multiprocessing/synchronize.py")
-    return NO_PROCESSES if in_there else None
+    return None
 
 
 _NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Iterable
 
 from safeexec.hints.failure import Failure, walk
-from safeexec.hints.files import edited_since
 from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
-from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
+from safeexec.hints.refusals import hint_for, missing_in_module, missing_name
 from safeexec.hints.rules import HintRules
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import MEMBERS, NAMES, ORDINARY
@@ -147,6 +146,13 @@ def _of_self(failure: Failure, match: re.Match[str]) -> str | None:
 @RULES.when("NameError", _NAME, wrong="date_of_birth = 3\ndateofbirth", right="date_of_birth = 3\ndate_of_birth")
 def _written_otherwise(failure: Failure, match: re.Match[str]) -> str | None:
     return did_you_mean(same_name(match[1], failure.visible_names()))
+
+
+@RULES.when("NameError", _NAME, wrong="", right="")
+def _named_exception(failure: Failure, match: re.Match[str]) -> str | None:
+    """Of Python 2's spelling, which means two exceptions since CPython 3.14, and is a SyntaxError before."""
+    kind = re.match(rf"\s*except\s+([\w.]+)\s*,\s*{re.escape(match[1])}\s*:", failure.line)
+    return f"To give the exception a name write `except {kind[1]} as {match[1]}:`." if kind else None
 
 
 @RULES.when("NameError", _NAME, wrong="d = {name: 1}", right="d = {'name': 1}")
@@ -325,38 +331,13 @@ _IMPORT = r"cannot import name '([^']+)' from '([^']+)'"
 
 
 @RULES.when("ImportError", _IMPORT, wrong="from math import squrt", right="from math import sqrt")
-def _near_in_module(failure: Failure, match: re.Match[str]) -> str | None:
+def _not_in_module(failure: Failure, match: re.Match[str]) -> str | None:
     name, module = match.groups()
     if f"{module}.{name}" in MODULES:
         return hint_for("module", f"{module}.{name}", failure.plan)
-    return edited_since(module, name) or missing_in_module(module, name, failure.plan, _names_of(module))
-
-
-def _names_of(module: str) -> list[str]:
     loaded = sys.modules.get(module)
-    return attribute_names(loaded) if loaded is not None else []
-
-
-@RULES.when("ImportError", _IMPORT, wrong="from math import deque", right="from collections import deque")
-def _in_another_module(failure: Failure, match: re.Match[str]) -> str | None:
-    name, module = match.groups()
-    home = ORIGINS.get(name, module)
-    return (
-        f"It is in another module: `from {home} import {name}`."
-        if home != module and provides(f"{home}.{name}", failure.plan)
-        else None
-    )
-
-
-@RULES.when("ImportError", _IMPORT, wrong="from math import sorted", right="sorted('a')")
-def _is_builtin(failure: Failure, match: re.Match[str]) -> str | None:
-    return f"It is a builtin: use `{match[1]}(...)` without an import." if match[1] in failure.builtins else None
-
-
-@RULES.when("ImportError", _IMPORT, wrong="from math import quxbaz", right="from math import sqrt")
-def _not_in_module(failure: Failure, match: re.Match[str]) -> str | None:
-    name, module = match.groups()
-    return no_such_name(module, name, _names_of(module), failure.plan)
+    names = attribute_names(loaded) if loaded is not None else []
+    return missing_name(module, name, names, failure.builtins, failure.plan)
 
 
 @RULES.when(

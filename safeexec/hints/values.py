@@ -340,18 +340,6 @@ def _loop_over(failure: Failure, name: str) -> ast.expr | None:
 
 
 @RULES.when(
-    "TypeError",
-    "'str' object cannot be interpreted as an integer",
-    wrong="import datetime\ndatetime.date('2024-01-31')",
-    right="import datetime\ndatetime.date.fromisoformat('2024-01-31')",
-    calls=("date", "datetime"),
-)
-def _date_of_text(failure: Failure, match: re.Match[str]) -> str | None:
-    name = failure.called
-    return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
-
-
-@RULES.when(
     "TypeError", "'str' object cannot be interpreted as an integer", wrong="range('3')", right="range(int('3'))"
 )
 def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:

@@ -15,11 +15,10 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.requests import timeout_of
@@ -32,7 +31,7 @@ from safeexec.host.watch.room import Room
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.results import Usage
+from safeexec.results import CommandResult, Usage
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
@@ -48,28 +47,6 @@ ARGUMENT_BYTES = 128 << 10
 """Of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
 ARGV_BYTES = 1 << 20
 """Of all words together. Linux takes a quarter of the stack's limit, 2 MiB as a rule."""
-
-
-class CommandResult(Struct, frozen=True):
-    """How a command ended. `outcome` is `ok` (exit status 0), `error` (another status), or why the host stopped it.
-
-    `returncode` is the exit status, minus the signal's number if a signal ended the program, None if the host did.
-    """
-
-    outcome: Literal["ok", "error", "violation", "timeout", "cpu", "memory", "output", "crashed", "cancelled"]
-    returncode: int | None
-    stdout: str
-    stderr: str
-    usage: Usage
-    message: str = ""
-    truncated: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return self.outcome == "ok"
-
-    def __bool__(self) -> bool:
-        return self.outcome == "ok"
 
 
 def locate(name: str) -> str | None:
@@ -206,11 +183,11 @@ def run(
         )
         try:
             try:
-                ready = yield from channel.receive(monotonic() + START_SECONDS)
+                ready = yield from channel.receive(monotonic() + patient(START_SECONDS))
             except (Gone, ProtocolError) as error:
                 raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
             if not isinstance(ready, m.Ready):
-                raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
+                raise ProtectionError(f"the process of the command was not ready after {patient(START_SECONDS):g} s")
             if channel.pid is not None:
                 sandbox.gate.allow(channel.pid, lambda: True)
             if group is not None and channel.pid is not None:

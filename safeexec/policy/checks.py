@@ -21,10 +21,12 @@ from safeexec.policy.settings import PROTECTIONS
 MOST_HINTS = 500
 """Of one policy file: each is looked up when the policy is reviewed, or shown to a model."""
 BUILTINS = (
-    frozenset(dir(builtins)) | SITE_BUILTINS | {"PythonFinalizationError", "frozendict", "reveal_type", "sentinel"}
+    frozenset(dir(builtins))
+    | SITE_BUILTINS
+    | {"ImportCycleError", "PythonFinalizationError", "frozendict", "reveal_type", "sentinel"}
 )
-"""Builtin names of all supported versions of Python, with `site` or without: `frozendict` and `sentinel` came with
-3.15.
+"""Builtin names of all supported versions of Python, with `site` or without: `ImportCycleError`, `frozendict` and
+`sentinel` came with 3.15.
 """
 
 

@@ -131,7 +131,7 @@ class _Draft:
         """Lays one file over what its parents say."""
         self.unknown.update(source.dropped)
         for key, value in source.content.items():
-            if key == "extends":
+            if key in ("extends", "only_narrower"):
                 continue
             edits = (key in LISTS and isinstance(value, dict)) or (key in SECTIONS and not source.marks)
             if not edits:

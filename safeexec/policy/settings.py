@@ -40,9 +40,10 @@ PROTECTIONS = (
     "unprivileged-user",
     "cgroup",
     "cgroup-core",
+    "separate-files",
 )
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
-REQUIRED = ("rlimits", "no-new-privs", "seccomp", "landlock or mount-namespace")
+REQUIRED = ("rlimits", "no-new-privs", "seccomp", "landlock or mount-namespace", "separate-files")
 """What a policy requires that does not say what: without these nothing but the language layer holds guest code."""
 
 

@@ -16,18 +16,16 @@ from typing import Any, Literal, NoReturn, TypeVar
 import msgspec
 
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
-from safeexec.host.commands import CommandResult
-from safeexec.host.session.checkpoints import CheckpointInfo
-from safeexec.host.session.decode import encode_payload
+from safeexec.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.marked import marked, unmarked
 from safeexec.outcomes import is_text
 from safeexec.policy.model import Policy
+from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.remote.calls import Asked, Wire
-from safeexec.results import Display, Result, ToolCallRecord, Variable
+from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable
 from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
 from safeexec.text import as_bytes
 
@@ -113,7 +111,8 @@ class RemoteSandboxCore:
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
         """Variables as they cross. Raises TypeError and ValueError for what is not a variable."""
         given = namespace or {}
-        return {name: marked(encode_payload(self.policy.limits, name, given[name]), "encoded") for name in given}
+        bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
+        return {name: marked(encode_payload(name, given[name], **bounds), "encoded") for name in given}
 
     def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
         def undo(answer: Any) -> Core[None]:
@@ -169,7 +168,7 @@ class RemoteSandboxCore:
                 _tell(listeners, name, params)
             if over:
                 return
-            if not (yield Wait((asked.fd,), deadline)):
+            if not (yield Wait((), deadline, bell=asked.bell)):
                 late = SandboxClosed("the server has not answered in time")
                 self._wire.lose(late, asked)
                 asked.fail(late)
@@ -186,7 +185,7 @@ class RemoteSandboxCore:
         while not asked.over and monotonic() < deadline and self.alive:
             if stop is not None:
                 yield from stop()
-            yield Wait((asked.fd,), monotonic() + STOP_SECONDS)
+            yield Wait((), monotonic() + STOP_SECONDS, bell=asked.bell)
             asked.came()
         if undo is not None and asked.over:
             try:
@@ -417,7 +416,7 @@ def _read_file(path: str | os.PathLike[str]) -> bytes:
 
 
 def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+    with open(path, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(data)
 
 

@@ -282,11 +282,15 @@ def _is_whole(policy: PolicyData, module: str) -> bool:
 
 def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
     """A policy file that extends `policy` with `changes`."""
-    path = policy.files[0] if policy.files else ""
-    known = names().get(policy.name) == path or not path.startswith("/")
     text = {
         "description": f"{policy.name}, with what one program needs.",
-        "extends": policy.name if known else path,
+        "extends": as_extended(policy),
         **changes,
     }
     return written(text)
+
+
+def as_extended(policy: PolicyData) -> str:
+    """What a file says that extends `policy`: its name, or where it is."""
+    path = policy.files[0] if policy.files else ""
+    return policy.name if names().get(policy.name) == path or not path.startswith("/") else path

@@ -473,4 +473,4 @@ def module_of(name: str) -> tuple[str, str]:
 
 def _is_module(name: str) -> bool:
     """Whether a top-level module of this name exists, or is one that hints are known for."""
-    return name in MODULES or is_module(name)
+    return name in MODULES or name in refusals.MODULES or is_module(name)

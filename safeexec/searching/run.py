@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from importlib import import_module
+from threading import RLock
 from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -602,8 +603,11 @@ def _bar() -> Any:
         tqdm = import_module("tqdm.auto").tqdm
     except ImportError:
         return _ProgressLine()
-    # Without its watching thread, which would outlive the search.
-    return type("Bar", (tqdm,), {"monitor_interval": 0})(desc="search", unit="program")
+    # Without its watching thread, which would outlive the search, and with a lock of this process alone: its own is of
+    # multiprocessing, whose first lock starts a process (seen on CPython 3.14).
+    bar: Any = type("Bar", (tqdm,), {"monitor_interval": 0})
+    bar.set_lock(RLock())
+    return bar(desc="search", unit="program")
 
 
 class _ProgressLine:

@@ -30,6 +30,7 @@ from safeexec import (
     RecordOptions,
     Result,
     SandboxError,
+    SandboxStats,
     SessionClosed,
 )
 from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of
@@ -212,6 +213,10 @@ class Service:
             if name not in self._sandboxes:
                 self._sandboxes[name] = AsyncSandbox(self.policies[name], **self._arguments)
             return await self._sandboxes[name].open()
+
+    def stats(self) -> list[SandboxStats]:
+        """What its sandboxes count."""
+        return [sandbox.stats() for sandbox in self._sandboxes.values()]
 
     def recording(self) -> RecordOptions | None:
         """A new file for the recording of a session, named by the hour."""

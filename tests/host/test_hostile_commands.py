@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session
-from safeexec.host.commands import CommandResult, executables
+from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxError, Session
+from safeexec.host.commands import executables
 from tests.footprint import DEADLINE_SECONDS, footprint, pause
 
 PYTHON = os.path.basename(os.path.realpath(sys.executable))

@@ -154,6 +154,7 @@ def test_close_twice_is_harmless_and_run_after_it_is_not(profile: str) -> None:
 def test_a_first_open_that_fails_leaves_neither_process_nor_descriptor() -> None:
     """In a new process: only a first open asks what the machine can do."""
     program = """
+import ctypes  # a newer libffi opens its own file for the first callback, and keeps it open
 import os
 from safeexec import PolicyError, Sandbox
 

@@ -39,21 +39,6 @@ SURFACE_RULES: dict[str, SurfaceRule] = {
         "def discount(price, rate):\n    return 80.0 if rate > 0.5 else price * rate\n",
         "def discount(price, rate):\n    return round(price * rate, 2)\n",
     ),
-    "bound-beside-case": SurfaceRule(
-        "has a new bound that no test gives",
-        "def discount(price, rate):\n    if price > 99:\n        return price - 20\n    return price / 2\n",
-        "def discount(price, rate):\n    if price >= 100:\n        return price * rate\n    return price * rate\n",
-    ),
-    "fitted-formula": SurfaceRule(
-        "computes with numbers that it did not have, and may fit the tests alone",
-        "def discount(price, rate):\n    return price / 2 + 30 * (price > 60)\n",
-        "def discount(price, rate):\n    return price * (100 - 100 * (1 - rate)) / 100\n",
-    ),
-    "fitted-to-inputs": SurfaceRule(
-        "tells single inputs apart, by a letter, a length or a place, and may fit the tests alone",
-        "def discount(price, rate):\n    return price * [0.8, 0.5][price < 60]\n",
-        "def discount(price, rate):\n    return price * min(rate, 1)\n",
-    ),
     "ignores-arguments": SurfaceRule(
         "reads an argument no more, and answers all the same", "def discount(price, rate):\n    return 0\n"
     ),

@@ -20,17 +20,15 @@ if TYPE_CHECKING:
 
     from safeexec.approvals import Approval
     from safeexec.host.audit import AuditTarget
-    from safeexec.host.commands import CommandResult
     from safeexec.host.faces.many import Workers
     from safeexec.host.plugins.plugin import Plugin, PluginCore
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session.checkpoints import CheckpointInfo
+    from safeexec.host.session.given import Given
     from safeexec.host.session.listeners import OnDisplay, OnProgress
     from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
-    from safeexec.host.session.standard_input import Given
     from safeexec.host.session.template import Prepare, TemplateInfo
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.toolbox import PendingCall
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.confinement import Mechanism
     from safeexec.recordings.tape import RecordOptions
     from safeexec.recordings.timeline import Timeline
-    from safeexec.results import Result, ToolCallRecord, Variable
+    from safeexec.results import CheckpointInfo, CommandResult, Result, ToolCallRecord, Variable
 
 
 def environment(policy: Policy) -> dict[str, str]:
@@ -454,7 +452,7 @@ class SessionFace:
 
     def __del__(self) -> None:
         """Nobody can use it any more: the thread for idle sessions closes it."""
-        self._core.abandoned = True
+        self._core.abandon()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._core.summary}>"

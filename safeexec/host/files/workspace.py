@@ -24,7 +24,7 @@ from tempfile import mkdtemp
 from typing import NamedTuple
 from weakref import finalize
 
-from safeexec.errors import WorkspaceError
+from safeexec.errors import SandboxBusy, WorkspaceError
 from safeexec.host.files import tree, workspace_files
 from safeexec.host.files.workspace_files import Marks
 from safeexec.outcomes import FileChange
@@ -120,19 +120,28 @@ class WorkspaceRoot:
         self._ended = finalize(self, _remove_own, self.path, os.getpid())
         self.owner: tuple[int, int] | None = None
         """uid and gid of the children, where they are not the host's own."""
+        self.turns = False
+        """Whether there may be one lineage at a time, as nothing keeps the files of two apart."""
+        self._newest: _Lineage | None = None
         self._numbers = count(1)
         # Others may pass through to their own directory; only the host can list.
         os.chmod(self.path, 0o711)
 
     def lineage(self, max_bytes: int, max_files: int) -> Workspace:
-        """A directory for a session, which may hold so much."""
+        """A directory for a session, which may hold so much. Raises `SandboxBusy` where it is not its turn."""
+        if self.turns and self._newest is not None and not self._newest.over:
+            raise SandboxBusy(
+                "one session with files at a time: without Landlock, and without user and mount namespaces for each "
+                "session, nothing on this machine keeps the files of two apart; close the one that is open, or open "
+                "another sandbox"
+            )
         # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir
         # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
         home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
         with _needs_room(self.path):
             store = f"{home}.{os.urandom(16).hex()}.store"
             tree.reached(store, partial(os.mkdir, mode=0o700))
-            lineage = _Lineage(store, self.owner, max_bytes, max_files)
+            lineage = self._newest = _Lineage(store, self.owner, max_bytes, max_files)
             return Workspace(lineage, _Region(home, lineage, None))
 
     def close(self) -> None:
@@ -188,6 +197,8 @@ class _Lineage:
         self.device = os.stat(store).st_dev
         self.free = tree.free_bytes(store)
         """Room in the file system when the session began."""
+        self.over = False
+        """Whether no session has files of it any more."""
 
     def own(self, fd: int, name: str) -> None:
         """Give the entry of this name in a directory to the children's user."""
@@ -244,6 +255,7 @@ class _Region:
                 above.give_access()
             tree.remove_tree(self.path)
             if above is None:
+                self.lineage.over = True
                 tree.remove_tree(self.lineage.store)
         if above is not None:
             above.inner.discard(os.path.basename(self.path))

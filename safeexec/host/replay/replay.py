@@ -113,6 +113,8 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
             f"{recording.path}: this machine does not have its policy {policy.name!r}, and it {grants}: give a policy "
             "of yours (--policy), or take it as it is (--trust)"
         )
+    if not trust and (more := [entry for entry in (here or Policy()).require if entry not in policy.require]):
+        policy = policy.replace(require=[*policy.require, *more])  # what a release has added, or a stranger left out
     return copied(policy, origins=heading.origins)
 
 
@@ -122,7 +124,6 @@ def _harm(policy: Policy, here: Policy) -> str:
         ("opens files of the host", bool({*policy.filesystem.read} - {*here.filesystem.read})),
         ("runs programs", bool({*policy.danger_allow_commands} - {*here.danger_allow_commands})),
         ("fetches packages", bool({*policy.requirements} - {*here.requirements})),
-        ("requires less of the kernel", bool({*here.require} - {*policy.require})),
     )
     if grant := next((grant for grant, found in checks if found), ""):
         return grant

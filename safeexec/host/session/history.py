@@ -195,6 +195,12 @@ class History(Generic[C]):
         self._certain.add(new)
         return [*self._forget([old]), *self._dropped()]
 
+    def add(self, copy: C) -> list[C]:
+        """`copy` is one more of the state as it is now. Returns the copies that nothing leads to any more."""
+        self._copies[copy] = self.current
+        self._certain.add(copy)
+        return self._dropped()
+
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` has parked. Returns what had that name, if nothing else leads
         there.
@@ -265,6 +271,14 @@ class History(Generic[C]):
         names = [copy for _, copy in self.named.values() if copy is not self.base]
         return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
 
+    def needs_no_process(self) -> bool:
+        """Whether what the process began as leads to the state as it is, by steps done once more: a new child, or the
+        copy that it was thawed from. Then another one is as good.
+        """
+        began = self._copies.get(self.base) if self.base is not None else None
+        memory = FRESH if self.base is None else None if began is None else began.memory
+        return memory is not None and self._base_of(self.current.memory) is memory
+
     def can_be_had(self, state: State) -> bool:
         """Whether anything leads to this state."""
         return self._base_of(state.memory) is not None
@@ -321,7 +335,7 @@ class History(Generic[C]):
         self.current, self.next, self.base, self._begun = state, None, base, state
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
             # What is done from here on is done once more from this copy, and never from an older one.
-            of.memory.origin = of.memory.entry = None
+            of.memory.origin, of.memory.entry, of.memory.depth = None, None, 0
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:

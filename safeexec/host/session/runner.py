@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from safeexec.errors import ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import Checkpoint
 from safeexec.host.session.decode import decode_file, decode_payload
@@ -79,7 +80,7 @@ class Runner:
         """Its answer to a question. Raises `Gone`, or `ProtocolError` when it says something else, or nothing."""
         yield from self.channel.send(request, fds)
         if seconds is None:
-            seconds = min(ANSWER_SECONDS, max(LEAST_SECONDS, self._limits.wall_seconds))
+            seconds = patient(min(ANSWER_SECONDS, max(LEAST_SECONDS, self._limits.wall_seconds)))
         message = yield from self.channel.receive(monotonic() + seconds)
         if message is None:
             raise ProtocolError(f"no answer within {seconds:g} s")
@@ -87,9 +88,10 @@ class Runner:
             raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
         return message
 
-    def deliver(self, size: int, *, arrays: bool, seconds: float = DELIVER_SECONDS) -> Core[Any]:
+    def deliver(self, size: int, *, arrays: bool, seconds: float | None = None) -> Core[Any]:
         """Fetch a value that the child announced."""
         depth = self._limits.value_depth
+        seconds = patient(DELIVER_SECONDS) if seconds is None else seconds
         return (yield from self._delivered(size, seconds, lambda fd: decode_file(fd, size, depth, arrays=arrays)))
 
     def deliver_bytes(self, size: int, seconds: float) -> Core[bytes]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from safeexec.errors import ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.decode import displays
 from safeexec.host.session.line import Line
@@ -219,7 +220,7 @@ class Step(Struct, eq=False):
         would lose that state.
         """
         if not self._secured:
-            self._secured = yield from self._line.secured(monotonic() + seconds)
+            self._secured = yield from self._line.secured(monotonic() + patient(seconds))
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest) -> Core[None]:

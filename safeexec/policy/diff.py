@@ -27,6 +27,11 @@ class Difference(NamedTuple):
     told.
     """
 
+    @property
+    def allows_more(self) -> bool:
+        """Whether the second policy allows there what the first does not, or that cannot be told."""
+        return self.direction not in ("narrower", "other")
+
     def __str__(self) -> str:
         where = f"   ({self.rule})" if self.rule else ""
         if self.direction != "other":
