@@ -57,6 +57,7 @@ def _stat(call: str) -> Advice:
 MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
     {
         "math": {
+            "golden_ratio phi golden": "Write it: `(1 + math.sqrt(5)) / 2`.",
             "mean average avg": {
                 "import:statistics": "Use `statistics.mean(values)` (with `import statistics`), or `sum(values) / len(values)`.",
                 "": "Use `sum(values) / len(values)`.",

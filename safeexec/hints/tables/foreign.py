@@ -228,6 +228,8 @@ _TUPLE_ONLY = "A tuple cannot be changed; make a list of it first: `items = list
 
 _TEXT: dict[str, str] = by_name(
     {
+        "count_words word_count wordcount": "Use `len({obj}.split())`.",
+        "json": "Use `json.loads({obj})` (with `import json`).",
         "contains includes has": "Use `in`: `part in {obj}`.",
         "length size count_chars": _LENGTH,
         "isEmpty is_empty empty": _EMPTY,
@@ -286,6 +288,11 @@ _TEXT: dict[str, str] = by_name(
 )
 _LIST: dict[str, str] = by_name(
     {
+        "removeAll": "Use `{obj}.clear()`.",
+        "remove_all": "Use a comprehension: `[x for x in {obj} if x != item]`.",
+        "counter": "Use `collections.Counter({obj})` (with `import collections`).",
+        "argmax index_max": "Use `{obj}.index(max({obj}))`.",
+        "argmin index_min": "Use `{obj}.index(min({obj}))`.",
         "push_back": "Use `{obj}.append(item)`.",
         "append_all addAll pushAll": "Use `{obj}.extend(items)`.",
         "concat": "Use `+`: `{obj} + other`.",
@@ -352,6 +359,7 @@ _LIST: dict[str, str] = by_name(
 )
 _DICT: dict[str, str] = by_name(
     {
+        "key_of": "Use `next(k for k, v in {obj}.items() if v == value)`.",
         "has_key hasOwnProperty containsKey contains contains_key has includes exists": "Use `in`: `key in {obj}`.",
         "find": "Use `{obj}.get(key)`.",
         "iteritems viewitems entries": "Use `{obj}.items()`.",
@@ -467,6 +475,7 @@ _FRACTION: dict[str, str] = by_name(
 )
 _DECIMAL: dict[str, str] = by_name(
     {
+        "log": "Use `{obj}.ln()`, or `{obj}.log10()`.",
         "toFixed to_fixed setScale": "Use `round({obj}, 2)`, or `{obj}.quantize(Decimal('0.01'))`.",
         "pow": "Use `{obj} ** n`.",
         "to_float toFloat": "Use `float({obj})`.",
@@ -501,6 +510,7 @@ _ITERATOR: dict[str, str] = by_name(
 )
 _DATE: dict[str, str] = by_name(
     {
+        "last_day": "Use `calendar.monthrange({obj}.year, {obj}.month)[1]` (with `import calendar`).",
         "add_days plus_days plusDays add_day plus shift offset add addDays": "Add a `timedelta`: `{obj} + timedelta(days=1)` (with `from datetime import timedelta`).",
         "add_months addMonths plus_months": "Use `{obj}.replace(month=...)`, or add a `timedelta(days=30)`.",
         "toString to_str": "Use `{obj}.strftime('%Y-%m-%d')` or `{obj}.isoformat()`.",

@@ -11,6 +11,14 @@ from safeexec.hints.needs import by_name
 
 _FRAME_AND_SERIES: dict[str, str] = by_name(
     {
+        "get_year": "Use `.dt.year`.",
+        "get_value": "Use `.at[row, column]`.",
+        "set_value": "Use `.at[row, column] = value`.",
+        "cumulative_sum": "Use `.cumsum()`.",
+        "inner_join": "Use `.merge(other, on='key')`.",
+        "outer_join": "Use `.merge(other, on='key', how='outer')`.",
+        "with_columns": "Assign it: `df['name'] = values`, or `df.assign(name=values)`.",
+        "plot_bar": "Use `.plot.bar()`.",
         "append": "Use `pd.concat([a, b], ignore_index=True)`; frames and series have no `append` any more.",
         "iteritems": "Use `.items()`.",
         "ix": "Use `.loc[...]` for labels or `.iloc[...]` for positions.",
@@ -133,6 +141,7 @@ METHODS: dict[str, dict[str, str]] = {
     ),
     "pandas.GroupBy": by_name(
         {
+            "list": "Use `.agg(list)`.",
             "stdev stddev": "Use `.std()`, or `'std'` in `agg`.",
             "variance": "Use `.var()`, or `'var'` in `agg`.",
             "total": "Use `.sum()`, or `'sum'` in `agg`.",
@@ -167,6 +176,7 @@ METHODS: dict[str, dict[str, str]] = {
     ),
     "numpy.ndarray": by_name(
         {
+            "itemset": "Assign it: `a[i] = value`.",
             "filter where select query": "Use a mask: `a[a > value]`.",
             "plot bar barh hist scatter set_title set_xlabel set_ylabel set_xlim set_ylim legend grid imshow boxplot "
             "pie set axhline axvline fill_between text": "It is an array of axes: take one by its position, `axes[0]` (or `axes[0, 0]` with several rows), or loop, `for ax in axes.flat:`.",
