@@ -250,7 +250,7 @@ def test_a_step_that_comes_out_otherwise_is_lost_and_told(sandbox: Sandbox) -> N
         entry = history.current.memory.entry
         history.current.memory.entry = type(entry)(entry.request, entry.did + 1)
         result = session.run("1 / 0", atomic=True)
-        assert result.state == "restored" and "steps 2 to 3" in result.notes[-1]
+        assert result.state == "diverged" and "steps 2 to 3" in result.notes[-1]
         assert session.run("x").value == 0 and session.get("y") is None
         session.run("z = 1").check()
         assert depth(session) == 0
