@@ -48,8 +48,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     diff.add_argument("--json", action="store_true", help="as JSON: {differences, steps}")
 
-    learn = commands.add_parser("learn", help="the smallest policy under which recorded steps run, for you to review")
+    learn = commands.add_parser("learn", help="what recorded steps need beyond a profile, for you to review")
     learn.add_argument("recording", nargs="+", metavar="FILE", help="what `session(record=FILE)` wrote")
+    learn.add_argument("--extends", default="calculator", metavar="NAME", help="that profile (default: calculator)")
 
     why = commands.add_parser(
         "why", help="is a name allowed, by which line, and what else to use; exit code 1 if refused"
@@ -133,7 +134,7 @@ def _diff(args: argparse.Namespace) -> int:
     before = Policy.load(args.before or args.after, since=args.since)
     changed = compare_policies(before, after, args.recording)
     differences = before.diff(after)
-    wider = [difference for difference in differences if difference.direction not in ("narrower", "other")]
+    wider = [difference for difference in differences if difference.allows_more]
     failed = wider if args.only_narrower else differences
     if args.json:
         rows = [difference._asdict() for difference in differences]
@@ -162,11 +163,11 @@ def _diff(args: argparse.Namespace) -> int:
 
 
 def _learn(args: argparse.Namespace) -> int:
-    learnt = Policy.learn(args.recording)
+    learnt = Policy.learn(args.recording, args.extends)
     tell(f"# learnt from {', '.join(args.recording)}: read it before you use it")
     for reason in learnt.left_out:
         tell(f"# not in it: {one_line(reason)}")
-    tell(learnt.policy.to_yaml().rstrip())
+    tell(learnt.yaml.rstrip())
     return 0
 
 

@@ -94,12 +94,15 @@ class Desk:
                     without = f", without {one_line(', '.join(left))}" if left else ""
                     tell(f"saved to {one_line(path)}{without}")
                 case ["load", path]:
-                    self._go_to(os.path.basename(path), self.sandbox.restore(path))
+                    self._go_to(os.path.basename(path), self.sandbox.restore(path, record=True))
                 case ["branch"]:
                     for name, session in self.sessions.items():
                         tell(f"{'*' if session is self.session else ' '} {one_line(name)}")
                 case ["branch", name]:
                     self._go_to(name, self.sessions.get(name) or self.session.branch()[0])
+                case ["history"]:  # without the branches in which completion looks
+                    timeline = self.session.history()
+                    tell(timeline.listed({session.history().session for session in self.sessions.values()}))
                 case ["why", *name] if name:
                     tell(self.sandbox.policy.why(" ".join(name)))
                 case [word, *_] if word not in (*COMMANDS, "q", "exit"):
@@ -197,8 +200,6 @@ def command(session: Session, words: list[str]) -> bool:
                 for variable in session.variables():
                     name, kind, text = map(one_line, (variable.name, variable.type, variable.text))
                     tell(f"{name:20} {kind:16} {one_line(str(variable.shape)):12} {text}")
-            case ["history"]:
-                tell(session.history())
             case ["at", step]:
                 tell(at(session.history(), step))
             case ["when", name]:

@@ -19,6 +19,7 @@ from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
 from safeexec.host.labels import Labels
+from safeexec.host.patience import patient
 from safeexec.host.queue import Places
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.runner import READY_SECONDS
@@ -30,7 +31,7 @@ from safeexec.host.startup.confinement import check_required
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.toolbox import Toolbox
-from safeexec.host.waiting import Core, Work, drive
+from safeexec.host.waiting import LARGE, Core, Work, drive, ending
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.idle import IdleSessions
@@ -40,12 +41,12 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
-    from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.host.session.template import Prepare, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
+    from safeexec.results import CommandResult
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
@@ -125,10 +126,11 @@ class SandboxCore:
 
     # Opening and closing
 
-    def open(self, launched: Launched) -> Core[None]:
+    def open(self, launched: Launched | None) -> Core[None]:
         """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give
         what the policy requires.
         """
+        assert launched is not None
         self._zygote = ZygoteHandle(launched)
         try:
             packages = None
@@ -137,8 +139,11 @@ class SandboxCore:
 
                 self.policy, packages = yield Work(partial(fetched, self.policy))
                 self._tightened = TightenedPolicies(self.policy)
-            message = self._configuration(packages)
+            message = yield Work(partial(self._configuration, packages))
             yield from self._zygote.start(message)
+            if self._root is not None and message.child.separate == "turns":
+                self._root.turns = True
+                self._spares = Spares(0)  # one would have the turn of the first session
             self.layers = BranchLayers(message.child, self._zygote.proc)
             # Whether there are control groups is looked up only where it matters.
             all_rows = any("cgroup" in entry for entry in self.policy.require)
@@ -170,6 +175,8 @@ class SandboxCore:
         if self.closed:
             return
         self.closed = True
+        if self._spares:
+            yield Work(self._spares.close)
         self._spares.close()
         # All are killed before the end of any is waited for: the kernel takes them down side by side. And nobody looks
         # after one any more whose end has begun: each that does not answer would keep the thread that does for seconds.
@@ -186,7 +193,7 @@ class SandboxCore:
         if self.observer is not None:
             self.observer.close()
         if self._root is not None:
-            self._root.close()
+            yield Work(self._root.close)
         groups.finish()
 
     def __del__(self) -> None:
@@ -476,7 +483,7 @@ class SandboxCore:
         asked = monotonic()
         ready: m.FromChild | None = None
         try:
-            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + READY_SECONDS):
+            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + patient(READY_SECONDS)):
                 ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
             self.check_usable()
@@ -485,7 +492,7 @@ class SandboxCore:
             if not isinstance(ready, m.Ready):
                 channel.give_up()
         if not isinstance(ready, m.Ready):
-            raise ProtectionError(f"no child of the sandbox became ready in {READY_SECONDS:g} s")
+            raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):.3g} s")
         self._came_up = monotonic()
         return channel
 
@@ -594,9 +601,8 @@ class SandboxCore:
             if directory is not None:
                 yield Work(partial(workspace.copy_tree, directory))
             result = yield from commands.run(self, argv, workspace, workspace.path, timeout, group)
-            yield Work(workspace.clear)
             return result
         finally:
             if group is not None:
                 groups.give_up(group)
-            workspace.close()
+            yield from ending(LARGE, workspace.close)

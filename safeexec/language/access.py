@@ -95,6 +95,8 @@ def _by_word(module: str, plan: LanguagePlan) -> Access:
             continue
         if not _covers(entry, module):
             refused = refused or Access(False, _BY_POLICY, entry.rule)
+        elif module == "urllib.request" and refusals.FETCHES in plan.tools:
+            return Access(True, rule=entry.rule)
         elif row is not None and (word == STDLIB or row.tag == "display"):
             refused = refused or Access(False, row.text, entry.rule, row.tag)
         else:

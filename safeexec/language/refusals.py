@@ -98,6 +98,8 @@ CALLS: Final[dict[str, str]] = {
 where it is not, in a function or a test that replaces it, the kernel says no when it does.
 """
 
+FETCHES: Final = "http_get"
+"""The tool of the host that `urllib.request` asks where there is one (`child/process/fetching.py`)."""
 _THREADS_ALONE: Final = frozenset({"multiprocessing.dummy"})
 """A part of a module with a row that does not do what the row says."""
 _CANONICAL: Final = {"posixpath": "os.path", "posix": "os", "_io": "io"}

@@ -118,6 +118,8 @@ class Document(Struct, forbid_unknown_fields=True):
     """One or two sentences: what the profile is for."""
     extends: Maybe[str] = UNSET
     """The profile this one changes: a name, or a path relative to this file."""
+    only_narrower: Maybe[bool] = UNSET
+    """Whatever this file allows beyond what it extends is a mistake."""
     language: Maybe[LanguageSection] = UNSET
     builtins: Maybe[Names] = UNSET
     """Builtin names that guest code may use."""

@@ -87,6 +87,22 @@ def to_yaml(policy: PolicyData) -> str:
     return written(document(policy))
 
 
+def beyond(before: PolicyData, after: PolicyData) -> dict[str, Any]:
+    """What a file that extends `before` says to be `after`."""
+    changes: dict[str, Any] = _beyond(document(before), document(after))
+    return changes
+
+
+def _beyond(old: Any, new: Any) -> Any:
+    if isinstance(old, dict) and isinstance(new, dict) and "except" not in {*old, *new}:
+        lost = {key: "none" for key in old if key not in new}
+        return lost | {key: _beyond(old.get(key), new[key]) for key in new if key not in old or old[key] != new[key]}
+    if isinstance(old, list) and isinstance(new, list):
+        edit = {"add": [one for one in new if one not in old], "remove": [one for one in old if one not in new]}
+        return {verb: listed for verb, listed in edit.items() if listed}
+    return new
+
+
 def written(content: dict[str, Any]) -> str:
     """The content of a policy file as YAML."""
     import yaml

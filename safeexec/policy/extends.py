@@ -6,7 +6,9 @@ import os
 
 from safeexec.errors import PolicyError
 from safeexec.policy import resolved
+from safeexec.policy.diff import differences
 from safeexec.policy.loader import PolicyFile, read, unreadable
+from safeexec.policy.mistakes import fail
 from safeexec.policy.places import directories, existing, find, is_path, named, names, shipped_directory, stem
 from safeexec.policy.resolve import resolve
 from safeexec.policy.settings import P, PolicyData
@@ -21,7 +23,7 @@ def read_profile(path: str, make: type[P], since: str = "") -> P:
     """The policy of a file, read from its YAML. With `since`, a version of this package, what it extends of the shipped
     profiles is what they were then, where that is kept (`standard-0.9.yaml`). Raises `PolicyError`.
     """
-    return resolve(stem(path), _chain(_read(path), since), make)
+    return _resolved(stem(path), _chain(_read(path), since), make)
 
 
 def as_of(name: str | os.PathLike[str], make: type[P], since: str) -> P:
@@ -38,7 +40,24 @@ def as_of(name: str | os.PathLike[str], make: type[P], since: str) -> P:
 
 def from_text(text: str, *, name: str, filename: str, make: type[P]) -> P:
     """The resolved policy of YAML text. Raises `PolicyError`."""
-    return resolve(name, _chain(read(text, file=filename)), make)
+    return _resolved(name, _chain(read(text, file=filename)), make)
+
+
+def _resolved(name: str, chain: list[PolicyFile], make: type[P]) -> P:
+    """The policy of a chain, the base first, in which what says that it only narrows does. Raises `PolicyError`."""
+    policy = resolve(name, chain, make)
+    mistakes = []
+    for count, source in enumerate(chain):
+        if source.content.get("only_narrower"):
+            before, after = (resolve(name, chain[:end], PolicyData) for end in (count, count + 1))
+            mistakes += [
+                source.mistake(found.path, f"is wider than {chain[count - 1].file} has it, and only_narrower is true")
+                for found in differences(before, after)
+                if found.allows_more
+            ]
+    if mistakes:
+        raise fail(mistakes)
+    return policy
 
 
 def _parent(child: PolicyFile, since: str = "") -> str:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
+    from safeexec.policy.diff import Difference
     from safeexec.policy.keywords import PolicyChanges
     from safeexec.protocol.plan import LanguagePlan, LimitsPlan
-    from safeexec.reports.diff import Difference
     from safeexec.reports.learn import Learnt
     from safeexec.reports.needs import Needs
     from safeexec.reports.review import PolicyFinding
@@ -75,16 +75,17 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return to_yaml(self)
 
     @classmethod
-    def learn(cls, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
-        """The smallest policy under which the steps of some recordings run, for a person to read, and what it leaves
-        out. Raises `RecordingError`.
+    def learn(cls, recordings: Iterable[str | os.PathLike[str]], extends: str | Policy = "calculator") -> Learnt:
+        """What the steps of some recordings need beyond a profile: a policy for a person to read, as `yaml`, too, and
+        what it leaves out. Raises `RecordingError`.
         """
-        empty = cls(name="learnt")
-        return reports.learn.learn(empty, recordings)
+        return reports.learn.learn(cls.load(extends), recordings)
 
     def diff(self, other: Policy) -> list[Difference]:
-        """What `other` says differently, setting by setting."""
-        return reports.diff.differences(self, other)
+        """Return what `other` says differently, setting by setting."""
+        from safeexec.policy.diff import differences  # as above
+
+        return differences(self, other)
 
     @classmethod
     def profiles(cls, *, shipped: bool = False) -> dict[str, Path]:
@@ -96,7 +97,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return {name: Path(file) for name, file in places.names(shipped=shipped).items()}
 
     def check(self) -> list[PolicyFinding]:
-        """What only a closer look finds: modules that are not installed, names that they do not have."""
+        """Return what only a closer look finds: modules that are not installed, names that they do not have."""
         return reports.review.review(self)
 
     @classmethod
@@ -124,11 +125,11 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     # What people and models read
 
     def why(self, name: str) -> Answer:
-        """Whether a module, attribute, builtin, construct or system call is allowed, by which line."""
+        """Return whether a module, attribute, builtin, construct or system call is allowed, by which line."""
         return reports.why.why(self, name)
 
     def needs(self, source: str) -> Needs:
-        """What a whole program would need: every name it uses, and the smallest policy that grants it."""
+        """Return what a whole program would need: every name it uses, and the smallest policy that grants it."""
         return reports.needs.needs(self, source)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:

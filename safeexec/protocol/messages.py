@@ -197,6 +197,8 @@ class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
     """What the descriptors are that travel with it: where forks wait for an answer; the ``/proc`` of its children; what
     children without files import from, to be read, and what they ask for it with.
     """
+    boot_seconds: float = 0.0
+    """What it took to import what every zygote needs: how slow this machine is."""
 
 
 class ZygoteFailed(msgspec.Struct, tag="zygote-failed"):

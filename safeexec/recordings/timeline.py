@@ -105,15 +105,14 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
 
     def __str__(self) -> str:
         what = one_line(self.source, 60) if self.source else f"the host set {', '.join(self.written) or 'nothing'}"
-        return f"{self.place:>6}  {self.outcome:10} {what}"
+        return f"{self.place:>6}  {self.outcome:10} {what}{'   (undone)' if self.undone else ''}"
 
     @property
     def outcome(self) -> str:
-        """How its step ended, ``ok``; a word more where it was undone."""
+        """Return how its step ended, ``ok``."""
         if self.ended is None:
             return "host"
-        outcome = "raised" if self.ended.problem else self.ended.outcome
-        return f"({outcome})" if self.undone else outcome
+        return "raised" if self.ended.problem else self.ended.outcome
 
     def describe(self) -> str:
         """All that is known of it, for people."""
@@ -221,7 +220,17 @@ class Timeline:
         return list(self._unknown.values())
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.steps)) or "no step has ended"
+        return self.listed({*self._lines})
+
+    def listed(self, sessions: set[int]) -> str:
+        """The steps of some sessions, a line each; what a rollback or the end of a step has undone is marked."""
+        kept = {id(moment) for number in sessions & self._lines.keys() for moment in _past(self.now(number))}
+        lines = (
+            f"{moment}{'' if moment.undone or id(moment) in kept else '   (undone)'}"
+            for moment in self.steps
+            if moment.session in sessions
+        )
+        return "\n".join(lines) or "no step has ended"
 
     def _take(self, record: form.OfSession) -> None:
         if isinstance(record, form.Opened):

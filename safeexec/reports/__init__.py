@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safeexec.reports import card, diff, learn, needs, review, why
+    from safeexec.reports import card, learn, needs, review, why
 
-__all__ = ["card", "diff", "learn", "needs", "review", "why"]
+__all__ = ["card", "learn", "needs", "review", "why"]
 
 
 def __getattr__(name: str) -> Any:

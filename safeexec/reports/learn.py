@@ -1,7 +1,7 @@
 """The smallest policy under which recorded steps run, for a person to read.
 
-It opens what the sources of the steps use and no more. What could harm (`danger_` settings, files of the host, tools)
-is never in it: it is told instead, with what used it.
+It opens what the sources of the steps use beyond the profile that it extends, and no more. What could harm (`danger_`
+settings, files of the host, tools) is never in it: it is told instead, with what used it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from msgspec import Struct
 from msgspec.json import schema
 
 from safeexec.errors import PolicyError
+from safeexec.policy.edit import beyond, written
 from safeexec.policy.settings import Limits, P
 from safeexec.recordings import format as form
 from safeexec.recordings.reader import Recording
-from safeexec.reports.needs import needs
+from safeexec.reports.needs import as_extended, needs
 from safeexec.text import one_line
 from safeexec.untrusted.yaml_text import read_yaml
 
@@ -29,23 +30,25 @@ LONGEST_KB = 16384
 
 
 class Learnt(Struct, frozen=True):
-    """`policy` (of the class that was given), and what is not in it."""
+    """`policy` (of the class that was given), what is not in it, and the file that says it, which extends a profile."""
 
     policy: Any
     left_out: tuple[str, ...]
+    yaml: str
 
 
-def learn(empty: P, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
-    """What the steps of some recordings need. `empty` is the policy that allows nothing. Raises `RecordingError`."""
-    learning = _Learning(empty)
+def learn(base: P, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
+    """What the steps of some recordings need beyond `base`. Raises `RecordingError`."""
+    learning = _Learning(base)
     for path in recordings:
         learning.take(str(path), Recording(path))
     return learning.learnt()
 
 
 class _Learning:
-    def __init__(self, empty: Any) -> None:
-        self.policy = empty.replace(step_source_kb=LONGEST_KB)
+    def __init__(self, base: Any) -> None:
+        self.base = base
+        self.policy = base.replace(name="learnt", step_source_kb=LONGEST_KB)
         self.left_out: dict[str, None] = {}
         self._most: dict[str, float] = {}
         self._sources: set[str] = set()
@@ -128,7 +131,10 @@ class _Learning:
             self._leave(f"{place}: .{name} (attributes.danger_allow)")
 
     def learnt(self) -> Learnt:
-        return Learnt(self.policy.replace(limits=_limits(self._most), tools={"allow": "none"}), tuple(self.left_out))
+        limits = {"step_source_kb": self.base.limits.step_source_kb} | _limits(self._most)
+        policy = self.policy.replace(limits=limits, tools={"allow": "none"})
+        text = written({"extends": as_extended(self.base)} | beyond(self.base, policy))
+        return Learnt(policy, tuple(self.left_out), text)
 
 
 def _limits(most: dict[str, float]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from safeexec.child.process import checkpoints, substitutes
+from safeexec.child.process import checkpoints, fetching, substitutes
 from safeexec.child.process.link import Link
 from safeexec.child.process.serve import Server
 from safeexec.child.process.threads import Threads
@@ -143,6 +143,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
     link = Link(control, seal=configure.seal)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
     functions = tool_functions(tools, configure.tools)
+    fetching.install(tools.call, configure.tools)
     if functions:
         functions["help"] = make_help(print)
     guest = Guest(

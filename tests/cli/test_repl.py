@@ -110,6 +110,24 @@ def test_names_are_completed(desk: repl.Desk) -> None:
     assert "ctypes" not in desk.completions("import ct")[0]
 
 
+def test_the_history_has_the_steps_that_were_typed(desk: repl.Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """Completion looks at objects in branches of its own; what was rolled back is marked."""
+    for source in ("a = 1", "a = 2", "a = 3"):
+        desk.session.run(source).check()
+        assert "bit_count" in desk.completions("a.bit_")[0]
+    assert desk.command(["rollback"]) and desk.command(["branch", "trial"])
+    desk.session.run("b = a").check()
+    capsys.readouterr()
+    assert desk.command(["history"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[2:] for line in lines] == [
+        ["a", "=", "1"],
+        ["a", "=", "2"],
+        ["a", "=", "3", "(undone)"],
+        ["b", "=", "a"],
+    ]
+
+
 def test_commands_of_files_states_and_branches(
     desk: repl.Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,38 @@ def extend(tmp_path, text: str) -> Policy:
 
 
 @pytest.mark.parametrize(
+    ("text", "wider"),
+    [
+        ("builtins: {remove: [len]}\nlimits: {memory_mb: 32}\nimports: {random: none}\ndescription: Less.", ()),
+        ("imports: {statistics: [mean]}\ntools: {allow: none}", ()),
+        ("limits: {memory_mb: 65, wall_seconds: 1}", ("limits.memory_mb",)),
+        ("imports: {csv: all}\nbuiltins: {add: [open]}", ("builtins", "imports.csv")),
+        ("imports: {random: all}\nrequire: []", ("imports.random", "require")),
+    ],
+)
+def test_what_only_narrows_may_allow_no_more(tmp_path: Path, text: str, wider: tuple[str, ...]) -> None:
+    assert extend(tmp_path, text)
+    if not wider:
+        assert extend(tmp_path, f"only_narrower: true\n{text}") == extend(tmp_path, text)
+        return
+    with pytest.raises(PolicyError) as caught:
+        extend(tmp_path, f"only_narrower: true\n{text}")
+    assert tuple(sorted(mistake.path for mistake in caught.value.mistakes)) == wider
+    assert all("base.yaml" in str(mistake) for mistake in caught.value.mistakes)
+
+
+def test_a_file_speaks_for_itself_when_it_says_that_it_narrows(tmp_path: Path) -> None:
+    """What extends it may be wider, and what it extends is as it is."""
+    extend(tmp_path, "only_narrower: true\nlimits: {memory_mb: 32}")
+    grandchild = tmp_path / "grandchild.yaml"
+    grandchild.write_text("extends: ./child.yaml\nlimits: {memory_mb: 64}\n")
+    assert Policy.load(grandchild).limits.memory_mb == 64
+    grandchild.write_text("extends: ./child.yaml\nonly_narrower: true\nlimits: {memory_mb: 64}\n")
+    with pytest.raises(PolicyError, match=r"limits\.memory_mb: is wider than child\.yaml"):
+        Policy.load(grandchild)
+
+
+@pytest.mark.parametrize(
     ("text", "builtins"),
     [
         ("description: x", ("print", "len", "sum")),

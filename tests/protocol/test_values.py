@@ -785,7 +785,7 @@ class TestPandas:
         for frame in (grid, grid[["b"]], grid.iloc[::-1, ::-1], grid.iloc[:, [2, 0]], grid.T, grid.iloc[:0], grid > 2):
             pd.testing.assert_frame_equal(crossed(frame, arrays=True), frame)
         assert repr(decode(written(grid[["a"]].set_axis(["x", "y"], axis=1), arrays=True).data)) == (
-            "{'x': [1.0, 4.0], 'y': [3.0, 6.0]}"
+            "{'index': [5, 3], 'x': [1.0, 4.0], 'y': [3.0, 6.0]}"
         )
 
     def test_what_comes_back_can_be_changed(self) -> None:
@@ -806,7 +806,27 @@ class TestPandas:
             "numbers as categories": [3, 1, None],
             "seconds": [datetime(2024, 1, 1), None, datetime(1850, 1, 1)],
         }
-        assert decode(written(frame["zoned"], arrays=True).data)[0] == datetime(2023, 12, 31, 15)
+        assert decode(written(frame["zoned"], arrays=True).data)[0] == datetime(2023, 12, 31, 15, tzinfo=UTC)
+
+    def test_labels_that_say_more_than_the_position_are_kept(self) -> None:
+        pd = self.pandas
+        frame = pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 1, 2], "v": [1.5, 2.0, 3.0]})
+
+        def plain(value: Any, **options: Any) -> Any:
+            return decode(written(value, arrays=True).data, **options)
+
+        assert plain(frame.groupby("a")["v"].sum()) == {"x": 4.5, "y": 2.0}
+        assert plain(frame.groupby(["a", "b"])["v"].sum()) == {("x", 1): 1.5, ("x", 2): 3.0, ("y", 1): 2.0}
+        assert plain(frame["v"]) == [1.5, 2.0, 3.0]
+        chosen = frame[frame["v"] > 1.5]
+        assert (plain(chosen["v"]), plain(chosen["v"], labels=False)) == ({1: 2.0, 2: 3.0}, [2.0, 3.0])
+        assert plain(chosen) == {"index": [1, 2], "a": ["y", "x"], "b": [1, 2], "v": [2.0, 3.0]}
+        assert plain(frame.set_index("a")["b"]) == [("x", 1), ("y", 1), ("x", 2)]
+        assert plain(frame.groupby(["a", "b"]).sum()) == {"a": ["x", "x", "y"], "b": [1, 2, 1], "v": [1.5, 3.0, 2.0]}
+        unnamed = pd.DataFrame({"v": [1, 2]}, index=pd.MultiIndex.from_tuples([("p", 1), ("q", 2)]))
+        assert plain(unnamed) == {"level_0": ["p", "q"], "level_1": [1, 2], "v": [1, 2]}
+        months = pd.Series([1, 2], index=pd.period_range("2024-01", periods=2, freq="M"))
+        assert plain(months) == {"2024-01": 1, "2024-02": 2}
         both = self.pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)])
         assert decode(written(both, arrays=True).data) == [("a", 1), ("b", 2)]
 

@@ -73,7 +73,7 @@ def test_no_limit_is_proposed_that_no_policy_can_have(tmp_path: Path) -> None:
 def test_a_step_that_was_no_python_needs_nothing(tmp_path: Path) -> None:
     typo = ErrorInfo(type="SyntaxError", message="invalid syntax")
     learnt = learnt_from(tmp_path / "r.jsonl", HEADING, *step("import math x", "error", typo), *step("1 + 1"))
-    assert not learnt.left_out and not learnt.policy.imports
+    assert not learnt.left_out and "imports" not in learnt.yaml
     called = form.Called(call=1, tool="price", arguments=packed(encoded(1)))
     told = learnt_from(tmp_path / "s.jsonl", HEADING, called, *step("import math", "timeout")).left_out
     assert told == ("the tool price (tools.allow)",)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.untrusted.json_size import PIECE, check_parts
+from safeexec.untrusted.json_size import MOST_ESCAPES, PIECE, check_parts
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -45,6 +45,14 @@ def test_marks_inside_of_texts_are_none(inside: str) -> None:
     check_parts(f'{{"a": "{inside}", "b": [1, 2]}}'.encode(), 6)
     with pytest.raises(ValueError, match="more than 5"):
         check_parts(f'{{"a": "{inside}", "b": [1, 2]}}'.encode(), 5)
+
+
+def test_escapes_are_bounded() -> None:
+    """Each takes a reader 7 ns, in one call that holds every thread."""
+    text = '{"a": "' + "\\n" * MOST_ESCAPES
+    check_parts(f'{text}"}}'.encode(), 9)
+    with pytest.raises(ValueError, match="more than 2,000,000 escapes"):
+        check_parts(f'{text}\\n"}}'.encode(), 9)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safeexec import hints
 from safeexec.child.step import tracebacks
 from safeexec.child.step.changes import variables
-from safeexec.child.step.violations import explain, is_out_of_memory
+from safeexec.child.step.violations import NO_NETWORK, explain, is_out_of_memory
 from safeexec.identity import class_name, instance_dict
 from safeexec.language.names import is_internal
 from safeexec.protocol.messages import ErrorReport, FrameData
@@ -99,6 +99,7 @@ def report(
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
         message, rule, hint = refusal
+        hint = hints.refusals.without_network(plan) if hint == NO_NETWORK else hint
         kind = "PermissionError"
         if text.endswith(shown + "\n"):
             text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
@@ -179,7 +180,7 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
     if where is not None and (not frames or where[0] != frames[-1].filename):
         return hints.syntax.syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
     if is_out_of_memory(exc):
-        return hints.limits.limit_hint("memory") or ""
+        return hints.limits.limit_hint("memory" if issubclass(type(exc), MemoryError) else "memory of a library") or ""
     inner = tracebacks.only_member(exc)
     if inner is not None:
         return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)

@@ -59,8 +59,9 @@ _PATH_IN_TEXT = re.compile(r"(?:^|[\s'\"`(])(/[^'\"`\n:]+)")
 _NO_LIBRARY = ("builtins", "__main__")
 _NO_MAPPING = "failed to map segment from shared object"  # glibc's dlopen keeps the errno to itself
 
+NO_NETWORK = "There is no network in this sandbox: use a tool of the host, or the data that is already there."
 _HINTS = {
-    "network": "There is no network in this sandbox: use a tool of the host, or the data that is already there.",
+    "network": NO_NETWORK,
     "files": "Keep the data in variables: this session has no files.",
     "metadata": "Modes, owners, times and attributes of files cannot be changed; write the content and leave them.",
     "links": "Copy the file instead of linking to it.",

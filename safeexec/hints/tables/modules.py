@@ -16,8 +16,8 @@ MODULES: dict[str, Advice] = by_name(
         "websockets ftplib telnetlib paramiko selenium playwright scrapy wikipedia yfinance boto3 socketserver "
         "http.server xmlrpc xmlrpc.client grpc pycurl feedparser googlesearch duckduckgo_search tweepy": {
             "tool:fetch": "There is no network here; call the host tool `{tool}(...)` to fetch data.",
-            "workspace": "There is no network here; read the data from a file of the workspace, or put it into the code.",
-            "": "There is no network here; put the data into the code as a literal, or ask for it to be passed in as a variable.",
+            "workspace": "There is no network here, and the host has given no tool that fetches; read the data from a file of the workspace, or put it into the code.",
+            "": "There is no network here, and the host has given no tool that fetches; put the data into the code as a literal, or ask for it to be passed in as a variable.",
         },
         "smtplib email imaplib poplib": {
             "tool:mail": "There is no network here, so no mail can be sent; call the host tool `{tool}(...)`.",

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.checkpoints import Checkpoint, check_depth
 from safeexec.host.session.history import FRESH
@@ -149,7 +150,7 @@ class Keeper:
     def _read_late_answer(self, runner: Runner) -> Core[None]:
         """The answer that nobody waits for. A change that it confirms has been made."""
         try:
-            answered = yield from runner.drain(monotonic() + LATE_ANSWER_SECONDS)
+            answered = yield from runner.drain(monotonic() + patient(LATE_ANSWER_SECONDS))
         except (Gone, ProtocolError):
             answered = False
         if not answered:
@@ -173,7 +174,7 @@ class Keeper:
             copies = history.copies_of(history.current)
             sent = not copies or any(copy.seen() for copy in copies)
         if sent:
-            yield from line.secured(monotonic() + FREEZE_SECONDS)
+            yield from line.secured(monotonic() + patient(FREEZE_SECONDS))
             line.undo()
             self.go(LOST)
             return
@@ -365,7 +366,7 @@ class Keeper:
             return
         self.go(ASKING)
         try:
-            copy = yield from line.freeze(line.runner, PARK_SECONDS)
+            copy = yield from line.freeze(line.runner, patient(PARK_SECONDS))
         except CheckpointError:
             self.go(IDLE)  # the copy that is there does
             return

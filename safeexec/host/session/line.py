@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel, Gone, new_control
 from safeexec.host.session.checkpoints import (
     THAW_SECONDS,
@@ -376,7 +377,7 @@ class Line:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
             self.sandbox.gate.withdraw(runner.pid)
-            if answer.problem or not (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
+            if answer.problem or not (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
             copy.release()
@@ -417,14 +418,14 @@ class Line:
         """
         history, off = self.history, self.policy.checkpoints == "off"
         wanted, self.lost = history.current, []
-        deadline = monotonic() + RESTORE_SECONDS
+        deadline = monotonic() + patient(RESTORE_SECONDS)
         for state, copy, entries in list(history.ways_back()):
             if (now := monotonic()) >= deadline:
                 break
             if copy is None:
                 carried = yield from self.start_over(state, entries)
             else:
-                carried = yield from self.thaw(state, copy, min(deadline, now + THAW_SECONDS), entries)
+                carried = yield from self.thaw(state, copy, min(deadline, now + patient(THAW_SECONDS)), entries)
             if carried is not None:
                 if state is not wanted:
                     label = f"step {state.step}" if copy is None else copy.label
@@ -528,14 +529,14 @@ class Line:
         finally:
             yield from wait_for(beside.end_processes())
             if beside.workspace is not None:
-                yield from beside.on_files(beside.workspace.clear)
+                yield from beside.on_files(beside.workspace.close)
             beside.close()
 
     def _repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
         the first time. Nobody hears of what they print or show.
         """
-        runner, deadline = self.runner, monotonic() + REPEAT_SECONDS
+        runner, deadline = self.runner, monotonic() + patient(REPEAT_SECONDS)
         assert runner is not None
         self.out.begin()
         self.err.begin()
@@ -558,7 +559,7 @@ class Line:
         if self.policy.limits.processes or copy is None or copy.channel is None:
             return
         if copy.channel.state == PARKED:
-            channel = yield from self._thawing(copy, monotonic() + THAW_SECONDS)
+            channel = yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS))
             if channel is not None and channel.state == THAWED and self.workspace is None:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
@@ -620,7 +621,7 @@ class Line:
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
-        if (channel := (yield from self._thawing(copy, monotonic() + THAW_SECONDS))) is None:
+        if (channel := (yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         yield from self._wake(channel, copy, place, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
@@ -633,7 +634,7 @@ class Line:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._coming is not None
         _, channel = self._coming
-        if (ready := (yield from woken(channel, monotonic() + THAW_SECONDS))) is None:
+        if (ready := (yield from woken(channel, monotonic() + patient(THAW_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
@@ -650,7 +651,14 @@ class Line:
         loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
         """
         assert self.workspace is not None
-        return call() if not coming and self.workspace.is_empty() else (yield Work(call))
+        if not coming and self.workspace.is_empty():
+            return call()
+        return (yield Work(partial(self._tidied, self.workspace, call)))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _tidied(workspace: Workspace, call: Callable[[], R]) -> R:
+        workspace.tidy()
+        return call()
 
     def commit_with_files(self, tool_calls: int, entry: m.JournalEntry | None = None) -> Core[None]:
         """What was begun is part of the session now, with the files as they are. If this is interrupted, or the
@@ -773,7 +781,7 @@ class Line:
         """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
         runner.
         """
-        deadline = monotonic() + PARK_SECONDS
+        deadline = monotonic() + patient(PARK_SECONDS)
         for copy in self.history.copies():
             if (yield from copy.has_parked(deadline)):
                 self.history.note_parked(copy)
@@ -801,7 +809,7 @@ def _size_of(request: m.Execute | m.Assign | m.Remove) -> int:
 
 def wait_for(ending: list[int]) -> Core[None]:
     """Wait until the processes of these pidfds have gone, and close them."""
-    deadline = monotonic() + KILL_SECONDS
+    deadline = monotonic() + patient(KILL_SECONDS)
     try:
         for process in ending:
             yield Wait((process,), deadline)

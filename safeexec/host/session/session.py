@@ -25,18 +25,19 @@ from safeexec.errors import (
     SessionClosed,
     WorkspaceError,
 )
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Gone
-from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
+from safeexec.host.session.checkpoints import Checkpoint, check_name, rows_of
 from safeexec.host.session.decode import (
     StepFacts,
     build_killed,
     build_result,
-    encode_payload,
     frames_of,
     may_be_bound,
     restored,
     variables_of,
 )
+from safeexec.host.session.given import Given, checked_arguments
 from safeexec.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
 from safeexec.host.session.kept import ToolLog
@@ -45,11 +46,11 @@ from safeexec.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.host.session.protection import as_tried, planned
 from safeexec.host.session.requests import arguments_for, check_branches, checked_query, checked_source, timeout_of
 from safeexec.host.session.runner import Runner
-from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
+from safeexec.host.session.standard_input import StandardInput
 from safeexec.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
-from safeexec.host.waiting import Core, Wait, Work, apart, drive, weight
+from safeexec.host.waiting import Core, Wait, Work, apart, drive, ending, weight
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.bill import Bill
@@ -57,13 +58,13 @@ from safeexec.host.watch.clock import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.framing import TooMuch
-from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
+from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRecord, Variable
 from safeexec.text import as_bytes, spelt
 
 if TYPE_CHECKING:
-    from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Snapshot, Workspace
     from safeexec.host.session.home import Home, RecordsSession, ToolAnswers
     from safeexec.host.session.listeners import Callbacks
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from safeexec.outcomes import Frame
     from safeexec.policy.model import Policy
     from safeexec.recordings.timeline import Timeline
+    from safeexec.results import CommandResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -281,11 +283,11 @@ class SessionCore:
     def _end_and_wait(self) -> Core[None]:
         """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
         yield from wait_for(self.line.end_processes())
-        if (workspace := self.line.workspace) is not None:
-            yield from self.line.on_files(workspace.clear)
-        self._end_at_once()
         # It holds files: they are closed now, and not when the garbage collector runs.
         self.keeper.doing = None
+        if (workspace := self.line.workspace) is not None:
+            yield from self.line.on_files(workspace.close)
+        self._end_at_once()
 
     def _end_at_once(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
@@ -438,7 +440,7 @@ class SessionCore:
             yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
         finally:
-            problem = given.close()
+            problem = yield from ending(given.size, given.close)
         if problem is not None:
             result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
         return result
@@ -511,7 +513,8 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         self.calls_of_step, calls = 0, self.keeper.tool_records.total
-        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err))
+        room = None if line.workspace is None else self.watched.room
+        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
         step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
         try:
@@ -701,7 +704,7 @@ class SessionCore:
         line = self.line
         state, copies = self._target(name, steps)
         for copy in copies:
-            if (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
+            if (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
                 line.history.note_parked(copy)
                 break
         else:
@@ -848,7 +851,8 @@ class SessionCore:
         yield from self._change((yield from self._assignment(name, value)))
 
     def _assignment(self, name: str, value: Any) -> Core[m.Assign]:
-        payload = yield from apart(weight(value), partial(encode_payload, self.policy.limits, name, value))
+        bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
+        payload = yield from apart(weight(value), partial(encode_payload, name, value, **bounds))
         return m.Assign(spelt(name), payload)
 
     def remove(self, name: str) -> Core[None]:

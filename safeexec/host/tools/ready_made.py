@@ -67,7 +67,7 @@ def http_get(
     headers: dict[str, str] | None = None,
     private: bool = False,
     max_redirects: int = 5,
-) -> Callable[[str], dict[str, Any]]:
+) -> Callable[..., dict[str, Any]]:
     """A tool ``http_get(url)`` that fetches from the hosts in `allow` and from nowhere else.
 
     `allow` holds host names (``api.example.com``), with a port where it is not 80 or 443 (``localhost:8080``), or
@@ -81,9 +81,9 @@ def http_get(
     rules = _Hosts(allow)
     sent = dict(headers or {})
 
-    def http_get(url: str) -> dict[str, Any]:
-        """Fetch a URL with GET: a dict with `status`, `url`, `content_type`, and `text` or, for what is no text,
-        `content` (bytes).
+    def http_get(url: str, as_bytes: bool = False) -> dict[str, Any]:
+        """Fetch a URL with GET: a dict with `status`, `url`, `content_type`, and `text` or, for what is no text and
+        with `as_bytes`, `content` (bytes). `pd.read_csv(url)`, urllib and requests fetch by it, too.
 
         Only the hosts that the application allows can be reached. Raises PermissionError for another one, ValueError
         for a body that is too large, ConnectionError and TimeoutError.
@@ -93,7 +93,7 @@ def http_get(
         deadline = monotonic() + timeout
         for _ in range(max_redirects + 1):
             target = rules.check(url)
-            answer = _fetch(target, sent, max_bytes, deadline, private)
+            answer = _fetch(target, sent, max_bytes, deadline, private, as_bytes)
             if answer["status"] not in _REDIRECTS or not answer.get("location"):
                 return answer
             url = _redirected(url, answer["location"])
@@ -224,7 +224,9 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def _fetch(target: _Target, headers: dict[str, str], max_bytes: int, deadline: float, private: bool) -> dict[str, Any]:
+def _fetch(
+    target: _Target, headers: dict[str, str], max_bytes: int, deadline: float, private: bool, as_bytes: bool
+) -> dict[str, Any]:
     """One request to exactly the address that was judged."""
     from time import monotonic
 
@@ -262,7 +264,7 @@ def _fetch(target: _Target, headers: dict[str, str], max_bytes: int, deadline: f
                     raise ValueError(f"the answer has more than {max_bytes} bytes")
             if end.passed:
                 raise TimeoutError("the request took too long")
-            return _answer(target.url, response, bytes(body))
+            return _answer(target.url, response, bytes(body), as_bytes)
     except httpx.TimeoutException:
         raise TimeoutError(f"{target.host} did not answer in time") from None
     except httpx.HTTPError as error:
@@ -308,11 +310,12 @@ class _Deadline:
                     self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def _answer(url: str, response: Any, body: bytes) -> dict[str, Any]:
+def _answer(url: str, response: Any, body: bytes, as_bytes: bool) -> dict[str, Any]:
     kind = response.headers.get("content-type", "")
     answer: dict[str, Any] = {"status": response.status_code, "url": url, "content_type": kind}
     media = kind.partition(";")[0].strip().lower()
-    if media.startswith("text/") or media.endswith(("json", "xml", "javascript")) or not media:
+    is_text = media.startswith("text/") or media.endswith(("json", "xml", "javascript")) or not media
+    if is_text and not as_bytes:
         # httpx would have any codec that the server names, and reads a header of many parts in quadratic time.
         named = kind[:_READ_OF_TYPE].lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
         answer["text"] = body.decode(charset_of(named) or "utf-8", "replace")

@@ -10,8 +10,8 @@ range. Subclasses cross as their base: a namedtuple as tuple, OrderedDict, defau
 Metres(float)` as float; members of an Enum are opaque. A pandas Timestamp crosses as datetime where it has no
 nanoseconds. numpy scalars are numpy scalars again where the receiver has imported numpy already, else Python scalars.
 Arrays, DataFrames and Series cross when both sides say `arrays=True`: as arrays and frames if the receiver can import
-the library, else as lists and dicts of lists. A formula of sympy is a `Formula`: its text and LaTeX. Everything else,
-every cycle, and what exceeds a budget, is an `Opaque`.
+the library, else as lists and dicts of lists, with the labels that say more than the position. A formula of sympy is a
+`Formula`: its text and LaTeX. Everything else, every cycle, and what exceeds a budget, is an `Opaque`.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ def decode(
     max_depth: int = f.MAX_DEPTH,
     max_nodes: int = f.MAX_NODES,
     arrays: bool = False,
+    labels: bool = True,
     opaque: list[Opaque] | None = None,
     clock: Clock | None = None,
 ) -> Any:
@@ -31,7 +32,8 @@ def decode(
 
     Raises `ProtocolError` for anything that `encode` does not write: bad tags, lengths, numbers or text, bytes left
     over, more than `max_nodes` values, nesting beyond `max_depth`. `arrays`: import numpy and pandas where needed.
-    `clock`: of the values that come with this one.
+    `labels`: a Series that becomes plain data keeps labels that are not its positions. `clock`: of the values that come
+    with this one.
     """
     try:
         size = len(data)
@@ -46,6 +48,7 @@ def decode(
             return _INLINE[tag]
         depth, nodes = min(max_depth, f.MAX_DEPTH), min(max_nodes, f.MAX_NODES)
         reader = Reader(memoryview(data), depth, nodes, arrays, _READERS, clock or Clock())
+        reader.labels = labels
         value = reader.value(0)
         if opaque is not None and reader.opaque is not None:
             opaque.append(reader.opaque)

@@ -1,13 +1,15 @@
 """What pandas has ↔ bytes: DataFrames, Series and indexes column by column, and its own scalars.
 
 A column is a tuple: the kind of its dtype, what the dtype needs, the data, which are arrays, lists or columns again.
-pandas is imported to read where `arrays=True` and the data needs it; without it a frame is a dict of lists.
+pandas is imported to read where `arrays=True` and the data needs it; without it a frame is a dict of lists, and a
+Series a list, or a dict by its labels where they say more than the position.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import ProtocolError
@@ -18,6 +20,7 @@ from safeexec.protocol.values.writer import as_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import tzinfo
 
     from safeexec.protocol.values.reader import Reader
     from safeexec.protocol.values.writer import Write, Writer
@@ -206,7 +209,8 @@ def _keeps(frequency: str, dates: int) -> bool:
 
 def _rare_column(column: Any, dtype: Any, pandas: Any, numpy: Any) -> tuple[str, Any, Any]:
     if isinstance(dtype, pandas.PeriodDtype):
-        return "period", dtype.name[7:-1], numpy.asarray(column.array.asi8)
+        texts = [str(item) if item is not pandas.NaT else None for item in column]
+        return "period", (dtype.name[7:-1], texts), numpy.asarray(column.array.asi8)
     if isinstance(dtype, pandas.IntervalDtype):
         array = column.array
         return "interval", dtype.closed, [_column(pandas.Index(array.left)), _column(pandas.Index(array.right))]
@@ -223,13 +227,14 @@ def _rare_column(column: Any, dtype: Any, pandas: Any, numpy: Any) -> tuple[str,
 
 def _read_frame(r: Reader, depth: int) -> Any:
     pandas = library(r, "pandas")
-    rows, names = (_read_index(r, depth + 1, pandas) for _ in range(2))
+    levels, rows = _read_index(r, depth + 1, pandas)
+    names = _read_index(r, depth + 1, pandas)[1]
     count = r.length()
     if count > len(r.view) - r.at:
         raise ProtocolError("a DataFrame of too many columns in a value")
     r.spend(count)
     if count and r.view[r.at] == f.ARRAY[0]:
-        return _of_block(r, rows, names, r.value(depth + 1), pandas)
+        return _of_block(r, levels, rows, names, r.value(depth + 1), pandas)
     data = []
     for _ in range(count):
         r.check_time()
@@ -237,20 +242,42 @@ def _read_frame(r: Reader, depth: int) -> Any:
     if len(names) != count or any(len(column) != len(rows) for column in data):
         raise ProtocolError("a DataFrame of which index and columns differ in length")
     if pandas is None:
-        return _columns_apart(r, names, data)
+        return _plain_frame(r, levels, rows, names, data)
     frame = pandas.DataFrame(dict(enumerate(data)), index=rows, copy=count > _SHARED_COLUMNS)
     frame.columns = names
     return frame
 
 
-def _of_block(r: Reader, rows: Any, names: Any, block: Any, pandas: Any) -> Any:
+def _of_block(r: Reader, levels: Any, rows: Any, names: Any, block: Any, pandas: Any) -> Any:
     """A frame whose columns are the rows of one array."""
     shape = (len(block), len(block[0]) if len(block) else 0) if type(block) is list else getattr(block, "shape", ())
     if shape != (len(names), len(rows)):
         raise ProtocolError("a DataFrame of which index and columns differ in length")
     if pandas is None:
-        return _columns_apart(r, names, block)
+        return _plain_frame(r, levels, rows, names, block)
     return pandas.DataFrame(block.T, index=rows, columns=names, copy=False)
+
+
+def _plain_frame(r: Reader, levels: list[Any], rows: Any, names: list[Any], columns: list[Any]) -> dict[Any, Any]:
+    """The columns by name, after those of an index that says something, which are named as `reset_index` does."""
+    if not _says_something(r, levels, rows):
+        return _columns_apart(r, names, columns)
+    if len(levels) == 1:
+        parts, default = [rows], ["index"]
+    else:
+        parts, default = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in levels], []
+    for number, name in enumerate(levels):
+        default += [f"level_{number}"]
+        levels[number] = default[number] if name is None else name
+    return _columns_apart(r, [*levels, *names], [*parts, *columns])
+
+
+def _says_something(r: Reader, levels: list[Any], rows: Any) -> bool:
+    """Whether labels tell more than the position: they have a name, or are not 0, 1, 2, … as pandas makes them."""
+    if levels == [None] and all(type(row) is int and row == number for number, row in enumerate(rows)):
+        return False
+    r.spend(len(rows) * len(levels))
+    return True
 
 
 def _columns_apart(r: Reader, names: Any, columns: Any) -> dict[Any, Any]:
@@ -274,29 +301,37 @@ def _columns_apart(r: Reader, names: Any, columns: Any) -> dict[Any, Any]:
 
 def _read_series(r: Reader, depth: int) -> Any:
     pandas = library(r, "pandas")
-    rows = _read_index(r, depth + 1, pandas)
+    levels, rows = _read_index(r, depth + 1, pandas)
     name = r.value(depth + 1)
     data = _built(r, r.value(depth + 1), pandas)
     if len(data) != len(rows):
         raise ProtocolError("a Series of which index and values differ in length")
-    return data if pandas is None else pandas.Series(data, index=rows, name=name, copy=False)
+    if pandas is not None:
+        return pandas.Series(data, index=rows, name=name, copy=False)
+    if not r.labels or not _says_something(r, levels, rows):
+        return data
+    try:
+        labelled = r.dict_of(rows, data)
+    except TypeError:  # a label that is a list
+        labelled = {}
+    return labelled if len(labelled) == len(data) else list(zip(rows, data, strict=True))
 
 
 def _read_index_value(r: Reader, depth: int) -> Any:
-    return _read_index(r, depth + 1, library(r, "pandas"))
+    return _read_index(r, depth + 1, library(r, "pandas"))[1]
 
 
-def _read_index(r: Reader, depth: int, pandas: Any) -> Any:
-    """An index, or a list of labels where pandas is missing. Without names it is an array."""
+def _read_index(r: Reader, depth: int, pandas: Any) -> tuple[list[Any], Any]:
+    """The names of an index, and itself: where pandas is missing a list of labels; without names an array."""
     names, labels = r.value(depth), r.value(depth)
     if type(names) is not list or len(names) > _MAX_LEVELS:
         raise ProtocolError("an index without names in a value")
     is_range = bool(names) and type(labels) is tuple and labels[:1] == ("range",)
     data = _of_range(labels, pandas) if is_range else _built(r, labels, pandas)
     if pandas is None:
-        return list(data) if len(data) <= len(r.view) else data
+        return names, list(data) if len(data) <= len(r.view) else data
     if not names:
-        return pandas.Series(data).array
+        return names, pandas.Series(data).array
     if not isinstance(data, pandas.Index):
         data = pandas.Index(data)
     if data.nlevels != len(names):
@@ -308,7 +343,7 @@ def _read_index(r: Reader, depth: int, pandas: Any) -> Any:
             raise ProtocolError("a bad frequency in a value")
         data = data.copy()
         data.freq = freq
-    return data.set_names(names)
+    return names, data.set_names(names)
 
 
 def _built(r: Reader, parts: Any, pandas: Any) -> Any:
@@ -397,14 +432,20 @@ def _of_arrow(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
 def _of_zoned(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
     if type(detail) is not tuple or len(detail) != 3 or detail[0] not in _UNITS or type(detail[1]) is not str:
         raise ProtocolError("a bad zone in a value")
+    name = detail[1]
+    zone = UTC if name.startswith("UTC") else named_zone(r, name)
     if pandas is None:
-        return data
+        r.spend(len(data))
+        return [_aware(moment, zone) if type(moment) is datetime else moment for moment in data]
     if getattr(getattr(data, "dtype", None), "kind", "") != "M" or data.ndim != 1:
         raise ProtocolError("a bad column in a value")
-    name = detail[1]
-    zone = "UTC" if name.startswith("UTC") else named_zone(r, name)
     moments = pandas.DatetimeIndex(data).tz_localize("UTC")
     return moments if isinstance(zone, UnknownZone) else moments.tz_convert(zone)
+
+
+def _aware(moment: datetime, zone: tzinfo | UnknownZone) -> datetime | f.Opaque:
+    moment = moment.replace(tzinfo=UTC)
+    return f.Opaque("datetime.datetime", str(moment)) if isinstance(zone, UnknownZone) else moment.astimezone(zone)
 
 
 def _of_category(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
@@ -441,8 +482,11 @@ def _of_nullable(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
 
 
 def _of_period(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    if type(detail) is not tuple or len(detail) != 2:
+        raise ProtocolError("a bad column in a value")
+    detail, texts = detail
     if pandas is None:
-        return data
+        return texts
     if getattr(getattr(data, "dtype", None), "str", "") not in ("<i8", "=i8"):
         raise ProtocolError("a bad column in a value")
     return pandas.PeriodIndex.from_ordinals(data, freq=_frequency(detail))

@@ -56,7 +56,8 @@ class Reader:
     """A place in the bytes of one value, and the budgets that are left."""
 
     __slots__ = (
-        "arrays", "at", "check_time", "checked", "in_key", "max_depth", "nodes", "opaque", "readers", "view", "zones",
+        "arrays", "at", "check_time", "checked", "in_key", "labels", "max_depth", "nodes", "opaque", "readers", "view",
+        "zones",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +68,7 @@ class Reader:
         self.nodes = self.checked = max_nodes
         self.max_depth = max_depth
         self.arrays = arrays
+        self.labels = True
         self.readers = readers
         self.in_key = 0
         self.check_time = clock.check

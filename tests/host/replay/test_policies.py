@@ -25,11 +25,11 @@ def test_steps_that_end_otherwise_are_told_with_the_line() -> None:
     assert (toolless[0].step, toolless[0].after) == (1, "error: NameError")
 
 
-def test_the_smallest_policy_runs_what_was_recorded_and_no_more() -> None:
+def test_what_is_learnt_runs_what_was_recorded_and_opens_no_more() -> None:
     learnt = Policy.learn([ERRAND])
     policy = learnt.policy
-    assert sorted(policy.imports) == ["math", "random"]
-    assert policy.builtins and "open" not in policy.builtins and "eval" not in policy.builtins
+    assert policy.imports == Policy.load("calculator").imports
+    assert "input" in policy.builtins and "open" not in policy.builtins and "eval" not in policy.builtins
     assert not policy.attributes.danger_allow and not policy.danger_allow_commands and not policy.filesystem.read
     assert policy.filesystem.workspace == "none" and "price" not in policy.tools.allow
     assert policy.require == Policy.load("calculator").require, "no less of the kernel than a shipped profile"
@@ -59,6 +59,9 @@ def test_the_command_learns_and_compares(tmp_path: Path, capsys: pytest.CaptureF
     path.write_text(told)
     assert "# not in it: the tool price (tools.allow)" in told
     assert Policy.load(path) == Policy.learn([ERRAND]).policy.replace(name="mine")
+    assert "extends: calculator" in told and len(told.splitlines()) < 15
+    assert main(["policy", "learn", "--extends", "data-analysis", str(ERRAND)]) == 0
+    assert "extends: data-analysis" in capsys.readouterr().out
     narrow = tmp_path / "narrow.yaml"
     narrow.write_text("extends: standard\nbuiltins: {remove: [sorted]}\n")
     assert main(["policy", "diff", "standard", str(narrow), "--recording", str(ERRAND)]) == 1

@@ -111,6 +111,36 @@ def test_http_get_fetches_from_guest_code(server: str) -> None:
         assert "secret" not in str(result.to_dict())
 
 
+def test_libraries_fetch_by_the_tool_of_the_host(server: str) -> None:
+    """As bytes, whatever their encoding; the tool says no, and what is no GET is refused."""
+    tool = toolkit.http_get(allow=[server], private=True)
+    with Sandbox("standard", tools=[tool], spare=0) as sandbox, sandbox.session() as session:
+        session.run("from urllib.request import Request, urlopen").check()
+        step = f"with urlopen('http://{server}/named?charset=koi8-r') as answer: found = answer.status, answer.read()"
+        assert session.run(f"{step}\nfound").check().value == (200, b"caf\xe9-kva")
+        posted = session.run(f"urlopen(Request('http://{server}/', data=b'x'))")
+        assert posted.error is not None and "fetches with GET alone" in posted.error.message
+        elsewhere = session.run("urlopen('https://example.com/')")
+        assert elsewhere.error is not None
+        assert "may not be reached from here; allowed: localhost" in elsewhere.error.message
+    with Sandbox("standard", spare=0) as sandbox:
+        alone = sandbox.run("from urllib.request import urlopen")
+        assert alone.error is not None and "the host has given no tool that fetches" in str(alone.error.hint)
+
+
+@pytest.mark.modules("pandas")
+def test_a_table_is_read_from_an_address_by_the_tool_of_the_host(server: str) -> None:
+    tool = toolkit.http_get(allow=[server], private=True)
+    with Sandbox("data-analysis", tools=[tool], spare=0) as sandbox:
+        read = sandbox.run(f"import pandas as pd\npd.read_json('http://{server}/a', typ='series')['path']")
+        assert read.check().value == "/a"
+        fetched = sandbox.run(f"import httpx\nhttpx.get('http://{server}/b').json()['path']")
+        assert fetched.check().value == "/b"
+    with Sandbox("data-analysis", spare=0) as sandbox:
+        alone = sandbox.run("import pandas as pd\npd.read_csv('http://localhost:1/a.csv')")
+        assert alone.error is not None and "the host has given no tool that fetches" in str(alone.error.hint)
+
+
 @pytest.mark.parametrize(
     ("path", "error", "message"),
     [

@@ -197,6 +197,7 @@ def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypat
 DROPPED = """
 import gc, socket, time
 import psutil
+import ctypes  # a newer libffi opens its own file for the first callback, and keeps it open
 from safeexec import Sandbox
 from tests.footprint import footprint
 def use():

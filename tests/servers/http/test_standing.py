@@ -16,7 +16,7 @@ pytestmark = needs_server
 HELD_SECONDS = 0.1
 """CPU time; on a quiet machine 0.02 is what we aim at."""
 TOKEN = "a-token-of-the-only-tenant"
-LARGE = 60 << 20
+LARGE = 30 << 20
 """Bytes of the largest part of a body: with the rest just below what a body may have."""
 PIECE = 64 << 10
 """What arrives at once."""

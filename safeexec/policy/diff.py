@@ -27,6 +27,11 @@ class Difference(NamedTuple):
     told.
     """
 
+    @property
+    def allows_more(self) -> bool:
+        """Whether the second policy allows there what the first does not, or that cannot be told."""
+        return self.direction not in ("narrower", "other")
+
     def __str__(self) -> str:
         where = f"   ({self.rule})" if self.rule else ""
         if self.direction != "other":
@@ -100,7 +105,7 @@ def direction_of(path: str, before: Any, after: Any) -> Literal["wider", "narrow
 
 
 def _moves(before: Any, after: Any) -> tuple[bool, bool]:
-    """Whether there is more than before, and whether there is less."""
+    """Return whether there is more than before, and whether there is less."""
     nothing: tuple[Any, ...] = (None, "none", False, [], {})
     if before in nothing or after in nothing:
         return after not in nothing, before not in nothing
