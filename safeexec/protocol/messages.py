@@ -309,12 +309,16 @@ class Assign(msgspec.Struct, tag="assign", array_like=True):
 
     name: str
     value: bytes
+    copied: bool = False
+    """Whether a checkpoint is to be made after it."""
 
 
 class Remove(msgspec.Struct, tag="remove", array_like=True):
     """Unbind one name."""
 
     name: str
+    copied: bool = False
+    """Whether a checkpoint is to be made after it."""
 
 
 class JournalEntry(msgspec.Struct, frozen=True, array_like=True):

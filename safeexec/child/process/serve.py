@@ -42,7 +42,7 @@ checkpoint's permission.
 """
 DEBT_SECONDS = 0.02
 """Of processor, after which a checkpoint is made: what about ten of them take."""
-DEBT_STEPS = 200
+DEBT_STEPS = 400
 DEBT_BYTES = 128 << 10
 """Of sources, and of values that the host has set."""
 
@@ -156,7 +156,7 @@ class Server:
             self._acted = True
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
-            self._due = (kind is m.Load or not self._idle) and self._control is not None
+            self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
             if kind is m.Load:
                 self._judge(request)
         return answer

@@ -28,6 +28,8 @@ class Memory(Struct, eq=False, gc=True):
     entry: Any = None
     depth: int = 0
     """Entries since the last memory that only a copy leads to."""
+    size: int = 0
+    """Bytes of these, as the caller counts them."""
 
 
 FRESH: Final = Memory()
@@ -94,9 +96,12 @@ class History(Generic[C]):
 
     def _nearest_copied(self) -> State | None:
         """What to fall back to where what is begun is done once more, and comes out otherwise."""
-        current = self.current
-        if current.memory is FRESH or any(of.memory is current.memory for of in self._copies.values()):
+        current, memory = self.current, self.current.memory
+        if memory is FRESH:
             return current
+        for of in self._copies.values():
+            if of.memory is memory:
+                return current
         return current.older
 
     def promised(self) -> list[C]:
@@ -105,7 +110,9 @@ class History(Generic[C]):
             return []
         return [copy for copy in self._copies if copy not in self._certain]
 
-    def commit(self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, copy: C | None = None) -> list[C]:
+    def commit(
+        self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, size: int = 0, copy: C | None = None
+    ) -> list[C]:
         """What was begun is part of the session: with `entry` it can be done once more, exactly; `copy` will be made of
         the state after it. With neither, nothing will lead there. Returns the copies that nothing leads to any more.
         """
@@ -124,7 +131,8 @@ class History(Generic[C]):
             state.older = before
         else:
             memory = state.memory
-            memory.origin, memory.entry, memory.depth = before.memory, entry, before.memory.depth + 1
+            memory.origin, memory.entry = before.memory, entry
+            memory.depth, memory.size = before.memory.depth + 1, before.memory.size + size
             if len(self._copies) <= 1 + len(self.named) and not self.promised():
                 return []  # the usual case: the one base, and all that leads from there to here
         return self._dropped()
@@ -335,7 +343,8 @@ class History(Generic[C]):
         self.current, self.next, self.base, self._begun = state, None, base, state
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
             # What is done from here on is done once more from this copy, and never from an older one.
-            of.memory.origin, of.memory.entry, of.memory.depth = None, None, 0
+            of.memory.origin = of.memory.entry = None
+            of.memory.depth = of.memory.size = 0
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:

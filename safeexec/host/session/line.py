@@ -57,8 +57,10 @@ session starts over.
 """
 REPEAT_SECONDS = 5.0
 """How long all steps of a journal may take when they are done once more. A child's own bound is 20 ms of processor."""
-MOST_ENTRIES = 1000
-"""Steps of a journal, whatever the child says: it makes a copy after far fewer."""
+MOST_ENTRIES, MOST_BYTES = 1000, 128 << 10
+"""Steps of a journal, whatever the child says: it makes a copy after far fewer. Bytes of sources and of values that the
+host has set, after which the next step or change is copied.
+"""
 _DEFINES = re.compile(rb"\b(?:class|def|lambda)\b")
 DIED_BRANCHING = "the checkpoint died while it was branched"
 
@@ -247,7 +249,9 @@ class Line:
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
         """A change of the host's begins: one that can be done once more, or None. Returns as `begin_step`."""
-        self._change = request if self.policy.checkpoints == "idle" else None
+        self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
+        if self._change is None and request is not None:
+            request.copied = True
         leave = self._grant(self.history.current.step)
         self.history.begin_change()
         return leave
@@ -275,6 +279,10 @@ class Line:
             self._used = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
 
+    def must_copy(self) -> bool:
+        """Whether the next state is to have a copy, whatever leads to it."""
+        return not self.repeats or self.history.current.memory.size > MOST_BYTES
+
     def entry_of(self, request: Any, did: int) -> m.JournalEntry | None:
         """The entry of the journal for a step that the process says can be done once more."""
         if self.policy.checkpoints != "idle" or type(request) is not m.Execute:
@@ -297,7 +305,8 @@ class Line:
                 history.note_parked(promised)
             elif seen is False:
                 self.lose(promised)
-        self._give_up_coming()
+        if self._coming is not None:
+            self._give_up_coming()
         if entry is None:
             copy, self._leave, self._used = self._leave, None, False
             if copy is not None:
@@ -305,7 +314,9 @@ class Line:
                 copy.step, copy.created = history.next.step, monotonic()
         elif history.current.memory.depth >= MOST_ENTRIES:
             entry = None  # no child of ours lets it come so far
-        self.release(history.commit(files, tool_calls, entry=entry, copy=copy))
+        size = 0 if entry is None else _size_of(entry.request)
+        if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=copy):
+            self.release(gone)
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
         """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
@@ -790,6 +801,10 @@ class Line:
         """The copies without a name, the oldest first."""
         named = [copy for _, copy in list(self.history.named.values())]
         return [copy for copy in self.history.copies() if copy not in named]
+
+
+def _size_of(request: m.Execute | m.Assign | m.Remove) -> int:
+    return len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
 
 
 def wait_for(ending: list[int]) -> Core[None]:

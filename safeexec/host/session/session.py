@@ -405,7 +405,7 @@ class SessionCore:
         shows = listeners.display is not None
         request = m.Execute(
             *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
-            not self.line.repeats,
+            self.line.must_copy(),
             self.policy.checkpoints == "idle",
         )
         if stdin is None:
