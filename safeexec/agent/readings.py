@@ -228,5 +228,5 @@ _PREDICATE = re.compile(r"\bis_?([a-z]{3,30})\s*\(")
 
 
 def predicates(program: str) -> frozenset[str]:
-    """What the functions of a program ask: `prime` of `isprime(n)`. Bounded."""
+    """Return what the functions of a program ask: `prime` of `isprime(n)`. Bounded."""
     return frozenset(_PREDICATE.findall(program[:20_000])[:10])

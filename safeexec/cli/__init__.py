@@ -28,6 +28,7 @@ COMMANDS = {
     "plugin": "check a plugin as a host would load it",
     "repair": "let a model mend a repository until its checks pass",
     "serve": "serve sessions to programs in any language",
+    "container": "make the image that a sandbox in a container runs in",
     "mcp": "serve sessions to models over MCP",
     "jupyter": "a Jupyter kernel that runs cells in a sandbox",
     "bench": "measure what a sandbox costs on this machine",

@@ -105,7 +105,7 @@ def _of_package(name: str, plan: LanguagePlan) -> str:
 
 
 def _missing(top: str) -> str:
-    """Why a module is out of reach, as far as it is known."""
+    """Return why a module is out of reach, as far as it is known."""
     return "The policy does not open it; " if is_here(top) else "It is not installed, and nothing can be installed; "
 
 
@@ -201,7 +201,7 @@ _OF_TAGS: dict[str, Advice] = {
 
 
 def without_network(plan: LanguagePlan) -> str | None:
-    """What to do instead of reaching a network."""
+    """Return what to do instead of reaching a network."""
     return choose(_OF_TAGS["network"], plan)
 
 

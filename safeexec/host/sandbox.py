@@ -126,10 +126,11 @@ class SandboxCore:
 
     # Opening and closing
 
-    def open(self, launched: Launched) -> Core[None]:
+    def open(self, launched: Launched | None) -> Core[None]:
         """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give
         what the policy requires.
         """
+        assert launched is not None
         self._zygote = ZygoteHandle(launched)
         try:
             packages = None
@@ -491,7 +492,7 @@ class SandboxCore:
             if not isinstance(ready, m.Ready):
                 channel.give_up()
         if not isinstance(ready, m.Ready):
-            raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):g} s")
+            raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):.3g} s")
         self._came_up = monotonic()
         return channel
 

@@ -93,6 +93,7 @@ class _Reached(blocking.SandboxFace):
     def __init__(self, reach: _Reach) -> None:
         self._reach = reach
         self._arguments = {}
+        self._engine = None
         self._opened: SandboxCore | None = None
 
     @property

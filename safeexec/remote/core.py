@@ -56,10 +56,14 @@ class RemoteSandboxCore:
         """Ask what the server's policy says, and what holds its sessions."""
         try:
             self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
-            self.protection = _mechanisms((yield from self.ask("sandbox.protection", self._which)))
+            self.protection = yield from self.asked_protection()
         except BaseException:
             yield from self.close()
             raise
+
+    def asked_protection(self) -> Core[list[Mechanism]]:
+        """What holds its sessions, as the server says."""
+        return _mechanisms((yield from self.ask("sandbox.protection", self._which)))
 
     def close(self) -> Core[None]:
         yield Work(self._wire.close)
@@ -149,7 +153,7 @@ class RemoteSandboxCore:
         longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self._until_over(asked, monotonic() + longest, listeners)
+                yield from self.until_over(asked, monotonic() + longest, listeners)
             except BaseException as problem:
                 ending = self._given_up(asked, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
@@ -161,7 +165,7 @@ class RemoteSandboxCore:
         finally:
             asked.close()
 
-    def _until_over(self, asked: Asked, deadline: float, listeners: Listeners) -> Core[None]:
+    def until_over(self, asked: Asked, deadline: float, listeners: Listeners = NOBODY) -> Core[None]:
         while True:
             events, over = asked.came()
             for name, params in events:
@@ -358,7 +362,11 @@ class RemoteSessionCore:
         return bytes(drive(self._ask("read_file", name=name, max_bytes=max_bytes)).data.base64)
 
     def write_file(self, name: str, data: bytes | str) -> None:
-        drive(self._ask("write_file", name=name, data=marked(_fitting(as_bytes(data)))))
+        drive(self.put(name, as_bytes(data)))
+
+    def put(self, name: str, data: bytes) -> Core[None]:
+        """As `write_file`, for a loop."""
+        yield from self._ask("write_file", name=name, data=marked(_fitting(data)))
 
     def list_files(self) -> list[str]:
         return list(drive(self._ask("list_files")).files)

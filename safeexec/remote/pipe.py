@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from time import monotonic, sleep
-from typing import Any
+from typing import IO, Any
 
 from safeexec.errors import ProtocolError, SandboxClosed
 from safeexec.host.waiting import Wait, wait
@@ -28,12 +28,14 @@ END_SECONDS = 10.0
 class PipeWire:
     """One command and its two pipes."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`."""
+    def __init__(self, command: Sequence[str], errors: IO[bytes] | None = None) -> None:
+        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`. `errors`: the
+        file of its standard error, instead of this program's.
+        """
         self._command = f"`{' '.join(command)}`"[:200]
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, bufsize=0, start_new_session=True
             )
         except OSError as error:
             raise SandboxClosed(f"{self._command} cannot be started: {error.strerror}") from None

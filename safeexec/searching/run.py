@@ -216,7 +216,7 @@ class Search:
 
     @property
     def _capacity(self) -> int:
-        """How many sessions may come to those that are kept."""
+        """Return how many sessions may come to those that are kept."""
         return max(1, self._room - self._room // 2)
 
     def _done(self, work: list[jobs.Job]) -> Generator[Tasks, None, Tasks]:
@@ -363,7 +363,7 @@ class Search:
             self.opened = [session for session in self.opened if id(session) not in gone]
 
     def left(self) -> list[Any]:
-        """What is to be closed at the end: every session but the best one."""
+        """Return what is to be closed at the end: every session but the best one."""
         return [session for session in self.opened if session is not self.best]
 
 

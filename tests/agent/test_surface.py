@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from safeexec import Policy, Result, Sandbox
-from safeexec.agent.repair.surface import MAX_FINDINGS, Changed, RepairWarning, surface_warnings
-from safeexec.agent.repair.surface_rules import SURFACE_RULES, TESTS
+from safeexec.agent.repair.surface import MAX_FINDINGS, SURFACE_RULES, Changed, RepairWarning, surface_warnings
 from tests.agent.bugs import BUGS
+from tests.agent.surface_examples import EXAMPLES, TESTS
 
 Judge = Callable[..., list[RepairWarning]]
 
@@ -28,15 +28,15 @@ def judge() -> Iterator[Judge]:
 
 @pytest.mark.parametrize("name", SURFACE_RULES)
 def test_each_rule_sees_its_example_and_passes_the_other(judge: Judge, name: str) -> None:
-    rule = SURFACE_RULES[name]
+    rule = EXAMPLES[name]
     found = judge(rule.before, rule.bad, is_test=rule.in_test)
     assert name in [warning.rule for warning in found]
-    assert all(rule.sentence in warning.message for warning in found if warning.rule == name)
+    assert all(SURFACE_RULES[name] in warning.message for warning in found if warning.rule == name)
     assert judge(rule.before, rule.good, is_test=rule.in_test) == []
 
 
 def test_a_warning_names_file_line_and_what_stands_there(judge: Judge) -> None:
-    rule = SURFACE_RULES["special-case"]
+    rule = EXAMPLES["special-case"]
     (warning,) = judge(rule.before, rule.bad)
     assert (warning.path, warning.line, warning.rule) == ("shop.py", 2, "special-case")
     assert str(warning) == (

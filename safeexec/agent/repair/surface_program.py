@@ -1,10 +1,10 @@
-"""Finds, in the syntax trees before and after a patch, what serves the tests instead of mending the code.
+"""Find, in the syntax trees before and after a patch, what serves the tests instead of mending the code.
 
 This file is a program of its own: `surface` sends its text to a confined child, as the files that it parses are a
 stranger's, and nothing in the host imports it. It uses the standard library alone. It goes from literals, and which of
 them the tests know, over the two sides of a patch to the rules, by question. The tables of rules, and what runs them,
-are at the end. What a rule says to a person, with an example that has the sign and one that has not, is in
-`surface_rules`. It reads what is written, and computes nothing: a value in disguise is for held-out checks to find.
+are at the end. What a rule says to a person is in `surface`. It reads what is written, and computes nothing: a value in
+disguise is for held-out checks to find.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from itertools import islice
 from typing import Any
 
 Key = tuple[Any, ...]
-"""What a literal says, whatever its spelling: its kind, and its value or the keys of its parts."""
+"""A literal, whatever its spelling: its kind, and its value or the keys of its parts."""
 Place = tuple[int, str]
 """A line from 1, and the name of a rule."""
 MAX_FINDINGS = 200
@@ -60,7 +60,7 @@ def dotted(node: ast.AST, imports: dict[str, str]) -> str:
 
 
 def key_of(node: ast.AST | None) -> Key | None:
-    """What a literal says; None for what is no literal."""
+    """Return the key of a literal; None for what is no literal."""
     match node:
         case ast.Constant(value=bool() | None):
             return ("other", node.value)
@@ -83,13 +83,8 @@ def key_of(node: ast.AST | None) -> Key | None:
 
 
 def keys_of(nodes: Iterable[ast.AST | None]) -> list[Key]:
-    """What those of the nodes say that are literals."""
+    """Return the keys of those of the nodes that are literals."""
     return [key for node in nodes if (key := key_of(node)) is not None]
-
-
-def number_of(node: ast.AST | None) -> float | None:
-    key = key_of(node)
-    return key[1] if key is not None and key[0] == "number" and not isinstance(key[1], complex) else None
 
 
 def number_in(key: Key) -> float | None:
@@ -103,18 +98,13 @@ def number_in(key: Key) -> float | None:
 
 
 def is_trivial(key: Key) -> bool:
-    """Whether a literal is as likely in any program: small whole numbers, single characters, constants, nothing."""
+    """Return whether any program may have a literal: small whole numbers, single characters, constants, nothing."""
     kind, value = key
     if kind == "number":
         return not isinstance(value, complex) and abs(value) <= 2 and value == int(value)
     if kind == "text":
         return len(value) <= 1
     return kind == "other" or (len(value) < 3 and all(map(is_trivial, value)))
-
-
-def is_telling(key: Key) -> bool:
-    """Whether it is a number that says something."""
-    return key[0] == "number" and not is_trivial(key)
 
 
 def atoms(key: Key) -> Iterator[Key]:
@@ -259,7 +249,7 @@ class Patch:
         return [(old.get(name) or moved, scope) for name, scope in self.after.scopes.items()]
 
     def _moved(self) -> Scope:
-        """What stands no longer where it was: comparisons, answers and the literals in them."""
+        """Return what stands no longer where it was: comparisons, answers and the literals in them."""
         after = (scope for name, scope in self.after.scopes.items() if name in self.before.scopes)
         stayed = Counter(ast.dump(node) for scope in after for node in scope.nodes if isinstance(node, MOVED))
         moved = Scope(self.before, "", None)
@@ -325,13 +315,13 @@ def special_cases(before: Scope, after: Scope, known: TestValues) -> Iterator[in
 
 
 def is_enumerated(key: Key, subject: str, before: Scope) -> bool:
-    """Whether values of this kind were told apart there before: one text, or three numbers."""
+    """Return whether values of this kind were told apart there before: one text, or three numbers."""
     kinds = [known[0] for entry in before.comparisons if entry.subject == subject for known in set(entry.keys)]
     return "text" in kinds if key[0] == "text" else kinds.count("number") >= 3
 
 
 def is_vocabulary(entry: LiteralComparison, known: TestValues) -> bool:
-    """Whether it lists words of which the tests have few: ``in ("true", "yes", "on")`` for a "yes"."""
+    """Return whether it lists words of which the tests have few: ``in ("true", "yes", "on")`` for a "yes"."""
     words = [key for key in entry.keys if key[0] == "text" and not is_trivial(key)]
     return len(words) > 2 and 2 * sum(map(known.hold, words)) < len(words)
 
@@ -447,7 +437,7 @@ def is_table(listed: list[list[Key]], had: list[list[Key]], known: TestValues) -
 
 
 def is_case(row: list[Key], known: TestValues) -> bool:
-    """Whether a row has two values at least, and all of them that say something are the tests'."""
+    """Return whether a row has two values at least, and all of them that say something are the tests'."""
     telling = [key for part in row for key in atoms(part) if not is_trivial(key)]
     return len(row) > 1 and bool(telling) and all(map(known.hold, telling))
 
@@ -534,7 +524,7 @@ def returns_early(node: ast.AST, scope: Scope) -> Iterator[str]:
 
 
 def mocks(node: ast.AST, scope: Scope) -> Iterator[str]:
-    """What stands in for the real thing: mocks, patches, other values for names of modules that are imported."""
+    """Yield what stands in for the real thing: mocks, patches, other values for names of modules that are imported."""
     match node:
         case ast.Call(func=function):
             owner, _, leaf = scope.called(function).rpartition(".")
@@ -603,7 +593,7 @@ def names_tests(node: ast.AST, scope: Scope) -> Iterator[str]:
 
 
 def counts_calls(node: ast.AST, scope: Scope) -> Iterator[str]:
-    """What a function knows of its calls by: a global, an attribute of its own or its class, an iterator outside."""
+    """Yield what a function counts its calls by: a global, an attribute of its own or its class, an outer iterator."""
     match node:
         case ast.AugAssign(target=ast.Name(id=counter)) if counter in scope.shared:
             yield counter
@@ -617,7 +607,7 @@ def counts_calls(node: ast.AST, scope: Scope) -> Iterator[str]:
 
 
 NodeRule = Callable[[ast.AST, Scope], Iterator[str]]
-"""What a node shows. There is a finding where the patch shows the same more often than what it was made of."""
+"""Yields what a node shows. There is a finding where the patch shows the same more often than what it was made of."""
 ScopeRule = Callable[[Scope, Scope, TestValues], Iterator[int]]
 """The lines of findings in a function after the patch, beside what it was before."""
 
@@ -672,7 +662,7 @@ def of_patch(patch: Patch, is_test: bool, known: TestValues) -> Iterator[Place]:
 
 
 def shown(side: Side, rules: dict[NodeRule, str]) -> Iterator[tuple[int, tuple[str, str]]]:
-    """What the nodes of one side show: line, and the rule with what it is."""
+    """Yield what the nodes of one side show: line, and the rule with what it is."""
     for scope in side.scopes.values():
         for node in scope.nodes:
             for rule, name in rules.items():

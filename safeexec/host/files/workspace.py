@@ -26,6 +26,7 @@ from weakref import finalize
 
 from safeexec.errors import SandboxBusy, WorkspaceError
 from safeexec.host.files import tree, workspace_files
+from safeexec.host.files.names import path_of, shown
 from safeexec.host.files.workspace_files import Marks
 from safeexec.outcomes import FileChange
 from safeexec.text import one_line
@@ -362,12 +363,12 @@ class Workspace:
         those of the state, with this one. The others are not looked at again, unless the last look was not at `files`,
         or this one might be too much. Raises `WorkspaceError`, and nothing is written then.
         """
-        path = workspace_files.path_of(name)
+        path = path_of(name)
         if files is not self._last or self._too_much(path, len(data)):
             self.snapshot()
             if self._too_much(path, len(data)):
                 raise WorkspaceError(
-                    f"{workspace_files.shown(path)} with {len(data)} bytes is more than there is room for: a workspace "
+                    f"{shown(path)} with {len(data)} bytes is more than there is room for: a workspace "
                     f"may hold {self._lineage.max_bytes >> 20} MiB (limits.workspace_mb) and {self._lineage.max_files} "
                     "files (limits.workspace_files)"
                 )

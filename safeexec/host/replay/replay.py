@@ -119,7 +119,7 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
 
 
 def _harm(policy: Policy, here: Policy) -> str:
-    """What a policy of a stranger grants that the one of its name here does not; "" if nothing."""
+    """Return what a policy of a stranger grants that the one of its name here does not; "" if nothing."""
     checks = (
         ("opens files of the host", bool({*policy.filesystem.read} - {*here.filesystem.read})),
         ("runs programs", bool({*policy.danger_allow_commands} - {*here.danger_allow_commands})),
@@ -387,7 +387,7 @@ class Replay:
         )
 
     def _request(self, session: Session, begun: form.Begun) -> m.Install | m.Invoke | m.Proceed:
-        """What was asked of a plugin."""
+        """Return what was asked of a plugin."""
         try:
             if isinstance(begun, form.Invoked):
                 same = {name: getattr(begun, name) for name in begun.PLAIN}
