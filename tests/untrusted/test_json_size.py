@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import tracemalloc
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safeexec.untrusted.json_shapes import TOLD, shaped
 from safeexec.untrusted.json_size import MOST_ESCAPES, PIECE, check_parts
 
 VALUES = st.recursive(
@@ -60,6 +62,18 @@ def test_escapes_are_bounded() -> None:
 )
 def test_what_is_no_json_ends(text: str) -> None:
     check_parts(text.encode(), 9)
+
+
+def test_what_is_told_of_json_that_does_not_fit_is_short() -> None:
+    class Shape(msgspec.Struct, forbid_unknown_fields=True):
+        a: int
+
+    with pytest.raises(ValueError, match="unknown field") as told:
+        shaped(b'{"' + b"k" * 1_000_000 + b'": 1}', Shape)
+    assert len(str(told.value)) <= TOLD
+    for half in (b"\\ud800", b"\\uD800"):
+        with pytest.raises(ValueError, match="half of a character"):
+            shaped(b'"' + half + b'"', str)
 
 
 def test_it_allocates_little() -> None:
