@@ -15,10 +15,16 @@ _BOOT = "import sys;sys.path[:]={path!r};from safeexec.zygote.__main__ import ma
 
 
 def unsupported_build() -> str:
-    """What is said of a CPython that was built without the GIL; "" of any other."""
-    if "t" not in sys.abiflags:
-        return ""
-    return "free-threaded builds of CPython are not supported: take the usual build of the same version"
+    """What is said of a CPython that was built without the GIL, or for musl; "" of any other."""
+    if "t" in sys.abiflags:
+        return "free-threaded builds of CPython are not supported: take the usual build of the same version"
+    try:
+        glibc = os.confstr("CS_GNU_LIBC_VERSION")
+    except (ValueError, OSError):
+        glibc = None
+    if glibc is None:
+        return "musl (Alpine) is not supported: take a Python for glibc, as in the image python:3.13-slim"
+    return ""
 
 
 class Launched:
