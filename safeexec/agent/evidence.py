@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from safeexec.agent import formulas, readings
+from safeexec.agent import formulas, inequalities, readings
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
 
 _MAX_LEAVES = 60
@@ -89,10 +89,23 @@ def judge(
         return Comparison(said is value, said is not None and said is not value)
     if (day := readings.day_of(value)) is not None:
         return _of_day(answer, day, known)
+    if type(value) is str and readings.weekday(value) == value.lower():
+        said_day = readings.weekday(answer)
+        return Comparison(said_day == value.lower(), said_day not in (None, value.lower()))
+    if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
+        return Comparison(said_factors == value, said_factors != value)
     if type(value) is str and _contains(answer, value, known):
         return Comparison(True)
-    if (sign := _infinite(value)) and (said_sign := readings.infinity(answer)):
-        return Comparison(said_sign == sign, said_sign != sign)
+    said_sign = readings.infinity(answer)
+    if sign := _infinite(value):
+        if said_sign:
+            return Comparison(said_sign == sign, said_sign != sign)
+        stated = numerals(answer) or ()
+        return Comparison(False, any(one.sure and (one.marked or one.lead == "claim") for one in stated))
+    if said_sign and leaves(value) and not numerals(answer):
+        return Comparison(False, contradicted=True)
+    if (bounds := inequalities.computed(value)) is not None:
+        return _of_bounds(answer, bounds)
     formula = _formula(value)
     if formula is not None:
         return _of_formula(answer, value, formula, known)
@@ -117,6 +130,20 @@ def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
     stated = numerals(readings.without_dates(answer))
     others = stated is None or not all(any(_is_known(numeral, leaf) for leaf in known) for numeral in stated)
     return Comparison(named[-1] == day and not others, day not in named)
+
+
+def _is_factors(value: dict[Any, Any]) -> bool:
+    """Whether a dict may be the powers of a product, as sympy's `factorint` gives them."""
+    return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
+
+
+def _of_bounds(answer: str, wanted: list[inequalities.Bound]) -> Comparison:
+    """Whether the bounds that the answer states are the computed ones: -2 < x < 2, x ∈ (-2, 2)."""
+    said = inequalities.bounds(answer)
+    if said is None or _DENIED.search(answer):
+        return Comparison(False)
+    missing = inequalities.missing(said, wanted)
+    return Comparison(not missing and not inequalities.missing(wanted, said), missing)
 
 
 def _infinite(value: Any) -> int:
@@ -165,6 +192,8 @@ def _judge(
     paired: list[bool] = []
     unsupported: list[Numeral] = []
     denied = last_denied = says_other = False
+    named: dict[bool, set[str]] = {True: set(), False: set()}
+    """Whether it is computed → the unknowns that such a number is claimed for."""
     before = ""
     """What the number before is, whose list may go on: a value, a mention, or neither."""
     for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
@@ -183,7 +212,9 @@ def _judge(
         denied = denied or (numeral.marked and not is_value)
         says_other = says_other or ((numeral.marked or numeral.lead == "claim") and not any(agreeing))
         last_denied = not is_value if numeral.lead == "claim" else last_denied
-    denied = denied or last_denied
+        if numeral.lead == "claim" and numeral.sure and numeral.label:
+            named[any(agreeing)].add(numeral.label)
+    denied = denied or last_denied or not named[True].isdisjoint(named[False])
     contradicted = (denied and says_other) or any(numeral.sure and numeral.value is not None for numeral in unsupported)
     orders = [rows, _swapped(rows, paired)] if any(paired) else [rows]
     unordered = isinstance(value, (set, frozenset))
@@ -322,7 +353,8 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
         yield from _of_text(value, name)
     elif isinstance(value, Mapping) and depth:
         for key, item in value.items():
-            yield from _leaves(item, str(key) if type(key) is str else "", depth - 1)
+            said = getattr(key, "repr", key)  # of a symbol, that it is
+            yield from _leaves(item, said if type(said) is str else "", depth - 1)
     elif kind in (list, tuple, set, frozenset) and depth:
         if len(value) > _MAX_LEAVES:
             raise ValueError("too many")

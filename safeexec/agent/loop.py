@@ -63,6 +63,8 @@ def final_answer(answer):
 _ANSWER_NAME = "_final_answer"
 _SHORTEST_STEP = 0.05
 """Seconds that a step gets at least, however little of `max_seconds` is left."""
+_PICTURES_KEPT = 16 << 20
+"""Characters of pictures in one transcript."""
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
 """What differs between two messages of the same failure."""
 
@@ -291,6 +293,7 @@ class _Work:
         self._steps: list[AgentStep] = []
         self._usage = AgentUsage()
         self._pictures: dict[int, tuple[str, ...]] = {}
+        self._room = _PICTURES_KEPT
         self._failures: list[tuple[str, str]] = []
         self._empty = 0
         self._started = time.monotonic()
@@ -531,11 +534,14 @@ class _Work:
         self._steps.append(step)
         self._usage.steps += 1
         self._usage.step_seconds += result.usage.wall_ms / 1000
+        pictures = _pictures(result)
+        self._room -= sum(map(len, pictures))
+        kept = {"pictures": list(pictures)} if pictures and self._room >= 0 else {}
         self._transcript.add(
             "step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call,
-            verdict=self._agent.verdict(),
+            verdict=self._agent.verdict(), **kept,
         )  # fmt: skip
-        if self._agent.images and (pictures := _pictures(result)):
+        if self._agent.images and pictures:
             self._pictures[len(self._transcript.entries) - 1] = pictures
         self._agent.emit(ObservationEvent(step))
         if result.outcome == "cancelled":

@@ -14,6 +14,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 _MAX_READINGS = 12
+_ALIKE = Fraction(1005, 1000)
+"""How far two quantities may be apart that are the same in two units, one of them rounded."""
 
 # Quantities in two units
 
@@ -63,6 +65,7 @@ def _compound(family: list[_Unit]) -> re.Pattern[str]:
 _COMPOUNDS = [(_compound(family), family) for family in _FAMILIES]
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,4}):(\d{1,6})(?::(\d\d))?(?![\d:]|\.\d)")
 _RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
+_MIXED = re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])")
 _OR = re.compile(r"(?<=[\d)}$]) or (?=\$?(?:[A-Za-z](?:_\d)?\s?=\s?)?[-−+]?\$?[\d\\√(])")
 
 
@@ -79,7 +82,9 @@ def readings(text: str) -> Iterator[str]:
 
 def _all_readings(text: str) -> Iterator[str]:
     yield without_true_sums(text)
+    yield from _each_of_equals(text)
     yield _OR.sub(" and ", text)
+    yield _MIXED.sub(r"\1 \2", text)
     for pattern, family in _COMPOUNDS:
         for unit in family if any(len(_parts(found)) > 1 for found in pattern.finditer(text)) else ():
             yield pattern.sub(partial(_in_unit, family, unit), text)
@@ -91,17 +96,36 @@ def _all_readings(text: str) -> Iterator[str]:
         yield _RATIO_WORDS.sub(r"\1/\2", text)
 
 
+def _each_of_equals(text: str) -> Iterator[str]:
+    """The text with one alone of the quantities in it that are the same: of "604800 seconds, that is 7 days"."""
+    for pattern, family in _COMPOUNDS:
+        sizes = [(found, _size(family, found)) for found in pattern.finditer(text) if _parts(found)]
+        if len(sizes) > 1 and 0 < max(size for _, size in sizes) <= _ALIKE * min(size for _, size in sizes):
+            for kept, _ in sizes:
+                yield _LEFT_OVER.sub("", pattern.sub(partial(_alone, kept.start()), text))
+
+
+_LEFT_OVER = re.compile(r"[,(]?\s*\b(?:or|i\.e\.|that is)[,\s]*(?=[).,]|\Z)")
+
+
+def _alone(place: int, found: re.Match[str]) -> str:
+    return found.group() if found.start() == place or not _parts(found) else ""
+
+
+def _size(family: list[_Unit], found: re.Match[str]) -> Fraction:
+    parts = _parts(found).items()
+    return sum((Fraction(number.replace(",", "")) * family[int(name[1:])].size for name, number in parts), Fraction(0))
+
+
 def _parts(found: re.Match[str]) -> dict[str, str]:
     return {name: number for name, number in found.groupdict().items() if number}
 
 
 def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
     """A quantity of two units or more as one number in this unit; any other as it is."""
-    parts = _parts(found)
-    if len(parts) < 2:
+    if len(_parts(found)) < 2:
         return found.group()
-    sizes = (Fraction(number.replace(",", "")) * family[int(name[1:])].size for name, number in parts.items())
-    total = sum(sizes, Fraction(0)) / unit.size
+    total = _size(family, found) / unit.size
     text = found.group()
     return f"{total} {unit.name}".rstrip() + text[len(text.rstrip(" ,")) :]
 
@@ -169,6 +193,32 @@ def dates(text: str) -> list[date]:
     return found
 
 
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def weekday(text: str) -> str | None:
+    """The day of the week that a text names last, in lower case."""
+    found = [word for word in re.findall(r"[A-Za-z]+", text[:2000].lower()) if word in _WEEKDAYS]
+    return found[-1] if found else None
+
+
+_POWER = r"\d{1,12}(?:\s?(?:\^\s?\{?\d{1,3}\}?|\*\*\s?\d{1,3}|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))?"
+_TIMES = r"\s?(?:[·×*]|\\cdot|\\times)\s?"
+_PRODUCT = re.compile(rf"(?<![\w.^]){_POWER}(?:{_TIMES}{_POWER}){{0,40}}(?![\w.^⁰¹²³⁴⁵⁶⁷⁸⁹])")
+_BASE = re.compile(r"(\d+)\s?(?:\^\s?\{?)?([\d⁰¹²³⁴⁵⁶⁷⁸⁹]*)")
+_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+
+
+def factors(text: str) -> dict[int, int]:
+    """The bases and exponents of the last product of powers that a text states."""
+    products = [one.group() for one in _PRODUCT.finditer(text[:2000]) if re.search(_TIMES, one.group())]
+    found: dict[int, int] = {}
+    for power in re.split(_TIMES, products[-1].replace("**", "^")) if products else ():
+        base, exponent = _BASE.findall(power)[0]
+        found[int(base)] = found.get(int(base), 0) + int(exponent.translate(_PLAIN_DIGITS) or 1)
+    return found
+
+
 def without_dates(text: str) -> str:
     """The text without the days that it names."""
     return _DATE.sub(" ", text)
@@ -215,18 +265,29 @@ def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
     if said:
         return said[-1][1].lower() == "true"
     for word in predicates:
-        found = re.search(
-            rf"\b(?:is|are)(?P<no>n['’]t|\s+not|\s+never)?\s+(?:an?\s+|the\s+)?(?:\*\*)?{re.escape(word)}\b",
-            text[:2000],
-        )
-        if found is not None:
-            return found["no"] is None
+        for said_word, yes in ((word, True), *_OTHER_WORDS.get(word, ())):
+            found = re.search(_SAYS.format(re.escape(said_word)), text[:2000])
+            if found is not None:
+                return (not (found["no"] or found["does"])) is yes
     return None
 
 
+_SAYS = (
+    r"(?:\b(?:is|are)(?P<no>n['’]t|\s+not|\s+never)?\s+(?:an?\s+|the\s+)?"
+    r"|\b(?P<does>does(?:n['’]t|\s+not))\s+|(?<=\d)\s)(?:\*\*)?{}\b"
+)
+_OTHER_WORDS = {"prime": (("composite", False),), "divisible": (("divides", True), ("divide", True))}
+"""Word of a question → others for it, and whether they say the same."""
+
+
 _PREDICATE = re.compile(r"\bis_?([a-z]{3,30})\s*\(")
+_DIVIDES = re.compile(r"%[^\n=]{1,40}==\s*0")
 
 
 def predicates(program: str) -> frozenset[str]:
-    """Return what the functions of a program ask: `prime` of `isprime(n)`. Bounded."""
-    return frozenset(_PREDICATE.findall(program[:20_000])[:10])
+    """Return what a program asks: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
+    asked = _PREDICATE.findall(program[:20_000])[:10]
+    return frozenset(asked) | (_DIVISIBLE if _DIVIDES.search(program[:20_000]) else frozenset())
+
+
+_DIVISIBLE = frozenset({"divisible", "multiple", "factor", "divisor"})

@@ -2,8 +2,8 @@
 it.
 
 Each kind of entry is a class of `Transcribed` in `safeexec.recordings.format`; here entries are dicts of its fields,
-with their `kind`. Fields that a class does not have are not read. Entries hold text only. A transcript is what a run
-resumes from, and what `RecordedModel` replays.
+with their `kind`. Fields that a class does not have are not read. Entries hold text only, pictures as URLs. A
+transcript is what a run resumes from, and what `RecordedModel` replays.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PICTURES = 4
 _PICTURE_TOKENS = 1500
 
 Pictures = Mapping[int, tuple[str, ...]]
-"""Position of a step's entry → its pictures as ``data:`` URLs. They live as long as the run: entries are text."""
+"""Position of a step's entry → its pictures as ``data:`` URLs that the model of this run sees."""
 
 
 class Transcript:

@@ -22,6 +22,7 @@ _MOST_LABELS = 2000
 _INDEXERS = ("_LocIndexer", "_iLocIndexer", "_AtIndexer", "_iAtIndexer")
 _OF_NUMBERS = ("corr", "cov", "corrwith", "mean", "sum", "std", "var", "median", "quantile", "skew", "kurt", "sem")
 """Methods of a frame that take `numeric_only`."""
+_DECIMAL_COMMA = r"'\s*-?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+\s*'"
 _IN_SENTENCE = (
     r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist"
     r"|not present in the DataFrame|not found in columns|labels are not columns|^\['.*'\]$"
@@ -44,6 +45,9 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
     if not columns:
         return None
     for column in columns:
+        for separator in (";", "\t", "|", ","):
+            if separator in column and name in (part.strip(" '\"") for part in column.split(separator)):
+                return f"The columns were not taken apart: read the file anew, with `sep={separator!r}`, and look at the numbers (`decimal=','`)."
         if column != name and column.strip() == name.strip():
             return f"The column is called `{column!r}`, with blanks around it: use that name, or first `{text}.columns = {text}.columns.str.strip()`."
     if found := nearest(name, columns, 2):
@@ -263,4 +267,6 @@ def _texts_in_table(failure: Failure, match: re.Match[str]) -> str | None:
         return None
     if failure.entered() in _OF_NUMBERS:
         return "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
+    if re.search(_DECIMAL_COMMA, failure.message):
+        return "The numbers have a decimal comma: read the file with `decimal=','` (and `thousands='.'`), or use `column.str.replace('.', '').str.replace(',', '.').astype(float)`."
     return "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."

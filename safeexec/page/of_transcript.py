@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from safeexec.page.nodes import Kind, Node, RunPage, chains_of, title_of
-from safeexec.page.of_recording import cut
-from safeexec.recordings.format import Task, Transcribed, TranscriptEntry, Tried
+from safeexec.page.of_recording import cut, display_html
+from safeexec.recordings.format import DisplayText, Task, Transcribed, TranscriptEntry, Tried
 from safeexec.text import one_line
 
 _MARKUP = re.compile(r"^[ \t]*(?:<[^<>\n]*>|```\w*)[ \t]*$", re.MULTILINE)
@@ -47,6 +47,7 @@ def _node(entry: Transcribed, step: int, parent: int) -> Node:
             source=cut(entry.source),
             text=cut(entry.observation),
             state=entry.state or "",
+            displays=[display_html(DisplayText({"image/png": url.partition(",")[2]})) for url in entry.pictures],
         )
     kind = str(entry.__struct_config__.tag)
     shown: Kind = "end" if kind == "end" else "words"

@@ -431,6 +431,8 @@ class Tried(TranscriptEntry, frozen=True, kw_only=True, tag="step"):
     call: str | None = None
     verdict: str | None = None
     """What became of what it did outside of its session: ``committed``, ``rolled back`` …"""
+    pictures: list[str] = []
+    """What it showed, as ``data:`` URLs."""
 
 
 class Unanswered(TranscriptEntry, frozen=True, kw_only=True, tag="unanswered"):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import Opaque
+from safeexec import Formula, Opaque
 from safeexec.agent.evidence import judge, leaves
 from safeexec.agent.numerals import numerals
 from tests.untrusted.doubling import SLACK, growth
@@ -119,6 +119,16 @@ AGREE: list[tuple[str, Any]] = [
     ("The day is the 3rd of March 2024.", date(2024, 3, 3)),
     ("No, 91 is not prime.", False),
     ("91 is not prime.", False),
+    ("The solution is -2 < x < 2.", Opaque("And", "(-2 < x) & (x < 2)")),
+    ("x lies in (−2, 2).", Opaque("Interval", "Interval.open(-2, 2)")),
+    ("$x \\leq \\frac{1}{2}$", Opaque("LessThan", "x <= 1/2")),
+    ("x > 1.41", Opaque("StrictGreaterThan", "x > sqrt(2)")),
+    ("It is a Friday.", "Friday"),
+    ("360 = 2³ × 3² × 5", {2: 3, 3: 2, 5: 1}),
+    ("91 is composite.", False),
+    ("A week has 604800 seconds, that is 7 days.", 604800),
+    ("It is 365.76 cm, or 3.66 m.", 365.76),
+    ("It is 3 and 2/5.", Fraction(17, 5)),
 ]
 DIFFER: list[tuple[str, Any]] = [
     ("It is 1.7321.", ROOT),
@@ -192,6 +202,7 @@ DIFFER: list[tuple[str, Any]] = [
 ]
 
 
+WITHIN_TWO = Opaque("And", "(-2 < x) & (x < 2)")
 WRONG: list[tuple[str, Any]] = [
     ("f'(x) = 2x^2", Opaque("Mul", "3*x**2")),
     ("The derivative of x^3 is 2x^2.", Opaque("Mul", "3*x**2")),
@@ -210,6 +221,17 @@ WRONG: list[tuple[str, Any]] = [
     ("It is 5; 5 + 3 = 8", 5),
     ("2 + 2 = 4", 5),
     ("It is March 4, 2024.", date(2024, 3, 3)),
+    ("It is a Saturday.", "Friday"),
+    ("The solution is -2 < x < 3.", WITHIN_TWO),
+    ("x ∈ [-2, 2]", WITHIN_TWO),
+    ("x > 2", Opaque("LessThan", "x <= 2")),
+    ("x < -3 or x > 2", Opaque("Union", "Union(Interval.open(-oo, -2), Interval.open(3, oo))")),
+    ("x = 3, y = 2", {Formula("Symbol", "x", "", "x"): 2, Formula("Symbol", "y", "", "y"): 3}),
+    ("The limit is 0.", math.inf),
+    ("It diverges to infinity.", 1),
+    ("91 is composite.", True),
+    ("360 = 2² · 3² · 5", {2: 3, 3: 2, 5: 1}),
+    ("4500 seconds = 74 minutes", 4500),
 ]
 
 
@@ -220,9 +242,29 @@ def test_what_plainly_says_something_else_contradicts(words: str, value: Any) ->
 
 
 def test_other_readings_are_linear_in_hostile_text() -> None:
-    pieces = ["1 hour 2 ", "1:2:", "1 to 2 ", "3² + ", "1+1=2,", "2 or 3 ", "March ", "x^2 = ", "x^", "(x", "1 h "]
+    pieces = [
+        "1 < x < ",
+        "-2 < ",
+        "[1, 2",
+        "x < √",
+        "2 · ",
+        "2³·",
+        "Friday ",
+        "1 h, or ",
+        "1 hour 2 ",
+        "1:2:",
+        "1 to 2 ",
+        "3² + ",
+        "1+1=2,",
+        "2 or 3 ",
+        "March ",
+        "x^2 = ",
+        "x^",
+        "(x",
+        "1 h ",
+    ]
     for piece in pieces:
-        for value in (5, "x**2", date(2024, 3, 3), timedelta(1), [1, 2]):
+        for value in (5, "x**2", date(2024, 3, 3), timedelta(1), [1, 2], WITHIN_TWO, {2: 3}, "Friday", True):
             text = f"the ratio of the odds {piece * 20_000}"[:20_000]
             assert growth(lambda n, text=text, value=value: judge(text[:n], value), int, 1 << 10, 1 << 14) < SLACK
 

@@ -716,12 +716,14 @@ def test_a_model_that_does_not_see_reads_what_they_are(sandbox: Sandbox) -> None
     assert "Display 1: a picture (PNG)" in last(model)
 
 
-def test_only_the_newest_pictures_are_sent_and_the_transcript_holds_none(sandbox: Sandbox) -> None:
+def test_only_the_newest_pictures_are_sent_and_the_transcript_holds_all(sandbox: Sandbox) -> None:
     draw = [code((DRAWN if n == 0 else "") + f"display(Picture({2 * n}), Picture({2 * n + 1}))") for n in range(4)]
     model = scripted(*draw, "done")
     result = CodeAgent(model, sandbox, images=True).run("draw")
     assert [url for message in model.requests[-1] for url in message.pictures] == [url_of(n) for n in range(4, 8)]
-    assert "base64" not in json.dumps(result.transcript.entries)
+    assert [entry["pictures"] for entry in result.transcript if entry["kind"] == "step"] == [
+        [url_of(2 * n), url_of(2 * n + 1)] for n in range(4)
+    ]
 
 
 def test_pictures_of_native_calls_are_in_the_tool_message(sandbox: Sandbox) -> None:

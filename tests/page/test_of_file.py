@@ -33,6 +33,15 @@ def test_a_transcript(tmp_path: Path) -> None:
     assert dict(page.facts) == {"model": "m", "policy": "standard"}
 
 
+def test_the_page_of_a_transcript_shows_its_pictures(tmp_path: Path) -> None:
+    """A URL of another kind is no picture, and nothing of a stranger's is written into the page."""
+    path = tmp_path / "t.jsonl"
+    shown = b', "pictures": ["data:image/png;base64,iVBORw0KGgo=", "data:text/html,<script>alert(1)</script>"]}'
+    path.write_bytes(TASK + STEP.replace(b"}", shown))
+    picture, other = page_of(path).nodes[1].displays
+    assert "data:image/png;base64,iVBORw0KGgo=" in picture and "script" not in other
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"\n", b"{}\n", b'{"kind": "reply", "text": "x"}\n', b"\xff\n", b"[" * 10_000 + b"\n", TASK[:-1]]
 )

@@ -130,6 +130,7 @@ class Displays:
     def prepare(self) -> None:
         """Take over `plt.show()`, now or when the guest loads matplotlib. Once per process: a fork inherits it."""
         after_import("matplotlib.backend_bases", lambda: figures.take_over_show(self.show_figures))
+        after_import("matplotlib.pyplot", figures.tell_of_empty_files)
         after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", self._show_chart))
         after_import("altair", self._take_over_altair)
         after_import("IPython.core.display_functions", self._take_over_ipython)

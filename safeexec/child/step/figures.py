@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import wraps
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
+from warnings import warn
 from weakref import WeakKeyDictionary, WeakSet
 
 PIXELS = 20_000_000
@@ -25,6 +27,12 @@ _seen: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
 """A digest of the picture as which each figure was shown last."""
 _done: WeakSet[Any] = WeakSet()
 """The figures that `show` has closed: what the guest draws in one later, by a name that it holds, is shown again."""
+
+
+class _Done:
+    """`any`: whether a figure was shown and closed."""
+
+    any = False
 
 
 def candidates() -> list[Any]:
@@ -53,6 +61,7 @@ def close(figure: Any) -> None:
     if pyplot is not None:
         pyplot.close(figure)
     _done.add(figure)
+    _Done.any = True
 
 
 def current() -> Any:
@@ -88,6 +97,21 @@ def draw(figure: Any, *, svg: bool = False) -> dict[str, Any]:
         figure.savefig(buffer, format="svg", bbox_inches="tight")
         data["image/svg+xml"] = buffer.getvalue().decode("utf-8")
     return data
+
+
+def tell_of_empty_files() -> None:
+    """Have `plt.savefig(…)` warn where it saves an empty figure because the one before was shown, and is done."""
+    pyplot: Any = sys.modules["matplotlib.pyplot"]
+    save = pyplot.savefig
+
+    @wraps(save)
+    def savefig(*args: Any, **kwargs: Any) -> Any:
+        figure = current()
+        if _Done.any and (figure is None or is_empty(figure)):
+            warn("the figure that is saved is empty: plt.show() has ended the one before; save it first", stacklevel=2)
+        return save(*args, **kwargs)
+
+    pyplot.savefig = savefig
 
 
 def take_over_show(show: Callable[[], object]) -> None:
