@@ -123,7 +123,7 @@ def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def tenant() -> Tenant:
-    return Tenant(Grant(token=TOKEN), Service("calculator", []), Metrics(lambda: 0))
+    return Tenant(Grant(token=TOKEN), Service("calculator", []), Metrics(lambda: 0, list))
 
 
 def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:

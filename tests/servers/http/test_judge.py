@@ -172,7 +172,7 @@ def directly(monkeypatch: pytest.MonkeyPatch, work: Callable[[Any, Any], Awaitab
     from safeexec.servers.service import Service
 
     monkeypatch.setattr(judge, "MAX_MESSAGE", 20_000)
-    tenant = Tenant(Grant(token="a-token-of-many-letters"), Service("calculator", []), Metrics(lambda: 0))
+    tenant = Tenant(Grant(token="a-token-of-many-letters"), Service("calculator", []), Metrics(lambda: 0, list))
     ran: list[Result] = []
     monkeypatch.setattr(tenant, "counted", lambda result: ran.append(result) or result)
 
