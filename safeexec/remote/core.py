@@ -217,6 +217,9 @@ class RemoteSessionCore:
         """The session in a few words."""
         return f"of {self._sandbox.policy.name!r}, over a connection"
 
+    def abandon(self) -> None:
+        """No caller has it any more: the server closes it, as one that nobody uses."""
+
     def close(self) -> Core[None]:
         if self._sandbox.alive:
             try:
