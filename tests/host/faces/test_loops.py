@@ -149,7 +149,7 @@ def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monkeypatch
     from safeexec.host.files.workspace import Workspace
 
     threads: dict[str, set[int]] = {}
-    for name in ("put", "clear"):
+    for name in ("put", "close"):
         plain = getattr(Workspace, name)
 
         def noted(*args: Any, name: str = name, plain: Any = plain) -> Any:
@@ -165,7 +165,7 @@ def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monkeypatch
             loop = threading.get_ident()
             assert loop not in threads["put"]
             await session.close()
-            assert len(threads["clear"] - {loop}) == 1, "what the session leaves is removed in a thread"
+            assert len(threads["close"] - {loop}) == 1, "what the session leaves is removed in a thread"
 
     asyncio.run(main())
 
