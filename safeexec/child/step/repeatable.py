@@ -301,6 +301,8 @@ class Repeatable:
                     name not in self._impure
                     or (name in self._namespace and name not in self._outer)
                     or (name == "getattr" and self._leads_nowhere(code))
+                    # What it gives ends in the order of a set, which is looked at by what it is made of.
+                    or (name == "hash" and code.co_name == "__hash__")
                 )
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes

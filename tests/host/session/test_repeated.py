@@ -142,6 +142,12 @@ DIRECTED = {
         "a(), a(), b()",
         "a()",
     ],
+    "a hash of its own": [
+        "class P:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, other):\n"
+        "        return self.x == other.x\n    def __hash__(self):\n        return hash((self.x, 'p'))",
+        "s = {P(str(n)) for n in range(9)}",
+        "[p.x for p in s]",
+    ],
     "lru_cache": [
         "from functools import lru_cache\n@lru_cache(None)\ndef f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)",
         "f(30)",
@@ -217,6 +223,11 @@ COPIED = {
     "an old set that takes an object": ["class A: pass", "s = set()", "s.add(A())"],
     "a set of functions": ["s = {lambda: 1, lambda: 2}"],
     "a set of pairs": ["class A: pass", "s = {(1, A())}"],
+    "a set of objects whose hash is of an address": [
+        "class A: pass",
+        "class B:\n    def __init__(self):\n        self.a = A()\n    def __hash__(self):\n        return hash(self.a)",
+        "s = {B() for _ in range(5)}",
+    ],
     "an order by texts that show addresses": ["class A: pass", "order = sorted([A(), A()], key=str)"],
     "a file": ["f = open('a.txt', 'w')"],
     "a file of a library": ["from io import FileIO"],
