@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         ToolError,
         WorkspaceError,
     )
-    from safeexec.host.commands import CommandResult
     from safeexec.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
     from safeexec.host.faces.blocking import Namespace, Sandbox, Session, Stream
     from safeexec.host.plugins.aio import AsyncPlugin
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from safeexec.host.plugins.source import Manifest, plugin_manifest
     from safeexec.host.replay.policies import compare_policies
     from safeexec.host.replay.replay import Replay, replay
-    from safeexec.host.session.checkpoints import CheckpointInfo
     from safeexec.host.session.template import TemplateInfo
     from safeexec.host.startup.confinement import describe as machine_protection
     from safeexec.host.stats import SandboxStats, SessionCounts
@@ -55,6 +53,8 @@ if TYPE_CHECKING:
     from safeexec.remote.connect import async_connect, connect
     from safeexec.results import (
         Changes,
+        CheckpointInfo,
+        CommandResult,
         Display,
         ErrorInfo,
         FileChange,
@@ -75,7 +75,6 @@ _HOME = {
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
         "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError ToolError WorkspaceError"
     ),
-    "safeexec.host.commands": "CommandResult",
     "safeexec.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.host.faces.blocking": "Namespace Sandbox Session Stream",
     "safeexec.host.plugins.handle": "Handle",
@@ -84,7 +83,6 @@ _HOME = {
     "safeexec.host.plugins.source": "Manifest plugin_manifest",
     "safeexec.host.replay.policies": "compare_policies",
     "safeexec.host.replay.replay": "Replay replay",
-    "safeexec.host.session.checkpoints": "CheckpointInfo",
     "safeexec.host.session.template": "TemplateInfo",
     "safeexec.host.stats": "SandboxStats SessionCounts",
     "safeexec.approvals": "Allow Deny",
@@ -100,7 +98,8 @@ _HOME = {
     "safeexec.recordings.timeline": "Moment Timeline",
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
-        "Changes Display ErrorInfo FileChange PluginError Result StepFailed ToolCallRecord Usage Variable"
+        "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
+        "ToolCallRecord Usage Variable"
     ),
     "safeexec.searching.plan": "Budget Proposal",
     "safeexec.searching.jobs": "SearchState",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from safeexec.jsonable import to_base64
 from safeexec.protocol.values import MAX_DEPTH, Clock, decode, encode
 
 _KEYS = {"type", "base64"}
@@ -17,7 +18,7 @@ _KINDS = ("bytes", "bytearray", "encoded")
 
 def marked(data: bytes, kind: str = "bytes") -> dict[str, str]:
     """Bytes of that kind, as JSON."""
-    return {"type": kind, "base64": base64.b64encode(data).decode("ascii")}
+    return {"type": kind, "base64": to_base64(data)}
 
 
 def exact(value: Any, max_bytes: int) -> dict[str, str]:

@@ -48,6 +48,7 @@ _RESTORED = (
 _OLDER = (
     "State: restored to an older one than that before this step, for that one is gone; what was done since is lost."
 )
+_DIVERGED = "State: an older one; steps since then came out otherwise when they were done once more, and are lost"
 _EMPTY = "State: lost; no variable of an earlier step exists any more."
 
 _BACKTICKS = re.compile("`++")
@@ -224,13 +225,13 @@ def _facts(result: StepData) -> list[str]:
 def _restored_to(result: StepData) -> str:
     if result.state == "lost":
         return _EMPTY
-    if any(note.endswith(NEWEST_LEFT) for note in result.notes):
+    if result.state != "diverged" and any(note.endswith(NEWEST_LEFT) for note in result.notes):
         return _OLDER
-    names = result.remaining
+    became, names = _DIVERGED if result.state == "diverged" else _RESTORED, result.remaining
     if not names:
-        return f"{_RESTORED}."
+        return f"{became}."
     more = f" and {len(names) - _REMAINING} more" if len(names) > _REMAINING else ""
-    return f"{_RESTORED}: {_said(', '.join(names[:_REMAINING]))}{more}."
+    return f"{became}: {_said(', '.join(names[:_REMAINING]))}{more}."
 
 
 def _changes(result: StepData) -> str:

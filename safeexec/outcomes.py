@@ -10,10 +10,16 @@ from msgspec import Struct
 from safeexec.text import short_repr
 
 Outcome = Literal["ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed"]
-State = Literal["kept", "restored", "lost"]
-"""What became of the state before a step: `restored` is as it was before; `lost`: there was nothing to go back to."""
+State = Literal["kept", "restored", "diverged", "lost"]
+"""What became of the state before a step: `restored` is as it was before; `diverged`: steps before this one came out
+otherwise when they were done once more, and are lost; `lost`: there was nothing to go back to.
+"""
 
-STATES = {"restored": "restored to what it was before this step", "lost": "lost; the session starts empty"}
+STATES = {
+    "restored": "restored to what it was before this step",
+    "diverged": "an older one; steps since then came out otherwise when they were done once more, and are lost",
+    "lost": "lost; the session starts empty",
+}
 STARTS_EMPTY = "the session starts empty"
 """In the notes of a restored result whose session had no checkpoint to go back to."""
 NEWEST_LEFT = "is the newest that was left"

@@ -19,7 +19,10 @@ else:
 
     def _kept(name: str) -> ModuleType:
         copy = ModuleType(name)
-        vars(copy).update(vars(__import__(name)))
+        try:
+            vars(copy).update(vars(__import__(name)))
+        except ImportError:  # Windows has no `resource`, and no child that would ask it
+            pass
         return copy
 
     ast, contextlib, gc = map(_kept, ("ast", "contextlib", "gc"))

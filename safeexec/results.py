@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from msgspec import Struct
 
 from safeexec.errors import SandboxError
 from safeexec.outcomes import (
@@ -30,6 +32,8 @@ __all__ = [
     "NEWEST_LEFT",
     "STARTS_EMPTY",
     "Changes",
+    "CheckpointInfo",
+    "CommandResult",
     "Display",
     "ErrorInfo",
     "FileChange",
@@ -129,3 +133,36 @@ class PluginError(SandboxError):
         super().__init__(message)
         self.traceback = traceback
         self.result = result
+
+
+class CheckpointInfo(Struct, frozen=True):
+    """One row of `session.checkpoints()`. `age` in seconds; `memory_mb` is what dropping it would free, in MiB."""
+
+    name: str
+    parent: str | None
+    step: int
+    automatic: bool
+    age: float
+    memory_mb: float
+
+
+class CommandResult(Struct, frozen=True):
+    """How a command ended. `outcome` is `ok` (exit status 0), `error` (another status), or why the host stopped it.
+
+    `returncode` is the exit status, minus the signal's number if a signal ended the program, None if the host did.
+    """
+
+    outcome: Literal["ok", "error", "violation", "timeout", "cpu", "memory", "output", "crashed", "cancelled"]
+    returncode: int | None
+    stdout: str
+    stderr: str
+    usage: Usage
+    message: str = ""
+    truncated: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == "ok"
+
+    def __bool__(self) -> bool:
+        return self.outcome == "ok"

@@ -33,6 +33,7 @@ PUBLIC_MODULES = {
     "untrusted",
     "recordings",
     "page",
+    "engines",
 }
 """Modules at the top whose names are public, or plain text helpers that hold no state."""
 
@@ -138,6 +139,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "policy",
         "protocol",
         "errors",
+        "engines",
         "marked",
         "outcomes",
         "results",

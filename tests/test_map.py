@@ -157,17 +157,17 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 FIRST_RUN = {
     "": "approvals errors identity outcomes results text typed",
-    "host": "arguments audit descriptors forks labels queue sandbox waiting",
+    "host": "arguments audit descriptors forks labels patience queue sandbox waiting",
     "host/faces": "blocking",
     "host/files": "layers",
     "host/session": (
         "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
-        "standard_input states step tightened turn"
+        "given standard_input states step tightened turn"
     ),
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",
     "host/watch": (
-        "account accountant bill census clock gate groups idle lineage memory rotation unnamed verdict watched"
+        "account accountant bill census clock gate groups idle lineage memory room rotation unnamed verdict watched"
     ),
     "language": "access refusals",
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",

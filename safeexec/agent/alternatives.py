@@ -70,7 +70,7 @@ class Alternatives:
         self.score = score
 
     def request(self) -> str:
-        """What the model is asked for, behind its task."""
+        """Return what the model is asked for, behind its task."""
         decides = (
             f"the value of this program, the higher the better:\n\n```python\n{self.score[:_MAX_SCORE]}\n```"
             if isinstance(self.score, str)
@@ -137,7 +137,7 @@ class Alternatives:
 
 
 def _comparison(tried: tuple[Alternative, ...]) -> str:
-    """What the model reads about the alternatives."""
+    """Return what the model reads about the alternatives."""
     lines = []
     for number, each in enumerate(tried, 1):
         came = f"score {each.score:g}" if each.score is not None else f"no score: {each.problem[:200]}"

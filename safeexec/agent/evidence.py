@@ -123,7 +123,7 @@ def judge(
 
 
 def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
-    """Whether the last day that the answer names is this one."""
+    """Return whether the last day that the answer names is this one."""
     named = readings.dates(answer)
     if not named:
         return Comparison(False)
@@ -165,7 +165,7 @@ def _formula(value: Any) -> formulas.ReadFormula | None:
 
 
 def _of_formula(answer: str, value: Any, formula: formulas.ReadFormula, known: Collection[Computed]) -> Comparison:
-    """Whether the last formula that the answer claims is the computed one, however it is written."""
+    """Return whether the last formula that the answer claims is the computed one, however it is written."""
     if _contains(answer, getattr(value, "repr", value), known):
         return Comparison(True)
     said = formulas.stated(answer, formula.names)
@@ -251,7 +251,7 @@ def _swapped(fits: list[list[bool]], paired: list[bool]) -> list[list[bool]]:
 
 
 def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
-    """Whether a stated number is a computed one, perhaps rounded."""
+    """Return whether a stated number is a computed one, perhaps rounded."""
     if numeral.value is None or (leaf.name and numeral.label and numeral.label != leaf.name):
         return False
     if not numeral.percent:
@@ -301,7 +301,7 @@ def _spelt(answer: str) -> int | None:
 
 
 def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:
-    """Whether the answer has a computed text, a formula say, as it is, and no number besides."""
+    """Return whether the answer has a computed text, a formula say, as it is, and no number besides."""
     wanted, around = "".join(_plain(value).split()) if isinstance(value, str) else "", _plain(answer)
     if not 2 <= len(wanted) <= 1000 or len(answer) > MAX_TEXT:
         return False
@@ -369,7 +369,7 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
 
 
 def _is_long(value: int | Fraction | Decimal) -> bool:
-    """Whether a number has more digits than prose has room for. A decimal is not made a fraction to tell:
+    """Return whether a number has more digits than prose has room for. A decimal is not made a fraction to tell:
     1E+999999999 is short as it is.
     """
     if isinstance(value, Decimal):

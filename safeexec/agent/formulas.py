@@ -78,7 +78,7 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
 
 
 def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:
-    """Whether they are one function, wherever both have a value; a variable may have another name."""
+    """Return whether they are one function, wherever both have a value; a variable may have another name."""
     renamed: dict[str, str] = {}
     if said.names != computed.names:
         free = said.names - computed.names
@@ -244,7 +244,7 @@ class _FormulaReader:
         return lambda place: function(argument(place)) ** exponent(place)
 
     def _argument(self, depth: int) -> _Value:
-        """What a function without brackets is of: `2x` of `sin 2x`."""
+        """Return what a function without brackets is of: `2x` of `sin 2x`."""
         value = self._power(depth)
         while self.kind() == "word" and self._tokens[self._next][1] not in _FUNCTIONS:
             value = _times(value, self._power(depth))

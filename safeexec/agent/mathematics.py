@@ -89,7 +89,7 @@ class MathAnswer(OfRun):
 
     @property
     def ok(self) -> bool:
-        """Whether there is an answer that nothing contradicts."""
+        """Return whether there is an answer that nothing contradicts."""
         return self.run.ok and not self.contradicted
 
 
@@ -196,7 +196,7 @@ class _Proof:
         return MathAnswer(answer, _written(run), found.code, found.verified, run, reason, contradicted)
 
     def _unproven(self, run: AgentResult) -> str:
-        """Why an answer that nothing contradicts is not verified."""
+        """Return why an answer that nothing contradicts is not verified."""
         if not run.ok or self._found.verified:
             return ""
         if not any(step.result.ok for step in run.steps):
@@ -228,7 +228,7 @@ class _Proof:
         return found.verified
 
     def _objection(self, steps: tuple[AgentStep, ...]) -> str | None:
-        """What to object to an answer that is contradicted, or that its programs do not prove. None: nothing."""
+        """Return what to object to an answer that is contradicted, or that its programs do not prove. None: nothing."""
         sources = [step.source for step in steps]
         if self._contradiction:
             return f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
@@ -290,7 +290,7 @@ def _agreed(derived: list[MathAnswer]) -> MathAnswer:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Whether two derivations came to one answer: equal values, of numbers whatever their types."""
+    """Return whether two derivations came to one answer: equal values, of numbers whatever their types."""
     numbers = (int, float, Fraction, Decimal, complex)
     return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
 
@@ -309,7 +309,7 @@ def _compared(
 
 
 def _contradiction(found: _Found, answer: Any) -> str:
-    """What keeps this from being an answer; empty where nothing does."""
+    """Return what keeps this from being an answer; empty where nothing does."""
     if isinstance(answer, Opaque) and answer.type in _CALLABLES:
         return f"the answer is {shorten(answer.repr, 80)}, a function or a class: call it, and give what it returns"
     if found.verdict is None or not found.verdict.contradicted:
@@ -330,7 +330,7 @@ def _written(run: AgentResult) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two answers are the same; nan is."""
+    """Return whether two answers are the same; nan is."""
     return type(a) is type(b) and not _untold(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
 
 
@@ -420,14 +420,14 @@ def _text(source: str, expression: ast.expr) -> str:
 
 
 def _before(source: str, statement: ast.stmt) -> str:
-    """What stands before a statement."""
+    """Return what stands before a statement."""
     lines = source.encode().splitlines(keepends=True)
     head = b"".join(lines[: statement.lineno - 1]) + lines[statement.lineno - 1][: statement.col_offset]
     return head.decode()
 
 
 def _kept_part(step: AgentStep) -> str:
-    """What a step did: all of it, or of one that failed the statements before the one that did."""
+    """Return what a step did: all of it, or of one that failed the statements before the one that did."""
     if step.result.ok:
         return step.source
     error = step.result.error

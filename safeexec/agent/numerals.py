@@ -274,7 +274,7 @@ def _irrational(text: str, begin: int, end: int, value: Fraction) -> tuple[Numer
 
 
 def _finish(text: str, begin: int, end: int, numeral: Numeral) -> tuple[Numeral, int]:
-    """What stands right behind a number and belongs to it: a scale, a percent sign, `i`, an ellipsis, a unit."""
+    """Return what stands right behind a number and belongs to it: a scale, a percent sign, `i`, an ellipsis, a unit."""
     scale = 1
     money = _MONEY_SCALE.match(text, end) if _MONEY_BEFORE.search(text, max(0, begin - 8), begin) else None
     if money:
@@ -382,7 +382,7 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral, sentences: Sentenc
 
 
 def _in_formula(text: str, begin: int, end: int) -> bool:
-    """Whether a function comes before, and its value behind."""
+    """Return whether a function comes before, and its value behind."""
     return bool(
         _IN_FORMULA.search(text, max(0, begin - 90), begin) and _FORMULA_ENDS.match(text, end, min(len(text), end + 60))
     )

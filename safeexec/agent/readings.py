@@ -285,7 +285,7 @@ _DIVIDES = re.compile(r"%[^\n=]{1,40}==\s*0")
 
 
 def predicates(program: str) -> frozenset[str]:
-    """What a program asks: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
+    """Return what a program asks: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
     asked = _PREDICATE.findall(program[:20_000])[:10]
     return frozenset(asked) | (_DIVISIBLE if _DIVIDES.search(program[:20_000]) else frozenset())
 

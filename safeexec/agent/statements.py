@@ -182,7 +182,7 @@ class Sentences:
         """Whether a number in words may be the answer."""
 
     def standing(self, begin: int, end: int) -> Standing:
-        """How the number stands that was read from `begin` to `end`."""
+        """Return how the number stands that was read from `begin` to `end`."""
         if begin and self._text[begin - 1] + self._text[end : end + 1] in _QUOTES:
             begin, end = begin - 1, end + 1
         sentence = bisect_right(self._ends, begin) - 1
@@ -217,7 +217,7 @@ class Sentences:
         return "other", False
 
     def _is_whole(self, end: int, last: int, loud: bool) -> bool:
-        """Whether what follows leaves the number as it is."""
+        """Return whether what follows leaves the number as it is."""
         text = self._text
         closed = _CLOSING.match(text, end)
         end = closed.end() if closed else end
@@ -232,7 +232,7 @@ class Sentences:
         return bool(_UNIT.match(text, end) or _WORD.match(text, end))
 
     def _goes_on(self, end: int, last: int) -> bool:
-        """Whether more is said of the number that ends here, before the next one and the end of its sentence."""
+        """Return whether more is said of the number that ends here, before the next one and the end of its sentence."""
         following = bisect_left(self._more, (end, False))
         if following == len(self._more):
             return False

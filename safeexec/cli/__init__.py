@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -29,6 +28,7 @@ COMMANDS = {
     "plugin": "check a plugin as a host would load it",
     "repair": "let a model mend a repository until its checks pass",
     "serve": "serve sessions to programs in any language",
+    "container": "make the image that a sandbox in a container runs in",
     "mcp": "serve sessions to models over MCP",
     "jupyter": "a Jupyter kernel that runs cells in a sandbox",
     "bench": "measure what a sandbox costs on this machine",
@@ -38,8 +38,8 @@ COMMANDS = {
 }
 """What there is, with a line of help for each. The module of that name adds its options and runs it."""
 EXIT_USAGE = 2
-EXIT_READER_GONE = 128 + signal.SIGPIPE
-"""What a shell reports of a program that SIGPIPE ended: `safeexec bench | head`."""
+EXIT_READER_GONE = 128 + 13
+"""What a shell reports of a program that SIGPIPE (13) ended: `safeexec bench | head`."""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -166,7 +166,7 @@ def _transcript_path(options: argparse.Namespace) -> Path | None:
         path = Path(f"{stem}{f'-{number}' if number else ''}.jsonl")
         try:
             # Made here, so that no link that is planted under this name is written through.
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         except FileExistsError:
             continue
         return path

@@ -11,7 +11,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec import Mechanism, Policy, ProtectionError, Sandbox, __version__, machine_protection
+from safeexec import Mechanism, Policy, ProtectionError, Sandbox, __version__
 from safeexec.cli.common import add_policy_option, tell
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ def examine(policy: str | Policy) -> Findings:
     held = not problem and all(
         row.active for row in session if row.detail.startswith("tried") or "; tried" in row.detail
     )
-    return Findings(policy, list(machine_protection()), session, problem, held)
+    machine: list[Mechanism] = []
+    if sys.platform == "linux":
+        from safeexec import machine_protection  # which asks the kernel
+
+        machine = list(machine_protection())
+    return Findings(policy, machine, session, problem, held)
 
 
 def examine_interpreter() -> Iterator[Mechanism]:

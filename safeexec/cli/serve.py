@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
+import sys
 
 from safeexec.cli.common import add_http_options, add_policy_option
 from safeexec.errors import SandboxError
 from safeexec.servers import stdio
 from safeexec.servers.access import hosts_for, is_loopback, listen, new_token
 from safeexec.servers.http.grants import Grant, read_tenants
+from safeexec.servers.owned import OwnedService
 from safeexec.servers.service import RECORD_MB, Service
 
 NEEDS = "this needs the libraries of a server: pip install 'safeexec[server]'"
@@ -27,6 +28,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--stdio", action="store_true", help="JSON-RPC 2.0 over standard input and output, a message a line"
+    )
+    parser.add_argument(
+        "--owned",
+        action="store_true",
+        help="with --stdio: the client brings its own policies",
     )
     parser.add_argument("--record", metavar="DIR", help="record each session that a client opens in a new file there")
     parser.add_argument(
@@ -56,9 +62,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """0 when it was ended; what the policies or the machine refuse is an error of the command."""
+    if sys.platform == "win32":
+        raise SandboxError("safeexec serve runs on Linux and in its containers; from Windows, connect to one")
+    import resource  # which Windows has not
+
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    service = Service(options.policy, options.allow_policy, options.record, options.record_mb, options.replica)
+    if options.owned and not options.stdio:
+        raise SandboxError("--owned is for --stdio: over HTTP others may be clients")
+    if options.owned:
+        service: Service = OwnedService()
+    else:
+        service = Service(options.policy, options.allow_policy, options.record, options.record_mb, options.replica)
     if not options.stdio:
         return _over_http(service, options)
     import asyncio

@@ -9,8 +9,6 @@ import os
 import re
 import select
 import sys
-import termios
-import tty
 from functools import cache
 from time import monotonic
 
@@ -58,8 +56,11 @@ def sixels(data, width, height, colours):
 @cache
 def understood() -> bool:
     """Whether this terminal says that it shows sixels. Asked once; what is typed meanwhile may be lost."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
+    import termios  # which Windows has not
+    import tty
+
     source, target = sys.stdin.fileno(), sys.stdout.fileno()
     before = termios.tcgetattr(source)
     try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 from safeexec.cli.common import tell
 from safeexec.page.of_file import page_of
 from safeexec.page.render import render
-from safeexec.untrusted.below import opened, put_file
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +33,18 @@ def main(options: argparse.Namespace) -> int:
         return 2
     mode = stat.S_IMODE(source.stat().st_mode) & 0o666  # who may not read the recording may not read the page
     if options.output:
-        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as file:
+        with open(target, "wb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
             file.write(render(page).encode())
     else:
         # Nobody has said this name: a link that came with the recording is not written through.
-        with opened(target.parent) as directory:
-            put_file(directory, target.name, render(page).encode(), mode=mode)
+        fd, made = tempfile.mkstemp(dir=target.parent)
+        try:
+            with open(fd, "wb") as file:
+                file.write(render(page).encode())
+            os.chmod(made, mode)
+            os.replace(made, target)
+        except BaseException:
+            os.unlink(made)
+            raise
     tell(f"{target}: {len(page.nodes)} rows")
     return 0

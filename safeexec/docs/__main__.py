@@ -1,6 +1,7 @@
-"""Builds the reference of every public name: ``python -m safeexec.docs DIR``.
+"""``python -m safeexec.docs`` lists the pages that are installed; with a directory it builds the reference of every
+public name.
 
-Needs pdoc (``pip install '.[docs]'``).
+The reference needs pdoc (``pip install 'safeexec[docs]'``).
 """
 
 from __future__ import annotations
@@ -8,11 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-
-try:
-    import pdoc
-except ModuleNotFoundError as error:
-    raise SystemExit("the reference is built by pdoc: pip install 'safeexec[docs]'") from error
+from typing import Any
 
 from safeexec import SandboxError
 
@@ -36,25 +33,34 @@ PAGES = (
 """The modules whose names are public. Those whose libraries are not installed are left out."""
 
 
+def pages() -> list[Path]:
+    """Find the pages that the package brings along, by folder: the guide, operations, policies, the servers …"""
+    packages = [importlib.import_module(name) for name in ("safeexec", "safeexec.policies")]
+    return sorted({page for package in packages for folder in package.__path__ for page in Path(folder).rglob("*.md")})
+
+
 def build(directory: Path) -> list[str]:
-    """Write one page per module below `directory`; the names of the modules."""
+    """Write one page per module below `directory`; return the names of the modules."""
+    try:
+        import pdoc
+    except ModuleNotFoundError as error:
+        raise SystemExit("the reference is built by pdoc: pip install 'safeexec[docs]'") from error
+
+    declared_in = pdoc.doc.Class._taken_from
+
+    def taken_from(shown: Any, member: str, value: object) -> tuple[str, str]:
+        """Name where a member comes from; one of a base without a page of its own is the class's."""
+        module, name = declared_in(shown, member, value)
+        if module.startswith("safeexec.") and module not in PAGES:
+            return shown.modulename, f"{shown.qualname}.{member}"
+        return module, name
+
     found = [name for name in PAGES if _loaded(name)]
     leave_out = [f"!{name}\\." for name in found if name not in ("safeexec.agent", "safeexec")]
-    pdoc.doc.Class._taken_from = _taken_from
+    pdoc.doc.Class._taken_from = taken_from
     pdoc.render.configure(docformat="markdown", footer_text="safeexec", show_source=False)
     pdoc.pdoc(*found, *leave_out, output_directory=directory)
     return found
-
-
-_declared_in = pdoc.doc.Class._taken_from
-
-
-def _taken_from(shown: pdoc.doc.Class, member: str, value: object) -> tuple[str, str]:
-    """Where pdoc is to say that a member comes from: that of a base without a page of its own is the class's."""
-    module, name = _declared_in(shown, member, value)
-    if module.startswith("safeexec.") and module not in PAGES:
-        return shown.modulename, f"{shown.qualname}.{member}"
-    return module, name
 
 
 def _loaded(name: str) -> bool:
@@ -69,8 +75,12 @@ def _loaded(name: str) -> bool:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("python -m safeexec.docs DIR: the directory to write the reference to")
-    target = Path(sys.argv[1])
-    for name in build(target):
-        print(target / f"{name.replace('.', '/')}.html")
+    match sys.argv[1:]:
+        case []:
+            print(*pages(), sep="\n")
+        case [directory]:
+            target = Path(directory)
+            for name in build(target):
+                print(target / f"{name.replace('.', '/')}.html")
+        case _:
+            sys.exit("python -m safeexec.docs [DIR]: the directory to write the reference to")

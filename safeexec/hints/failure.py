@@ -94,7 +94,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
 
     @property
     def function(self) -> ast.expr | None:
-        """What the failing expression calls."""
+        """Return what the failing expression calls."""
         return self.call.func if self.call else None
 
     @property

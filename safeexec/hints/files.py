@@ -12,20 +12,7 @@ from safeexec.hints.rules import HintRules
 from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
-_MODULE_CHARACTERS = 1 << 20
-"""Read of a module's file, at most."""
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
-
-
-def edited_since(module: str, name: str) -> str | None:
-    """What to do where the file of a module in the workspace has a name that the imported module lacks."""
-    try:
-        with open(f"{module.replace('.', '/')}.py", encoding="utf-8", errors="replace") as file:
-            has_it = re.search(rf"\b{re.escape(name)}\b", file.read(_MODULE_CHARACTERS))
-    except OSError:
-        return None
-    again = f"`import importlib` and `importlib.reload({module})`"
-    return f"The file has `{name}` since `{module}` was imported: {again}." if has_it else None
 
 
 def _name(failure: Failure) -> str:
@@ -38,41 +25,38 @@ def _name(failure: Failure) -> str:
     return name if type(name) is str else ""
 
 
-@RULES.when("FileNotFoundError PermissionError OSError", wrong="", right="")
+@RULES.when("FileNotFoundError PermissionError OSError")
 def _no_semaphores(failure: Failure, match: re.Match[str]) -> str | None:
-    """Of `multiprocessing`, which begins with a semaphore that processes would share: it is tested with a policy."""
+    """Advise who met an error inside `multiprocessing`: it makes a semaphore first, or starts the process that forks
+    for it (the default since CPython 3.14). Tested with a policy.
+    """
     place = failure.exc.__traceback__
-    while place is not None and place.tb_next is not None:
+    while place is not None:
+        if "/multiprocessing/" in place.tb_frame.f_code.co_filename:
+            return NO_PROCESSES
         place = place.tb_next
-    in_there = place is not None and place.tb_frame.f_code.co_filename.endswith("/multiprocessing/synchronize.py")
-    return NO_PROCESSES if in_there else None
+    return None
 
 
 _NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."
 
 
 @RULES.when(
-    "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError",
-    wrong="open('data.csv')",
-    right="import io\nio.StringIO('a,b')",
-)
+    "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError"
+)  # open('data.csv')
 def _no_files(failure: Failure, match: re.Match[str]) -> str | None:
     without = failure.plan.workspace == "none" and failure.plan.mode == "restricted"
     # What the policy says of `open` is said of every other way to a file.
     return failure.plan.hints.get("open", _NO_FILES) if without and _name(failure) else None
 
 
-@RULES.when("PermissionError", r"is refused: the only file here is open\(0\)", wrong="", right="")
+@RULES.when("PermissionError", r"is refused: the only file here is open\(0\)")
 def _no_open(failure: Failure, match: re.Match[str]) -> str | None:
     """Of a step that reads its standard input: it is tested with a policy."""
     return hint_for("builtin", "open", failure.plan)
 
 
-@RULES.when(
-    "FileNotFoundError",
-    wrong="import pandas as pd\npd.read_csv('a,b\\n1,2')",
-    right="import io\nimport pandas as pd\npd.read_csv(io.StringIO('a,b\\n1,2'))",
-)
+@RULES.when("FileNotFoundError")  # pd.read_csv('a,b\n1,2')
 def _text_for_name(failure: Failure, match: re.Match[str]) -> str | None:
     name = _name(failure)
     if "\n" not in name and name[:1] not in ("{", "[", "<"):
@@ -80,7 +64,7 @@ def _text_for_name(failure: Failure, match: re.Match[str]) -> str | None:
     return "It was taken for the name of a file: wrap a text in `io.StringIO(text)` (with `import io`)."
 
 
-@RULES.when("FileNotFoundError", wrong="open('out/result.csv', 'w')", right="open('result.csv', 'w').close()")
+@RULES.when("FileNotFoundError")  # open('out/result.csv', 'w')
 def _no_folder(failure: Failure, match: re.Match[str]) -> str | None:
     folder, slash, plain = _name(failure).rpartition("/")
     if not slash or not any(mode in failure.segment for mode in _WRITING):
@@ -88,7 +72,7 @@ def _no_folder(failure: Failure, match: re.Match[str]) -> str | None:
     return f"The workspace has no folder `{folder}`: write to a plain name, `{plain!r}`, or make the folder first."
 
 
-@RULES.when("FileNotFoundError", wrong="open('sales-2024.csv')", right="open('sales_2024.csv').close()")
+@RULES.when("FileNotFoundError")  # open('sales-2024.csv')
 def _not_found(failure: Failure, match: re.Match[str]) -> str | None:
     name = _name(failure)
     if not name:
@@ -119,11 +103,7 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
     return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
 
 
-@RULES.when(
-    "FileExistsError",
-    wrong="import os\nos.mkdir('here')\nos.mkdir('here')",
-    right="import os\nos.makedirs('here', exist_ok=True)",
-)
+@RULES.when("FileExistsError")  # os.mkdir('here')
 def _exists(failure: Failure, match: re.Match[str]) -> str | None:
     return (
         "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
@@ -132,19 +112,19 @@ def _exists(failure: Failure, match: re.Match[str]) -> str | None:
     )
 
 
-@RULES.when("IsADirectoryError", wrong="open('.')", right="open('sales_2024.csv').close()")
+@RULES.when("IsADirectoryError")  # open('.')
 def _folder(failure: Failure, match: re.Match[str]) -> str | None:
     name = _name(failure)
     return f"`{name}` is a folder: name a file in it." if name else None
 
 
-@RULES.when("NotADirectoryError", wrong="open('sales_2024.csv/a')", right="open('sales_2024.csv').close()")
+@RULES.when("NotADirectoryError")  # open('sales_2024.csv/a')
 def _file_as_folder(failure: Failure, match: re.Match[str]) -> str | None:
     name = _name(failure)
     return f"A part of `{name}` is a file, not a folder." if name else None
 
 
-@RULES.when("PermissionError", wrong="import os\nos.rmdir('/proc/1')", right="open('sales_2024.csv').close()")
+@RULES.when("PermissionError")  # os.rmdir('/proc/1')
 def _outside(failure: Failure, match: re.Match[str]) -> str | None:
     if not _name(failure):
         return None

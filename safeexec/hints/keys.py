@@ -20,7 +20,7 @@ _GET = "For a key that may be missing use `.get(key, default)`, or ask `key in .
 
 
 def _owner(failure: Failure) -> tuple[Any, str]:
-    """What was subscripted and its source text."""
+    """Return what was subscripted and its source text."""
     tree = failure.expression.value if isinstance(failure.expression, ast.Subscript) else None
     return failure.resolve(tree), failure.text_of(tree, "the dict")
 
@@ -30,7 +30,7 @@ def _keys(failure: Failure) -> list[Any]:
     return list(islice(dict.keys(owner), _MOST_KEYS)) if issubclass(type(owner), dict) else []
 
 
-@RULES.when("KeyError", wrong="d = {1: 'a'}\nd['1']", right="d = {1: 'a'}\nd[1]")
+@RULES.when("KeyError")  # d = {1: 'a'}; d['1']
 def _number_as_key(failure: Failure, match: re.Match[str]) -> str | None:
     key, text = failure.argument, _owner(failure)[1]
     if type(key) is not str or not any(type(other) is int and str(other) == key for other in _keys(failure)):
@@ -38,7 +38,7 @@ def _number_as_key(failure: Failure, match: re.Match[str]) -> str | None:
     return f"The keys are numbers: use `{text}[{key}]`."
 
 
-@RULES.when("KeyError", wrong="d = {'1': 'a'}\nd[1]", right="d = {'1': 'a'}\nd['1']")
+@RULES.when("KeyError")  # d = {'1': 'a'}; d[1]
 def _text_as_key(failure: Failure, match: re.Match[str]) -> str | None:
     key, text = failure.argument, _owner(failure)[1]
     if type(key) not in (int, float) or str(key) not in [other for other in _keys(failure) if type(other) is str]:
@@ -46,7 +46,7 @@ def _text_as_key(failure: Failure, match: re.Match[str]) -> str | None:
     return f"The keys are strings: use `{text}[{str(key)!r}]`."
 
 
-@RULES.when("KeyError", wrong="d = {'retries': 1}\nd['retires']", right="d = {'retries': 1}\nd['retries']")
+@RULES.when("KeyError")  # d = {'retries': 1}; d['retires']
 def _misspelt_key(failure: Failure, match: re.Match[str]) -> str | None:
     key = failure.argument
     names = [other for other in _keys(failure) if type(other) is str]
@@ -54,9 +54,7 @@ def _misspelt_key(failure: Failure, match: re.Match[str]) -> str | None:
     return f"There is no key {key!r}; did you mean {' or '.join(f'`{name!r}`' for name in found)}?" if found else None
 
 
-@RULES.when(
-    "KeyError", wrong="d = {'apples': 1, 'pears': 2}\nd['plums']", right="d = {'apples': 1, 'pears': 2}\nd.get('plums')"
-)
+@RULES.when("KeyError")  # d = {'apples': 1, 'pears': 2}; d['plums']
 def _keys_there_are(failure: Failure, match: re.Match[str]) -> str | None:
     owner, text = _owner(failure)
     if not issubclass(type(owner), dict):
@@ -69,18 +67,14 @@ def _keys_there_are(failure: Failure, match: re.Match[str]) -> str | None:
     return f"The keys are {quoted(shown, 10)}; for a key that may be missing use `.get(key, default)`."
 
 
-@RULES.when("KeyError", wrong="import os\nos.environ['API_KEY']", right="import os\nos.environ.get('API_KEY', '')")
+@RULES.when("KeyError")  # os.environ['API_KEY']
 def _environment(failure: Failure, match: re.Match[str]) -> str | None:
     if class_name(type(_owner(failure)[0])) not in ("_Environ", "_Environment"):
         return None
     return f"No environment variable is set here: use `os.environ.get({failure.argument!r}, default)`, or assign the value to a variable at the top of the code."
 
 
-@RULES.when(
-    "KeyError",
-    wrong="import enum\nclass C(enum.Enum):\n    RED = 1\nC['red']",
-    right="import enum\nclass C(enum.Enum):\n    RED = 1\nC['RED']",
-)
+@RULES.when("KeyError")  # C['red']
 def _member_by_name(failure: Failure, match: re.Match[str]) -> str | None:
     owner, text = _owner(failure)
     members = enum_members(owner) if owner is not MISSING and issubclass(type(owner), type) else []
@@ -90,12 +84,12 @@ def _member_by_name(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{text}` has the members {quoted(members, 10)}; by value use `{text}(value)`." if members else None
 
 
-@RULES.when("KeyError", wrong="(lambda: {'a': 1})()['b']", right="(lambda: {'a': 1})().get('b')")
+@RULES.when("KeyError")  # (lambda: {'a': 1})()['b']
 def _missing_key(failure: Failure, match: re.Match[str]) -> str | None:
     return _GET if isinstance(failure.expression, ast.Subscript) and not library_kind(_owner(failure)[0]) else None
 
 
-@RULES.when("KeyError", wrong="s = {1}\ns.remove(2)", right="s = {1}\ns.discard(2)", calls=("remove", "pop"))
+@RULES.when("KeyError", calls=("remove", "pop"))  # s = {1}; s.remove(2)
 def _member_of_set(failure: Failure, match: re.Match[str]) -> str | None:
     function = failure.function.value if isinstance(failure.function, ast.Attribute) else None
     owner, text = failure.resolve(function), failure.text_of(function)
@@ -110,28 +104,20 @@ def _member_of_set(failure: Failure, match: re.Match[str]) -> str | None:
     )
 
 
-@RULES.when(
-    "KeyError",
-    wrong="import random\nrandom.choice({'a': 1, 'b': 2})",
-    right="import random\nrandom.choice(list({'a': 1, 'b': 2}))",
-    calls=("choice", "sample"),
-)
+@RULES.when("KeyError", calls=("choice", "sample"))  # random.choice({'a': 1, 'b': 2})
 def _chosen_from_dict(failure: Failure, match: re.Match[str]) -> str | None:
     values = failure.text_of(failure.call.args[0], "mapping") if failure.call and failure.call.args else "mapping"
     return f"It takes items by position: give a list, `{failure.text_of(failure.function)}(list({values}))`."
 
 
-@RULES.when("KeyError", wrong="'{name}'.format(1)", right="'{name}'.format(name=1)", calls=("format", "format_map"))
+@RULES.when("KeyError", calls=("format", "format_map"))  # '{name}'.format(1)
 def _field_of_format(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Give the value by name, `.format({failure.argument}=...)`, or use an f-string; a brace that is text is doubled: `{{{{`."
 
 
 @RULES.when(
-    "IndexError",
-    r"(?:list|tuple|string|array|range object|deque|bytearray|pop) index out of range",
-    wrong="x = [1, 2]\nx[5]",
-    right="x = [1, 2]\nx[1]",
-)
+    "IndexError", r"(?:list|tuple|string|array|range object|deque|bytearray|pop) index out of range"
+)  # x = [1, 2]; x[5]
 def _out_of_range(failure: Failure, match: re.Match[str]) -> str | None:
     owner, text = _owner(failure)
     if type(owner) not in (list, tuple, str, range):

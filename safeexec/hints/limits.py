@@ -40,6 +40,7 @@ _FIXED = {
     "limits.workspace_mb": "The files of the step took more room than the workspace has: write less, in a more compact form, or remove what is no longer needed before you write more.",
     "limits.workspace_files": "The step made more files than the workspace may hold: put the data into one file or a few.",
     "limits.processes": NO_PROCESSES,
+    "memory of a library": "The library maps more memory than the session may have: do without it, or have the policy raise `limits.memory_mb`.",
     "crashed": "The process ended (a crash in compiled code, or recursion that went too deep); the state before the step is back: try smaller data or a loop instead of recursion.",
     "cancelled": "The step was stopped from outside; the state before the step is back, and it can be run again.",
 }

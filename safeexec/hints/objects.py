@@ -47,7 +47,7 @@ def is_module(obj: Any) -> bool:
 
 
 def members_of(kind: type) -> dict[str, Any]:
-    """What the body of a class defines."""
+    """Return what the body of a class defines."""
     return dict(dict_of(kind))
 
 

@@ -6,15 +6,17 @@ Hints of the policy win over ours, and no hint recommends what the policy does n
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 
-from safeexec.hints.needs import Advice, choose, importable, is_here, provided
+from safeexec.hints.needs import Advice, choose, importable, is_here, provided, provides
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
+from safeexec.hints.tables.origins import ORIGINS
 from safeexec.language.access import ANY, STDLIB, WORDS, module_access, taken
 from safeexec.language.refusals import of_module, of_name
 from safeexec.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
@@ -103,7 +105,7 @@ def _of_package(name: str, plan: LanguagePlan) -> str:
 
 
 def _missing(top: str) -> str:
-    """Why a module is out of reach, as far as it is known."""
+    """Return why a module is out of reach, as far as it is known."""
     return "The policy does not open it; " if is_here(top) else "It is not installed, and nothing can be installed; "
 
 
@@ -199,7 +201,7 @@ _OF_TAGS: dict[str, Advice] = {
 
 
 def without_network(plan: LanguagePlan) -> str | None:
-    """What to do instead of reaching a network."""
+    """Return what to do instead of reaching a network."""
     return choose(_OF_TAGS["network"], plan)
 
 
@@ -215,17 +217,65 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return None  # it is what the program means, and refused for what it does, or by a line of the policy
     if text := _in_submodule(module, name, plan):
         return text
+    for kind in _CLASSES.get(module, ()):
+        if hasattr(getattr(sys.modules.get(module), kind, None), name):
+            return f"Use the method: `{_CLASSES[module][kind]}.{name}(...)`."
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
     return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
 
 
+_CLASSES = {"numpy": {"ndarray": "a"}, "pandas": {"DataFrame": "df", "Series": "df['column']"}}
+"""Classes of a library whose methods programs take for functions of it, and how an object of each is written."""
+
+
 def _in_submodule(module: str, name: str, plan: LanguagePlan) -> str | None:
-    below = [other for other in plan.imports if other.startswith(f"{module}.")] if plan.mode == "restricted" else []
-    home = next((other for other in below if other in sys.modules and hasattr(sys.modules[other], name)), None)
+    """Of the modules below that have the name the nearest, and of those the smallest."""
+    start = f"{module}."
+    public = [one for one in sys.modules if one.startswith(start) and "._" not in one]
+    below = [one for one in public if module_access(one, plan).allowed and name in _exported(sys.modules[one])]
+    home = min(below, key=lambda one: (one.count("."), len(_exported(sys.modules[one]))), default="")
     return f"It is in a submodule: `from {home} import {name}`." if home else None
 
 
-def no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
+def _exported(module: object) -> Collection[str]:
+    """The names that a module says are its own."""
+    names = getattr(module, "__all__", ())
+    return names if type(names) in (list, tuple) else ()
+
+
+def missing_name(module: str, name: str, names: list[str], builtins: Container[str], plan: LanguagePlan) -> str:
+    """Return what to use instead of a name that a module does not have, whoever asks for it: ``module.name``, or
+    ``from module import name``. `names` are those it has.
+    """
+    full = f"{module}.{name}"
+    if name in builtins and full not in MODULE_ATTRIBUTES and full not in plan.hints:
+        return f"It is a builtin: use `{name}(...)` as it is."
+    if found := edited_since(module, name) or missing_in_module(module, name, plan, names):
+        return found
+    home = ORIGINS.get(name, module)
+    if home != module and provides(f"{home}.{name}", plan):
+        return f"It is in another module: `from {home} import {name}`."
+    below = [other for other in plan.imports if other.rpartition(".")[0] == module]
+    near = next((other for other in below if nearest(name, [other.rpartition(".")[2]])), "")
+    return f"Import the submodule first: `import {near}`." if near else _no_such_name(module, name, names, plan)
+
+
+def edited_since(module: str, name: str) -> str | None:
+    """Return what to do where the file of a module in the workspace has a name that the imported module lacks."""
+    try:
+        with open(f"{module.replace('.', '/')}.py", encoding="utf-8", errors="replace") as file:
+            has_it = re.search(rf"\b{re.escape(name)}\b", file.read(_MODULE_CHARACTERS))
+    except OSError:
+        return None
+    again = f"`import importlib` and `importlib.reload({module})`"
+    return f"The file has `{name}` since `{module}` was imported: {again}." if has_it else None
+
+
+_MODULE_CHARACTERS = 1 << 20
+"""Read of a module's file, at most."""
+
+
+def _no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
     """For a name that nothing in the module resembles: what there is, if that is little."""
     public = sorted(other for other in provided(module, candidates, plan) if not other.startswith("_"))
     if 0 < len(public) <= _MOST_LISTED:

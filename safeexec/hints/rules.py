@@ -1,7 +1,7 @@
 """The rules for exceptions, and the engine that finds the one that speaks.
 
-A rule says for which exception and message it holds, what to write instead, and has an example that fails with its
-mended form; a test runs both and shows that each example is answered by its own rule. So no rule hides another.
+A rule says for which exception and message it holds, and what to write instead. Examples that fail, and their mended
+forms, are in the tests (`tests/hints/mended.py`), which show that every rule answers one: so no rule hides another.
 """
 
 from __future__ import annotations
@@ -28,10 +28,6 @@ class HintRule(NamedTuple):
     hint: str | Finder
     """The sentence, or a function that makes it of the objects at hand and may know none. In a sentence ``{1}`` is the
     first group of the pattern, and the names of `_PARTS` stand for source text."""
-    wrong: str
-    """An example that fails so."""
-    right: str
-    """Its mended form, which runs."""
     calls: tuple[str, ...] = ()
     """The rule holds only where the failing expression calls one of these; empty: anywhere."""
 
@@ -49,14 +45,12 @@ class HintRules:
         """Keep a rule, behind those that are there."""
         self.by_kind.setdefault(rule.kind, []).append(rule)
 
-    def when(
-        self, kinds: str, pattern: str = "", *, wrong: str, right: str, calls: tuple[str, ...] = ()
-    ) -> Callable[[Finder], Finder]:
+    def when(self, kinds: str, pattern: str = "", *, calls: tuple[str, ...] = ()) -> Callable[[Finder], Finder]:
         """Make a rule of a function, for each of the exceptions in `kinds`."""
 
         def keep(find: Finder) -> Finder:
             for kind in kinds.split():
-                self.add(HintRule(kind, pattern, find, wrong, right, calls))
+                self.add(HintRule(kind, pattern, find, calls))
             return find
 
         return keep

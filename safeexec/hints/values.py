@@ -38,12 +38,7 @@ _MAYBE_NONE = {
 }
 
 
-@RULES.when(
-    "TypeError AttributeError",
-    r"'coroutine'|\bcoroutine\b.*(not|unsupported)",
-    wrong="async def f():\n    return 1\nx = f()\nx + 1",
-    right="import asyncio\nasync def f():\n    return 1\nasyncio.run(f()) + 1",
-)
+@RULES.when("TypeError AttributeError", r"'coroutine'|\bcoroutine\b.*(not|unsupported)")  # x = f(); x + 1
 def _not_awaited(failure: Failure, match: re.Match[str]) -> str | None:
     made = next((tree for tree in failure.operands() if type(failure.resolve(tree)) is CoroutineType), None)
     text = failure.text_of(made, "f()")
@@ -53,18 +48,14 @@ def _not_awaited(failure: Failure, match: re.Match[str]) -> str | None:
     return f"{subject} was not awaited: write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one."
 
 
-@RULES.when(
-    "TypeError", "not supported between instances of .*'NoneType'", wrong="sorted([1, None])", right="sorted([1, 0])"
-)
+@RULES.when("TypeError", "not supported between instances of .*'NoneType'")  # sorted([1, None])
 def _none_among_values(failure: Failure, match: re.Match[str]) -> str | None:
     if not isinstance(failure.expression, ast.Call):
         return None
     return "One of the values is None: leave it out first, `[x for x in values if x is not None]`."
 
 
-@RULES.when(
-    "TypeError AttributeError", "NoneType", wrong="x = [2, 1].sort()\nx.pop()", right="x = sorted([2, 1])\nx.pop()"
-)
+@RULES.when("TypeError AttributeError", "NoneType")  # x = [2, 1].sort(); x.pop()
 def _none(failure: Failure, match: re.Match[str]) -> str | None:
     for tree in failure.operands():
         if failure.resolve(tree) is None and not isinstance(tree, ast.Constant):
@@ -80,7 +71,7 @@ def _none(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> str | None:
-    """Why a call gave None, if it is one of those that do."""
+    """Return why a call gave None, if it is one of those that do."""
     call = tree.value if isinstance(tree, ast.Await) else tree
     if not isinstance(call, ast.Call):
         return None
@@ -141,20 +132,14 @@ def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
 _NOT_CALLABLE = r"'([\w.]+)' object is not callable"
 
 
-@RULES.when(
-    "TypeError",
-    _NOT_CALLABLE,
-    wrong="sorted([{'a': 1}], key='a')",
-    right="sorted([{'a': 1}], key=lambda row: row['a'])",
-    calls=("sorted", "min", "max", "sort"),
-)
+@RULES.when("TypeError", _NOT_CALLABLE, calls=("sorted", "min", "max", "sort"))  # sorted([{'a': 1}], key='a')
 def _key_is_no_function(failure: Failure, match: re.Match[str]) -> str | None:
     if not failure.call or not any(keyword.arg == "key" for keyword in failure.call.keywords):
         return None
     return "`key=` must be a function: `key=lambda item: item['name']`."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, wrong="list(map('a', [1, 2]))", right="list(map(str, [1, 2]))")
+@RULES.when("TypeError", _NOT_CALLABLE)  # list(map('a', [1, 2]))
 def _argument_of_builtin(failure: Failure, match: re.Match[str]) -> str | None:
     calls = [
         node for node in walk(failure.segment.strip()) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
@@ -170,7 +155,7 @@ def _argument_of_builtin(failure: Failure, match: re.Match[str]) -> str | None:
     return None
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, wrong="max = 3\nmax(1, 2)", right="largest = 3\nmax(1, 2)")
+@RULES.when("TypeError", _NOT_CALLABLE)  # max = 3; max(1, 2)
 def _hidden_builtin(failure: Failure, match: re.Match[str]) -> str | None:
     name = failure.function.id if isinstance(failure.function, ast.Name) else ""
     if name not in failure.builtins and name not in _BUILTIN_NAMES:
@@ -179,12 +164,7 @@ def _hidden_builtin(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{name}` was assigned a value of type `{match[1]}`, which hides the {what}: rename that variable, and `del {name}` to have the {what} back."
 
 
-@RULES.when(
-    "TypeError",
-    _NOT_CALLABLE,
-    wrong="import datetime\ndatetime(2024, 1, 1)",
-    right="import datetime\ndatetime.datetime(2024, 1, 1)",
-)
+@RULES.when("TypeError", _NOT_CALLABLE)  # datetime(2024, 1, 1)
 def _module_called(failure: Failure, match: re.Match[str]) -> str | None:
     name, owner = failure.called, failure.resolve(failure.function)
     if owner is MISSING or not is_module(owner):
@@ -194,7 +174,7 @@ def _module_called(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, wrong="df['n'].apply(5)", right="df['n'].apply(str)")
+@RULES.when("TypeError", _NOT_CALLABLE)  # df['n'].apply(5)
 def _method_calls_argument(failure: Failure, match: re.Match[str]) -> str | None:
     is_method = failure.libraries or type(failure.callee) in _METHODS
     if not isinstance(failure.function, ast.Attribute) or not is_method:
@@ -202,12 +182,7 @@ def _method_calls_argument(failure: Failure, match: re.Match[str]) -> str | None
     return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{match[1]}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
 
 
-@RULES.when(
-    "TypeError",
-    _NOT_CALLABLE,
-    wrong="def area(r):\n    return r * r\narea = area(2)\narea(3)",
-    right="def area(r):\n    return r * r\nfirst = area(2)\narea(3)",
-)
+@RULES.when("TypeError", _NOT_CALLABLE)  # area = area(2); area(3)
 def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
     name = failure.function.id if isinstance(failure.function, ast.Name) else ""
     assigned = _last_assignment(failure, name)
@@ -216,7 +191,7 @@ def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{name}` was reassigned to a value of type `{match[1]}`, which hides what it was before: give that variable another name."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, wrong="r = 2\narea = 3(r + 1)", right="r = 2\narea = 3 * (r + 1)")
+@RULES.when("TypeError", _NOT_CALLABLE)  # area = 3(r + 1)
 def _number_called(failure: Failure, match: re.Match[str]) -> str | None:
     if isinstance(failure.function, ast.Attribute) or match[1] not in ("int", "float"):
         return None
@@ -226,7 +201,7 @@ def _number_called(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, wrong="items = [1]\nitems(0)", right="items = [1]\nitems[0]")
+@RULES.when("TypeError", _NOT_CALLABLE)  # items = [1]; items(0)
 def _container_called(failure: Failure, match: re.Match[str]) -> str | None:
     kinds = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")
     call = failure.call
@@ -238,12 +213,7 @@ def _container_called(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{text}` is a `{match[1]}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
 
 
-@RULES.when(
-    "TypeError",
-    _NOT_CALLABLE,
-    wrong="fig, ax = plt.subplots()\nax.title('x')",
-    right="fig, ax = plt.subplots()\nax.set_title('x')",
-)
+@RULES.when("TypeError", _NOT_CALLABLE)  # fig, ax = plt.subplots(); ax.title('x')
 def _setter(failure: Failure, match: re.Match[str]) -> str | None:
     function = failure.function
     if (
@@ -254,7 +224,7 @@ def _setter(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{failure.text_of(function)}` is a value, not a method: use `{failure.text_of(function.value)}.set_{function.attr}(...)`."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, wrong="df.shape()", right="df.shape")
+@RULES.when("TypeError", _NOT_CALLABLE)  # df.shape()
 def _value_called(failure: Failure, match: re.Match[str]) -> str | None:
     kind = (
         "a value, not a method"
@@ -269,23 +239,13 @@ def _value_called(failure: Failure, match: re.Match[str]) -> str | None:
 _FUNCTION = r"'(?:method|function|builtin_function_or_method|type)'"
 
 
-@RULES.when(
-    "TypeError",
-    rf"{_FUNCTION} object is not (subscriptable|iterable)",
-    wrong="'a b'.split[0]",
-    right="'a b'.split()[0]",
-)
+@RULES.when("TypeError", rf"{_FUNCTION} object is not (subscriptable|iterable)")  # 'a b'.split[0]
 def _function_taken_apart(failure: Failure, match: re.Match[str]) -> str | None:
     text = failure.text_of(next(iter(failure.operands()), None), "f")
     return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
 
 
-@RULES.when(
-    "TypeError",
-    r"'(?:method|function|builtin_function_or_method)'",
-    wrong="def f():\n    return 1\nf + 1",
-    right="def f():\n    return 1\nf() + 1",
-)
+@RULES.when("TypeError", r"'(?:method|function|builtin_function_or_method)'")  # f + 1
 def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
     if ">>: 'builtin" in failure.message:
         return None  # `print >> file` of Python 2
@@ -301,12 +261,7 @@ def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
 # values of a loop, arguments of another kind
 
 
-@RULES.when(
-    "TypeError",
-    "indices must be integers",
-    wrong="for row in {'a': {'n': 1}}:\n    row['n']",
-    right="for key, row in {'a': {'n': 1}}.items():\n    row['n']",
-)
+@RULES.when("TypeError", "indices must be integers")  # for row in {'a': {'n': 1}}: row['n']
 def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
     """The variable of a loop that gives something else than it is taken for: names of columns, keys, pairs of rows."""
     tree = failure.expression
@@ -330,7 +285,7 @@ def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _loop_over(failure: Failure, name: str) -> ast.expr | None:
-    """What the loop around the failing line runs over, if `name` is its variable."""
+    """Return what the loop around the failing line runs over, if `name` is its variable."""
     line, loop = failure.place.line if failure.place else 0, None
     for node in walk(failure.source):
         match node:
@@ -339,21 +294,7 @@ def _loop_over(failure: Failure, name: str) -> ast.expr | None:
     return loop
 
 
-@RULES.when(
-    "TypeError",
-    "'str' object cannot be interpreted as an integer",
-    wrong="import datetime\ndatetime.date('2024-01-31')",
-    right="import datetime\ndatetime.date.fromisoformat('2024-01-31')",
-    calls=("date", "datetime"),
-)
-def _date_of_text(failure: Failure, match: re.Match[str]) -> str | None:
-    name = failure.called
-    return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
-
-
-@RULES.when(
-    "TypeError", "'str' object cannot be interpreted as an integer", wrong="range('3')", right="range(int('3'))"
-)
+@RULES.when("TypeError", "'str' object cannot be interpreted as an integer")  # range('3')
 def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
     call = failure.call
     given = [*call.args, *(keyword.value for keyword in call.keywords)] if call else []
@@ -364,35 +305,22 @@ def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 @RULES.when(
-    "TypeError",
-    r"'(list|tuple|dict|set)' object cannot be interpreted as an integer",
-    wrong="'a-b'.replace('-', '', [1])",
-    right="'a-b'.replace('-', '', 1)",
-)
+    "TypeError", r"'(list|tuple|dict|set)' object cannot be interpreted as an integer"
+)  # 'a-b'.replace('-', '', [1])
 def _container_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
     if not isinstance(failure.function, ast.Attribute):
         return None
     return f"`{failure.called}` needs a whole number where it was given a `{match[1]}`: give the numbers separately, or check the order of the arguments."
 
 
-@RULES.when(
-    "TypeError",
-    r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'",
-    wrong="sorted([3, 'a', 1])",
-    right="sorted([3, 'a', 1], key=str)",
-)
+@RULES.when("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'")  # sorted([3, 'a', 1])
 def _mixed_types(failure: Failure, match: re.Match[str]) -> str | None:
     if not isinstance(failure.expression, ast.Call):
         return None
     return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
 
 
-@RULES.when(
-    "TypeError",
-    "can only concatenate str",
-    wrong="import random\nrandom.randint(1, '6')",
-    right="import random\nrandom.randint(1, 6)",
-)
+@RULES.when("TypeError", "can only concatenate str")  # random.randint(1, '6')
 def _sum_of_texts(failure: Failure, match: re.Match[str]) -> str | None:
     texts = [arg for arg in (failure.call.args if failure.call else []) if type(failure.resolve(arg)) is str]
     return (
@@ -402,7 +330,7 @@ def _sum_of_texts(failure: Failure, match: re.Match[str]) -> str | None:
     )
 
 
-@RULES.when("TypeError", "^can only concatenate str", wrong="age = '36'\nage + 1", right="age = '36'\nint(age) + 1")
+@RULES.when("TypeError", "^can only concatenate str")  # age = '36'; age + 1
 def _number_in_text(failure: Failure, match: re.Match[str]) -> str | None:
     """``'36' + 1``: the text holds a number, so a sum was meant rather than a longer text."""
     tree = failure.expression
@@ -415,12 +343,7 @@ def _number_in_text(failure: Failure, match: re.Match[str]) -> str | None:
     return f"The text holds a number: to add, convert it, `{kind}({failure.text_of(tree.left)})`; to join texts use `str({failure.text_of(tree.right)})`."
 
 
-@RULES.when(
-    "TypeError",
-    "^(?:unsupported operand|'<'|'>')",
-    wrong="import enum\nclass Level(enum.Enum):\n    LOW = 1\nLevel.LOW + 1",
-    right="import enum\nclass Level(enum.Enum):\n    LOW = 1\nLevel.LOW.value + 1",
-)
+@RULES.when("TypeError", "^(?:unsupported operand|'<'|'>')")  # Level.LOW + 1
 def _member_of_enum(failure: Failure, match: re.Match[str]) -> str | None:
     for tree in failure.operands():
         value = failure.resolve(tree)
@@ -430,19 +353,12 @@ def _member_of_enum(failure: Failure, match: re.Match[str]) -> str | None:
     return None
 
 
-@RULES.when(
-    "TypeError", r"bad operand type for unary \+", wrong="total = 'a'\ntotal =+ 'b'", right="total = 'a'\ntotal += 'b'"
-)
+@RULES.when("TypeError", r"bad operand type for unary \+")  # total = 'a'; total =+ 'b'
 def _positive_assigned(failure: Failure, match: re.Match[str]) -> str | None:
     return "`=+` assigns a positive value: to add write `+=`." if re.search(r"=\+", failure.line) else None
 
 
-@RULES.when(
-    "TypeError",
-    r"(?:isinstance|issubclass)\(\) arg 2",
-    wrong="list = [1]\nisinstance([2], list)",
-    right="values = [1]\nisinstance([2], list)",
-)
+@RULES.when("TypeError", r"(?:isinstance|issubclass)\(\) arg 2")  # isinstance([2], list)
 def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
     name = name_of(failure.call.args[-1]) if failure.call and failure.call.args else ""
     if name in _BUILTIN_NAMES:
@@ -451,11 +367,8 @@ def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 @RULES.when(
-    "ValueError",
-    "math domain error|expected a (?:nonnegative|positive) input|expected a number in range",
-    wrong="math.sqrt(-1)",
-    right="import cmath\ncmath.sqrt(-1)",
-)
+    "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range"
+)  # math.sqrt(-1)
 def _domain(failure: Failure, match: re.Match[str]) -> str | None:
     """A number that a function of `math` is not defined for: which ones it takes."""
     name = failure.called
@@ -473,11 +386,7 @@ _SHOWN, _ITEMS, _BITS = 60, 20, 200
 _SCALARS = (bool, float, complex, str, bytes, type(None))
 
 
-@RULES.when(
-    "AssertionError",
-    wrong="total, parts = 7, [1, 2]\nassert total == sum(parts)",
-    right="total, parts = 3, [1, 2]\nassert total == sum(parts)",
-)
+@RULES.when("AssertionError")  # assert total == sum(parts)
 def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
     """The values that the failed condition was about, of plain data alone: no code of the program runs for it."""
     tree = failure.expression

@@ -15,23 +15,23 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.requests import timeout_of
 from safeexec.host.waiting import Core
-from safeexec.host.watch import lineage, unnamed
+from safeexec.host.watch import lineage
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.clock import Watch
-from safeexec.host.watch.verdict import Verdict, files_over
+from safeexec.host.watch.room import Room
+from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.results import Usage
+from safeexec.results import CommandResult, Usage
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
@@ -47,28 +47,6 @@ ARGUMENT_BYTES = 128 << 10
 """Of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
 ARGV_BYTES = 1 << 20
 """Of all words together. Linux takes a quarter of the stack's limit, 2 MiB as a rule."""
-
-
-class CommandResult(Struct, frozen=True):
-    """How a command ended. `outcome` is `ok` (exit status 0), `error` (another status), or why the host stopped it.
-
-    `returncode` is the exit status, minus the signal's number if a signal ended the program, None if the host did.
-    """
-
-    outcome: Literal["ok", "error", "violation", "timeout", "cpu", "memory", "output", "crashed", "cancelled"]
-    returncode: int | None
-    stdout: str
-    stderr: str
-    usage: Usage
-    message: str = ""
-    truncated: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return self.outcome == "ok"
-
-    def __bool__(self) -> bool:
-        return self.outcome == "ok"
 
 
 def locate(name: str) -> str | None:
@@ -157,14 +135,15 @@ def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[st
         or not all(isinstance(word, str) and "\0" not in word for word in argv)
     ):
         raise ValueError("argv is a list of str: the program and its arguments")
-    sizes = [len(word.encode("utf-8", "surrogatepass")) + 1 for word in argv]
+    try:
+        sizes = [len(word.encode()) + 1 for word in argv]
+    except UnicodeEncodeError:
+        raise ValueError("argv holds a lone surrogate, which is no text") from None
     if max(sizes) > ARGUMENT_BYTES or sum(sizes) > ARGV_BYTES:
         raise ValueError(
             f"argv has {sum(sizes)} bytes, {max(sizes)} in its longest word; {ARGV_BYTES} and {ARGUMENT_BYTES} are "
             "allowed: put long texts into a file of the workspace"
         )
-    if any("\ud800" <= sign <= "\udfff" for word in argv for sign in word):
-        raise ValueError("argv holds a lone surrogate, which is no text")
     if argv[0] not in policy.danger_allow_commands:
         allowed = ", ".join(policy.danger_allow_commands) or "none"
         raise PolicyError(
@@ -204,11 +183,11 @@ def run(
         )
         try:
             try:
-                ready = yield from channel.receive(monotonic() + START_SECONDS)
+                ready = yield from channel.receive(monotonic() + patient(START_SECONDS))
             except (Gone, ProtocolError) as error:
                 raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
             if not isinstance(ready, m.Ready):
-                raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
+                raise ProtectionError(f"the process of the command was not ready after {patient(START_SECONDS):g} s")
             if channel.pid is not None:
                 sandbox.gate.allow(channel.pid, lambda: True)
             if group is not None and channel.pid is not None:
@@ -227,8 +206,7 @@ class _Watched:
         self.idle = False
         self.verdict: Verdict | None = None
         self._channel = channel
-        self._limits = limits
-        self._workspace = workspace
+        self.room = Room(limits, lambda: (workspace, self.account.guests()))
         self._group = group
 
     def lineage_leaders(self) -> Collection[int]:
@@ -252,9 +230,7 @@ class _Watched:
         return None  # it may fork, and its caller ends it at its deadline
 
     def beyond(self) -> Verdict | None:
-        return files_over(self._workspace, self._limits) or unnamed.over(
-            self.account.guests(), self._limits, self._workspace
-        )
+        return self.room.count()
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever waits for it ends it, at its next look at the clock."""
@@ -271,7 +247,8 @@ def _finish(
     err: OutputFile,
 ) -> Core[CommandResult]:
     limits = sandbox.policy.limits
-    watch, watched = Watch(channel, limits, seconds, (out, err)), _Watched(channel, limits, workspace, group)
+    watched = _Watched(channel, limits, workspace, group)
+    watch = Watch(channel, limits, seconds, (out, err), watched.room)
     accountant().add(watched)
     outcome: Any = "crashed"
     status, message = None, ""
@@ -284,9 +261,9 @@ def _finish(
             break
         if isinstance(answer, m.Exited):
             status = answer.status
-            outcome, verdict = "ok" if status == 0 else "error", watched.verdict or files_over(workspace, limits)
+            outcome, verdict = "ok" if status == 0 else "error", watched.verdict or watched.room.count()
             break
-        verdict = watched.verdict or watch.exceeded()
+        verdict = watched.verdict or (yield from watch.looked())
     accountant().remove(watched)
     if verdict is not None:
         outcome, message = verdict.outcome, verdict.message

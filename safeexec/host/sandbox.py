@@ -19,18 +19,19 @@ from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.forks import forget_in_forks
 from safeexec.host.labels import Labels
+from safeexec.host.patience import patient
 from safeexec.host.queue import Places
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
-from safeexec.host.session.spare import Spares
+from safeexec.host.session.spare import Spare, Spares
 from safeexec.host.session.tightened import TightenedPolicies, lowered, of_template, value_limits
 from safeexec.host.startup.configuration import configuration
 from safeexec.host.startup.confinement import check_required
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.toolbox import Toolbox
-from safeexec.host.waiting import Core, Work, drive
+from safeexec.host.waiting import LARGE, Core, Work, drive, ending
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.idle import IdleSessions
@@ -40,15 +41,17 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
-    from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.host.session.template import Prepare, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
+    from safeexec.results import CommandResult
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
+SAMPLE = 16
+"""Of so many sessions that are to rest, the steps of one are done once more beside it first: 5 ms."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 
 
@@ -93,10 +96,13 @@ class SandboxCore:
         self._check_files(files)
         self.files = dict(files or {})
         self._open: set[SessionCore] = set()
+        self._awake: set[SessionCore] = set()
+        """Of these all but those that rest."""
         self._opened = 0
-        self.undo = [0, 0, 0]
-        """Steps that were journalled, that were copied, and that were lost: see `stats`."""
         """How many sessions there have been."""
+        self.undo = [0, 0, 0, 0]
+        """Steps that were journalled, that were copied, that were lost, and that differed: see `stats`."""
+        self._rests = count(1)
         self._zygote: ZygoteHandle | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
@@ -120,10 +126,11 @@ class SandboxCore:
 
     # Opening and closing
 
-    def open(self, launched: Launched) -> Core[None]:
+    def open(self, launched: Launched | None) -> Core[None]:
         """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give
         what the policy requires.
         """
+        assert launched is not None
         self._zygote = ZygoteHandle(launched)
         try:
             packages = None
@@ -132,8 +139,11 @@ class SandboxCore:
 
                 self.policy, packages = yield Work(partial(fetched, self.policy))
                 self._tightened = TightenedPolicies(self.policy)
-            message = self._configuration(packages)
+            message = yield Work(partial(self._configuration, packages))
             yield from self._zygote.start(message)
+            if self._root is not None and message.child.separate == "turns":
+                self._root.turns = True
+                self._spares = Spares(0)  # one would have the turn of the first session
             self.layers = BranchLayers(message.child, self._zygote.proc)
             # Whether there are control groups is looked up only where it matters.
             all_rows = any("cgroup" in entry for entry in self.policy.require)
@@ -165,6 +175,8 @@ class SandboxCore:
         if self.closed:
             return
         self.closed = True
+        if self._spares:
+            yield Work(self._spares.close)
         self._spares.close()
         # All are killed before the end of any is waited for: the kernel takes them down side by side. And nobody looks
         # after one any more whose end has begun: each that does not answer would keep the thread that does for seconds.
@@ -181,7 +193,7 @@ class SandboxCore:
         if self.observer is not None:
             self.observer.close()
         if self._root is not None:
-            self._root.close()
+            yield Work(self._root.close)
         groups.finish()
 
     def __del__(self) -> None:
@@ -340,9 +352,7 @@ class SandboxCore:
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""
-        # A spare child is locked down already, under the limits of the sandbox.
-        own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
-        session = SessionCore(self, policy, None if own else self._spares.take())
+        session = SessionCore(self, policy, self.spare_for(policy))
         session.label = label
         yield from session.open()
         self.session_opened(session)
@@ -364,17 +374,38 @@ class SandboxCore:
 
     def session_opened(self, session: SessionCore) -> None:
         self._open.add(session)
-        descriptors.count(1)
+        self._rouse(session)
         self._opened += 1
-        session.watched.open()
         with self._lock:
             if self._idle is None and not self.closed:
                 self._idle = IdleSessions(self, self._idle_seconds)
 
+    def _rouse(self, session: SessionCore) -> None:
+        self._awake.add(session)
+        descriptors.count(1)
+        session.watched.open()
+
+    def session_wakes(self, session: SessionCore) -> None:
+        """It is used again, and will have processes. Raises `SandboxBusy` where there are too few descriptors."""
+        with descriptors.reserved():
+            self._rouse(session)
+
+    def look_after(self, session: SessionCore) -> None:
+        """No caller has it any more: it is to be closed soon, also if it rests."""
+        if session in self._open:
+            self._awake.add(session)
+
+    def session_rests(self, session: SessionCore) -> None:
+        """It has given up its process: until it wakes nobody looks at it, but for how long it has rested."""
+        self._awake.discard(session)
+        descriptors.count(-1)
+        session.watched.close()
+
     def session_closed(self, session: SessionCore) -> None:
         if session in self._open:
             self._open.discard(session)
-            descriptors.count(-1)
+            self._awake.discard(session)
+            descriptors.count(0 if session.rests else -1)
         self._labels.closed(session)
         session.watched.close()
         if session.recorder is not None:
@@ -382,10 +413,10 @@ class SandboxCore:
         self._places.closed(session)
         self.replenish()
 
-    def open_sessions(self) -> list[SessionCore]:
-        """Those of callers: not the ones that hold the states of templates."""
+    def open_sessions(self, *, awake: bool = False) -> list[SessionCore]:
+        """Those of callers: not the ones that hold the states of templates. `awake`: none that rest."""
         held = self._templates.sessions() if self._templates is not None else []
-        return [session for session in list(self._open) if session not in held]
+        return [session for session in list(self._awake if awake else self._open) if session not in held]
 
     def labelled(self, session: SessionCore) -> bool:
         """Whether `session_for` gives it to whoever asks."""
@@ -395,7 +426,9 @@ class SandboxCore:
         """How many sessions there are now. From any thread."""
         from safeexec.host import stats  # for operators
 
-        rows = [stats.Counted(one.label, one.in_use, one.keeper.restored > 0) for one in self.open_sessions()]
+        rows = [
+            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests) for one in self.open_sessions()
+        ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
 
     # Templates
@@ -434,6 +467,13 @@ class SandboxCore:
 
     # Children
 
+    def spare_for(self, policy: Policy) -> Spare | None:
+        """A child that waits for a session of this policy, if there is one: it is locked down already, under the limits
+        of the sandbox.
+        """
+        own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
+        return None if own else self._spares.take()
+
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]) -> Core[Channel]:
         """A locked-down child that waits for its first request. Each other one that comes up meanwhile renews the
         deadline: where many are asked for at once, the zygote makes one after the other.
@@ -443,7 +483,7 @@ class SandboxCore:
         asked = monotonic()
         ready: m.FromChild | None = None
         try:
-            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + READY_SECONDS):
+            while ready is None and monotonic() < (deadline := max(asked, self._came_up) + patient(READY_SECONDS)):
                 ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
             self.check_usable()
@@ -452,7 +492,7 @@ class SandboxCore:
             if not isinstance(ready, m.Ready):
                 channel.give_up()
         if not isinstance(ready, m.Ready):
-            raise ProtectionError(f"no child of the sandbox became ready in {READY_SECONDS:g} s")
+            raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):.3g} s")
         self._came_up = monotonic()
         return channel
 
@@ -498,12 +538,21 @@ class SandboxCore:
 
     def steps_lost(self, count: int) -> None:
         """Steps of a session came out otherwise when they were done once more."""
-        self.undo[2] += count
+        self._came_out_otherwise(2, "%d steps of a session came out otherwise when done once more, and are lost", count)
+
+    def takes_sample(self) -> bool:
+        """Whether the steps of a session that is to rest are done once more beside it, to see what comes of them."""
+        return next(self._rests) % SAMPLE == 0
+
+    def steps_differ(self, count: int) -> None:
+        """Steps that were done once more beside a session came to another state."""
+        self._came_out_otherwise(3, "%d steps of a session came to another state when done once more beside it", count)
+
+    def _came_out_otherwise(self, which: int, message: str, count: int) -> None:
+        self.undo[which] += count
         logging: Any = sys.modules.get("logging")
         if logging is not None:
-            logging.getLogger("safeexec").warning(
-                "%d steps of a session came out otherwise when they were done once more, and are lost", count
-            )
+            logging.getLogger("safeexec").warning(message, count)
 
     def step_ended(self) -> None:
         """Where sessions come and go, ask for a spare child before the next one comes.
@@ -552,9 +601,8 @@ class SandboxCore:
             if directory is not None:
                 yield Work(partial(workspace.copy_tree, directory))
             result = yield from commands.run(self, argv, workspace, workspace.path, timeout, group)
-            yield Work(workspace.clear)
             return result
         finally:
             if group is not None:
                 groups.give_up(group)
-            workspace.close()
+            yield from ending(LARGE, workspace.close)

@@ -1,4 +1,4 @@
-"""How many sessions of a sandbox are open, idle, queued and restored now, and whose."""
+"""How many sessions of a sandbox are open, idle, resting, queued and restored now, and whose."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class SessionCounts(Struct, frozen=True):
     """Asked for, and waiting for one of `max_sessions` to be closed."""
     restored: int = 0
     """Of the open ones: brought back at least once, after a step was stopped or its process died."""
+    resting: int = 0
+    """Of the idle ones: without a process until they are used again."""
 
 
 class SandboxStats(SessionCounts, frozen=True):
@@ -39,6 +41,11 @@ class SandboxStats(SessionCounts, frozen=True):
     steps_lost: int = 0
     """Of the journalled ones: those that came out otherwise when they were done once more, and were lost."""
 
+    steps_differed: int = 0
+    """Of the journalled ones: those of sessions that came to another state when a sample was done once more beside
+    them. Such a session is copied from then on, and has lost nothing.
+    """
+
     def to_dict(self) -> dict[str, Any]:
         """The numbers as what `json.dumps` takes, for a page of your service."""
         fields: dict[str, Any] = to_builtins(self)
@@ -51,6 +58,7 @@ class Counted(Struct, frozen=True):
     label: str | None
     busy: bool
     restored: bool
+    resting: bool = False
 
 
 def count(
@@ -58,21 +66,22 @@ def count(
     queued: Mapping[str | None, int],
     spare: int,
     room: int | None = None,
-    undo: Sequence[int] = (0, 0, 0),
+    undo: Sequence[int] = (0, 0, 0, 0),
 ) -> SandboxStats:
     """The numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
     for session in sessions:
-        row = rows.setdefault(session.label, [0, 0, 0, 0, 0])
+        row = rows.setdefault(session.label, [0, 0, 0, 0, 0, 0])
         row[0] += 1
         row[1 if session.busy else 2] += 1
         row[4] += session.restored
+        row[5] += session.resting
     for label, number in queued.items():
         if number:
-            rows.setdefault(label, [0, 0, 0, 0, 0])[3] += number
+            rows.setdefault(label, [0, 0, 0, 0, 0, 0])[3] += number
     counts = {label: SessionCounts(*row) for label, row in rows.items()}
     totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
-    journalled, copied, lost = undo
+    journalled, copied, lost, differed = undo
     return SandboxStats(
         **totals,
         by_label=counts,
@@ -81,4 +90,5 @@ def count(
         steps_journalled=journalled,
         steps_copied=copied,
         steps_lost=lost,
+        steps_differed=differed,
     )

@@ -9,6 +9,7 @@ host function, or a `Work` for what blocks, and is resumed with the answer. `dri
 from __future__ import annotations
 
 import select
+import sys
 from collections.abc import Callable, Generator
 from functools import wraps
 from time import monotonic, sleep
@@ -22,24 +23,65 @@ if TYPE_CHECKING:
     R = TypeVar("R")
     S = TypeVar("S")
 
-READ = select.POLLIN
-WRITE = select.POLLOUT
+READ, WRITE = 1, 4
+"""POLLIN and POLLOUT, also where there is no `poll`."""
 LONGEST_SECONDS = 3600.0
 """For how long to ask the kernel at a time: it takes no more than 24 days, and a deadline may be infinite."""
 
 
+class Bell:
+    """What a thread of the host rings, and the core waits for: some systems have no descriptor for it."""
+
+    __slots__ = ("_event", "heard")
+
+    def __init__(self) -> None:
+        from threading import Event  # 1 ms, for connections only
+
+        self._event = Event()
+        self.heard: Callable[[], object] | None = None
+        """Called by the thread that rings: how a loop that waits is woken."""
+
+    def ring(self) -> None:
+        self._event.set()
+        heard = self.heard
+        if heard is not None:
+            heard()
+
+    def still(self) -> None:
+        """It counts as not rung until it rings again."""
+        self._event.clear()
+
+    @property
+    def rang(self) -> bool:
+        return self._event.is_set()
+
+    def wait(self, deadline: float) -> bool:
+        """Whether it rang before the deadline. In parts: on Windows nothing interrupts a wait."""
+        while not self._event.wait(min(max(0.0, deadline - monotonic()), 0.5)):
+            if monotonic() >= deadline:
+                return False
+        return True
+
+
 class Wait:
-    """Wait until one of `fds` is readable (`writable`: the first one writable) or until `deadline` (monotonic seconds).
+    """Wait until one of `fds` is readable (`writable`: the first one writable), or until `bell` rings, or until
+    `deadline` (monotonic seconds).
 
     The generator is resumed with True, or with False when the deadline came first. `poller` has the same descriptors,
     registered once; the blocking face uses it as it is.
     """
 
-    __slots__ = ("deadline", "fds", "poller", "writable")
+    __slots__ = ("bell", "deadline", "fds", "poller", "writable")
 
     def __init__(
-        self, fds: tuple[int, ...], deadline: float, writable: bool = False, poller: select.poll | None = None
+        self,
+        fds: tuple[int, ...],
+        deadline: float,
+        writable: bool = False,
+        poller: Any = None,
+        bell: Bell | None = None,
     ) -> None:
+        self.bell = bell
         self.fds = fds
         self.deadline = deadline
         self.writable = writable
@@ -92,9 +134,18 @@ AT_ONCE = 4096
 """So many bytes, or parts of a value, are dealt with where they are: at 3 us for a part, 12 ms of an event loop."""
 
 
+LARGE = AT_ONCE + 1
+"""Stands for a size that nobody knows."""
+
+
 def apart(size: int, call: Callable[[], R]) -> Core[R]:
     """What `call` makes of something of this size: in a thread, where it may hold an event loop."""
     return call() if size <= AT_ONCE else (yield Work(call))
+
+
+def ending(size: int, call: Callable[[], R]) -> Core[R]:
+    """The same for a `finally`, which runs as well when nobody drives the core any more: then it is done here."""
+    return call() if isinstance(sys.exc_info()[1], GeneratorExit) else (yield from apart(size, call))
 
 
 def weight(value: Any) -> int:
@@ -121,6 +172,10 @@ _SCALARS = (int, float, bool, type(None), complex)
 
 def wait(wanted: Wait) -> bool:
     """Block until `wanted` is ready (True) or late (False)."""
+    if wanted.bell is not None:
+        return wanted.bell.wait(wanted.deadline)
+    if sys.platform == "win32":
+        raise NotImplementedError("Windows cannot wait for descriptors")
     poller = wanted.poller
     if poller is None:
         poller = select.poll()

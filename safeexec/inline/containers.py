@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Guard = Callable[..., Any]
 
+_NEW_DICT = 4
 _EMPTY_SET = 2
 """Units: 216 bytes."""
 _add = GUARDS[ast.Add]
@@ -82,6 +83,7 @@ def to_frozenset(fuel: Fuel, *args: Any) -> frozenset[Any]:
 
 def to_dict(fuel: Fuel, /, *args: Any, **options: Any) -> dict[Any, Any]:
     """`dict(pairs)`; dict displays and comprehensions come here too, as a list of pairs."""
+    spend(fuel, _NEW_DICT)
     if len(args) == 1 and type(args[0]) is not dict:
         for pair in unpacked(fuel, args[0], 1):
             if len(pair) != 2:

@@ -80,9 +80,9 @@ BUILTINS: dict[str, Guard] = {
 }
 
 OF_REALS = (
-    "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees erf erfc exp exp2 expm1 fabs fma fmod "
-    "frexp gamma hypot isclose isfinite isinf isnan isqrt ldexp lgamma log log10 log1p log2 modf nextafter pow "
-    "radians remainder sin sinh sqrt tan tanh ulp"
+    "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees erf erfc exp exp2 expm1 fabs fma fmax fmin "
+    "fmod frexp gamma hypot isclose isfinite isinf isnan isnormal isqrt issubnormal ldexp lgamma log log10 log1p log2 "
+    "modf nextafter pow radians remainder signbit sin sinh sqrt tan tanh ulp"
 )
 _OF_SAMPLES = (
     "correlation covariance fmean geometric_mean harmonic_mean linear_regression mean median median_grouped median_high"

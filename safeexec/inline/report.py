@@ -101,6 +101,9 @@ def _advice(message: str, source: str, line: int, start: int) -> str:
         return f"; {_WRITTEN['×']}"
     if message.startswith("unexpected character after line continuation") or source.count("$") > 1:
         return "; LaTeX is not read: write it as Python, 1 / 2 and math.sqrt(x)"
+    if message.startswith("expected expression after '"):  # since CPython 3.14, which marks a letter of the word
+        word = message.split("'")[1]
+        return f"; a value is missing behind {word}"
     if message != "invalid syntax" and not message.startswith("invalid character"):
         return ""
     lines = lines_of(source)

@@ -192,12 +192,15 @@ def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
 
 
 def _install_dates(clock: _Clock) -> None:
-    """`datetime.now` and `utcnow` of the real class (its `today`, and that of `date`, ask `time.time`).
+    """Replace `datetime.now`, `datetime.utcnow` and `date.today` in the real classes.
 
     They are written into the dict of the C type, which has no other door: so `datetime` stays the very class that
     libraries hold, and its objects, subclasses, pickles and representations are the ordinary ones.
     """
-    from datetime import UTC, datetime
+    from datetime import UTC, date, datetime
+
+    def today(cls: type[date]) -> date:
+        return cls.fromtimestamp(clock.now_ns / 1e9)
 
     def now(cls: type[datetime], tz: Any = None) -> datetime:
         seconds, rest = divmod(clock.now_ns, 10**9)
@@ -210,11 +213,11 @@ def _install_dates(clock: _Clock) -> None:
             warnings.warn(_UTCNOW, DeprecationWarning, stacklevel=2)
         return now(cls, UTC).replace(tzinfo=None)
 
-    attributes = gc.get_referents(vars(datetime))[0]  # the dict behind the read-only view
-    for function in now, utcnow:
-        function.__module__, function.__qualname__ = "datetime", f"datetime.{function.__name__}"
-        attributes[function.__name__] = classmethod(function)
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(datetime))  # what the class remembers of itself is void
+    functions: list[tuple[type, Callable[..., Any]]] = [(date, today), (datetime, now), (datetime, utcnow)]
+    for owner, function in functions:
+        function.__module__, function.__qualname__ = "datetime", f"{owner.__name__}.{function.__name__}"
+        gc.get_referents(vars(owner))[0][function.__name__] = classmethod(function)  # the dict behind the view
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))  # what the class remembers of itself is void
 
 
 _UTCNOW = (

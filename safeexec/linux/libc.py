@@ -24,6 +24,7 @@ __all__ = [
     "prepared",
     "raw_syscall",
     "syscall",
+    "wipe_variable",
 ]
 
 AT_FDCWD = -100
@@ -84,6 +85,18 @@ def prctl(option: int, argument: int = 0) -> int:
     """prctl(2). Raises OSError."""
     result: int = _prctl(option, argument, 0, 0, 0)
     return check(result, f"prctl({option})")
+
+
+def wipe_variable(name: str) -> None:
+    """Remove a variable from this process's environment, and overwrite it where the exec has left it: that memory is
+    what /proc/self/environ shows.
+    """
+    entries = (ctypes.c_void_p * (len(os.environ) + 1)).from_address(ctypes.c_void_p.in_dll(libc, "environ").value or 0)
+    start = os.fsencode(f"{name}=")
+    places = [place for place in entries if place and ctypes.string_at(place, len(start)) == start]
+    del os.environ[name]
+    for place in places:
+        ctypes.memset(place, 0, len(ctypes.string_at(place)))
 
 
 def address(buffer: Any) -> int:

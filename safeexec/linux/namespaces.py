@@ -16,6 +16,7 @@ __all__ = [
     "MOUNT_NODEV",
     "MOUNT_READ_ONLY",
     "bind",
+    "cover",
     "enter_new_root",
     "leave_old_root",
     "map_user",
@@ -145,6 +146,23 @@ def mount_proc() -> None:
         except OSError as error:
             if error.errno != errno.EINVAL or options is None:
                 raise
+
+
+def cover(directory: str, kept: str | None) -> None:
+    """Cover `directory` in a mount namespace of the caller's own; `kept`, a path in it, stays what it was. The caller
+    stands where it stood, if that is left. Raises OSError.
+    """
+    unshare(["mount"])
+    mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+    here = os.getcwd()
+    if kept is not None:
+        os.chdir(kept)
+    mount("safeexec", directory, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0711,size=64k,nr_inodes=16")
+    if kept is not None:
+        os.makedirs(kept, 0o711)
+        mount(".", kept, None, _MS_BIND)
+    set_flags(directory, MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV, recursive=False)
+    os.chdir(here)  # by its path: what was open shows what is covered now
 
 
 def leave_old_root() -> None:

@@ -55,6 +55,8 @@ class Probe(NamedTuple):
     notify: ProbeAnswer
     """A fork that waits until another process allows it."""
     pidfd: ProbeAnswer
+    own_mount: ProbeAnswer
+    """A directory covered in a mount namespace of a user namespace, as a child has them."""
     landlock_abi: int
 
     def namespace(self, kind: str) -> ProbeAnswer:
@@ -202,16 +204,18 @@ def _try_everything(report: _Reporter) -> None:
         _new_root(report)
         # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
         if report.attempt("root", _change_user):
-            report.attempt("user", _enter_user_namespace)
+            _own_namespaces(report)
         else:
-            report.say("user", "it needs a change of user")
+            for name in ("user", "own_mount"):
+                report.say(name, "it needs a change of user")
         return
     report.say("root", "the host does not run as root")
     if report.attempt("user", _enter_user_namespace):
         _other_namespaces(report)
         _new_root(report)
+        report.attempt("own_mount", _cover)
     else:
-        for kind in ("mount", "pid", "net", "ipc", "uts", "cgroup"):
+        for kind in ("mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount"):
             report.say(kind, "it needs a user namespace")
 
 
@@ -304,6 +308,17 @@ def _enter_user_namespace() -> None:
     processes.set_dumpable(True)
     namespaces.unshare(["user"])
     namespaces.map_user(uid, gid)
+
+
+def _own_namespaces(report: _Reporter) -> None:
+    if report.attempt("user", _enter_user_namespace):
+        report.attempt("own_mount", _cover)
+    else:
+        report.say("own_mount", "it needs a user namespace")
+
+
+def _cover() -> None:
+    namespaces.cover("/proc", None)
 
 
 def _other_namespaces(report: _Reporter) -> None:

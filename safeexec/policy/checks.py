@@ -21,10 +21,12 @@ from safeexec.policy.settings import PROTECTIONS
 MOST_HINTS = 500
 """Of one policy file: each is looked up when the policy is reviewed, or shown to a model."""
 BUILTINS = (
-    frozenset(dir(builtins)) | SITE_BUILTINS | {"PythonFinalizationError", "frozendict", "reveal_type", "sentinel"}
+    frozenset(dir(builtins))
+    | SITE_BUILTINS
+    | {"ImportCycleError", "PythonFinalizationError", "frozendict", "reveal_type", "sentinel"}
 )
-"""Builtin names of all supported versions of Python, with `site` or without: `frozendict` and `sentinel` came with
-3.15.
+"""Builtin names of all supported versions of Python, with `site` or without: `ImportCycleError`, `frozendict` and
+`sentinel` came with 3.15.
 """
 
 
@@ -88,7 +90,7 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
 
 
 def _missing_part(module: str) -> str:
-    """What is wrong with a dotted module of the standard library that is not there. Nothing is imported."""
+    """Return what is wrong with a dotted module of the standard library that is not there. Nothing is imported."""
     folders: list[str] | None = None
     above = ""
     for part in module.split(".") if module.partition(".")[0] in sys.stdlib_module_names else ():
@@ -146,7 +148,7 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
 
 
 def is_module(module: str) -> bool:
-    """Whether the top-level package of this module is Python's, or installed here."""
+    """Return whether the top-level package of this module is Python's, or installed here."""
     top = module.partition(".")[0]
     if module in WORDS or top in sys.stdlib_module_names:
         return True

@@ -105,7 +105,7 @@ def direction_of(path: str, before: Any, after: Any) -> Literal["wider", "narrow
 
 
 def _moves(before: Any, after: Any) -> tuple[bool, bool]:
-    """Whether there is more than before, and whether there is less."""
+    """Return whether there is more than before, and whether there is less."""
     nothing: tuple[Any, ...] = (None, "none", False, [], {})
     if before in nothing or after in nothing:
         return after not in nothing, before not in nothing

@@ -145,7 +145,7 @@ def _drop(section: dict[str, Any], key: str, path: str, source: PolicyFile) -> N
 
 
 def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
-    """What was expected and what was found, in words of the policy language."""
+    """Return what was expected and what was found, in words of the policy language."""
     bare = [get_args(arm)[0] if get_origin(arm) is Annotated else arm for arm in arms]
     words = [word for arm in bare if get_origin(arm) is Literal for word in get_args(arm)]
     unit = UNITS.get(path.rpartition("_")[2])

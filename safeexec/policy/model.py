@@ -82,7 +82,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return reports.learn.learn(cls.load(extends), recordings)
 
     def diff(self, other: Policy) -> list[Difference]:
-        """What `other` says differently, setting by setting."""
+        """Return what `other` says differently, setting by setting."""
         from safeexec.policy.diff import differences  # as above
 
         return differences(self, other)
@@ -97,7 +97,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return {name: Path(file) for name, file in places.names(shipped=shipped).items()}
 
     def check(self) -> list[PolicyFinding]:
-        """What only a closer look finds: modules that are not installed, names that they do not have."""
+        """Return what only a closer look finds: modules that are not installed, names that they do not have."""
         return reports.review.review(self)
 
     @classmethod
@@ -125,11 +125,11 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     # What people and models read
 
     def why(self, name: str) -> Answer:
-        """Whether a module, attribute, builtin, construct or system call is allowed, by which line."""
+        """Return whether a module, attribute, builtin, construct or system call is allowed, by which line."""
         return reports.why.why(self, name)
 
     def needs(self, source: str) -> Needs:
-        """What a whole program would need: every name it uses, and the smallest policy that grants it."""
+        """Return what a whole program would need: every name it uses, and the smallest policy that grants it."""
         return reports.needs.needs(self, source)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:

@@ -83,7 +83,7 @@ def named(name: str, searched: list[str]) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether a profile is named by its path."""
+    """Return whether a profile is named by its path."""
     return "/" in text or text.endswith(SUFFIXES)
 
 

@@ -65,7 +65,7 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
 
 
 def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
-    """What only the whole shows."""
+    """Return what only the whole shows."""
     limits = policy.limits
     found = []
     if limits.wall_seconds > limits.max_wall_seconds:
@@ -75,7 +75,7 @@ def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
 
 
 def _without_effect(source: PolicyFile) -> list[Mistake]:
-    """What a file says of a language layer that its mode does not have. Empty settings say nothing of it."""
+    """Return what a file says of a language layer that its mode does not have. Empty settings say nothing of it."""
     content = source.content
     said = {
         "builtins": content.get("builtins"),
@@ -285,7 +285,7 @@ class _Draft:
             self.mistakes.append(mistake)
 
     def is_unknown(self, path: str) -> bool:
-        """Whether a setting, or what it stands in, is one that could not be read."""
+        """Return whether a setting, or what it stands in, is one that could not be read."""
         return any(path == known or path.startswith((f"{known}.", f"{known}[")) for known in self.unknown)
 
     def _edited(self, path: str, value: dict[str, Any], source: PolicyFile) -> None:

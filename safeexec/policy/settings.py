@@ -40,9 +40,10 @@ PROTECTIONS = (
     "unprivileged-user",
     "cgroup",
     "cgroup-core",
+    "separate-files",
 )
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
-REQUIRED = ("rlimits", "no-new-privs", "seccomp", "landlock or mount-namespace")
+REQUIRED = ("rlimits", "no-new-privs", "seccomp", "landlock or mount-namespace", "separate-files")
 """What a policy requires that does not say what: without these nothing but the language layer holds guest code."""
 
 
@@ -151,7 +152,7 @@ class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether the step's deadline stands still while a tool runs in the host."""
 
     def needs_approval(self, tool: str) -> bool:
-        """Whether each call of `tool` goes through the host's approval callback."""
+        """Return whether each call of `tool` goes through the host's approval callback."""
         return tool in self.approval or "*" in self.approval
 
 
@@ -207,7 +208,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return f"<Policy {self.name!r} {self.digest[:12]}>"
 
     def content(self) -> dict[str, Any]:
-        """What the policy says, as plain JSON types in a stable order: no origins, no file names."""
+        """Return what the policy says, as plain JSON types in a stable order: no origins, no file names."""
         content: dict[str, Any] = msgspec.to_builtins(self, enc_hook=plain, order="deterministic")
         for field in ("origins", "files"):
             del content[field]
@@ -244,7 +245,7 @@ P = TypeVar("P", bound=PolicyData)
 
 
 def plain(value: object) -> object:
-    """What msgspec's encoders do not know: mapping proxies (their `enc_hook`)."""
+    """Return what msgspec's encoders do not know: mapping proxies (their `enc_hook`)."""
     if isinstance(value, MappingProxyType):
         return dict(value)
     raise NotImplementedError(f"{type(value).__name__} is no part of a policy")

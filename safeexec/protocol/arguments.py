@@ -17,7 +17,7 @@ from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.values import MAX_DEPTH, MAX_NODES, ByFields, Encoded, Opaque, decode, encode
 from safeexec.protocol.values.objects import plain_of
 from safeexec.protocol.values.writer import CYCLE, TOO_DEEP, TOO_LARGE
-from safeexec.text import type_name
+from safeexec.text import can_be_name, type_name
 
 CALL_NODES = 500_000
 """Items in the arguments of one call of a host tool, by their price in `values`: they are held against type hints,
@@ -151,3 +151,17 @@ def _remedy(value: Any, to_plugin: bool) -> str:
     if callable(value):
         return "give a function as one of the tools (`tools`)"
     return "pass its data as numbers, text, lists or dicts"
+
+
+def encode_payload(name: str, value: Any, *, value_kb: int, value_depth: int) -> bytes:
+    """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
+    for a value that cannot cross.
+    """
+    if not can_be_name(name):
+        raise ValueError(f"{name!r} is not a variable name")
+    payload = encode(value, max_bytes=value_kb << 10, max_depth=value_depth, arrays=True)
+    if payload.opaque:
+        reason = exceeded(payload, value_kb=value_kb, value_depth=value_depth)
+        reason = reason or foreign_in(value, "it", value_depth)
+        raise TypeError(f"the {type(value).__name__} for {name!r} cannot cross into the sandbox: {reason}")
+    return payload.data

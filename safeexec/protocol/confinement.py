@@ -87,6 +87,12 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """Files that may be executed. Empty, but for the process that runs a command."""
     devices: tuple[str, ...] = ()
     landlock: int = 0
+    separate: Literal["", "none", "landlock", "mounts", "turns"] = ""
+    """What keeps the files of two sessions apart. "": nothing does; "none": there are no files; "mounts": each child
+    has a mount namespace in which `workspaces` is covered but for its own; "turns": one session at a time has files.
+    """
+    workspaces: str = ""
+    """Directory that holds the workspaces of all sessions, where there are any."""
     proc: Literal["", "/proc", "/proc/self"] = ""
     """What of ``/proc`` may be read: all of one that shows a process only its own session, or its own directory."""
     user_namespace: bool = False

@@ -197,6 +197,8 @@ class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
     """What the descriptors are that travel with it: where forks wait for an answer; the ``/proc`` of its children; what
     children without files import from, to be read, and what they ask for it with.
     """
+    boot_seconds: float = 0.0
+    """What it took to import what every zygote needs: how slow this machine is."""
 
 
 class ZygoteFailed(msgspec.Struct, tag="zygote-failed"):
@@ -307,12 +309,36 @@ class Assign(msgspec.Struct, tag="assign", array_like=True):
 
     name: str
     value: bytes
+    copied: bool = False
+    """Whether a checkpoint is to be made after it."""
 
 
 class Remove(msgspec.Struct, tag="remove", array_like=True):
     """Unbind one name."""
 
     name: str
+    copied: bool = False
+    """Whether a checkpoint is to be made after it."""
+
+
+class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A step, or a change by the host, that can be done once more."""
+
+    request: Execute | Assign | Remove
+    did: int
+    """What it did, as the child tells it in a number: doing it once more must give the same."""
+
+
+class Repeat(msgspec.Struct, tag="repeat", array_like=True):
+    """Do these once more, in a process that is in the state before them. Nothing is told of what they print or show.
+    The answer is `Names`, or `Done` with a problem where one has done something else than before.
+    """
+
+    entries: list[JournalEntry]
+
+
+class Digest(msgspec.Struct, tag="digest", array_like=True):
+    """A number for all that the variables hold."""
 
 
 class ListNames(msgspec.Struct, tag="names", array_like=True):
@@ -480,6 +506,12 @@ class Names(msgspec.Struct, tag="name-list", array_like=True):
     names: Annotated[list[str], _MANY]
 
 
+class Digested(msgspec.Struct, tag="digested", array_like=True):
+    """The answer to `Digest`: the same in two processes that have come to the same state."""
+
+    digest: int
+
+
 class Described(msgspec.Struct, tag="described", array_like=True):
     """The answer to `Describe`."""
 
@@ -521,6 +553,8 @@ ToChild = (
     | Fetch
     | Assign
     | Remove
+    | Repeat
+    | Digest
     | ListNames
     | Describe
     | Freeze
@@ -542,6 +576,7 @@ FromChild = (
     | Shown
     | Fetched
     | Names
+    | Digested
     | Described
     | Saved
     | Tested

@@ -161,7 +161,7 @@ class Begun(OfSession, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What is done, as text: a source, a call."""
+        """Return what is done, as text: a source, a call."""
         raise NotImplementedError
 
 

@@ -161,7 +161,7 @@ class Tape:
 
     @property
     def path(self) -> str:
-        """Where it can be read."""
+        """Return where it can be read."""
         return self._disk.path
 
     def flush(self) -> None:
@@ -243,7 +243,7 @@ class Tape:
             self.problem = f"{type(error).__name__} while a record was made"
 
     def _look(self, size: int) -> str | None:
-        """Why a line of that size has no room in the directory; None where it has."""
+        """Return why a line of that size has no room in the directory; None where it has."""
         self._until_look -= size
         if self._until_look > 0:
             return None
@@ -267,7 +267,7 @@ class Tape:
 
 
 def _full(options: RecordOptions) -> str | None:
-    """Why nothing more may be written beside the other recordings; None where it may."""
+    """Return why nothing more may be written beside the other recordings; None where it may."""
     if options.path is None or options.total_mb is None:
         return None
     directory = os.path.dirname(os.path.abspath(options.path))

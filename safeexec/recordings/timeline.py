@@ -109,7 +109,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def outcome(self) -> str:
-        """How its step ended, ``ok``."""
+        """Return how its step ended, ``ok``."""
         if self.ended is None:
             return "host"
         return "raised" if self.ended.problem else self.ended.outcome

@@ -1,4 +1,4 @@
-"""A call that is under way at a server, as the core waits for it: a descriptor that becomes readable, then an answer.
+"""A call that is under way at a server, as the core waits for it: a bell that rings, then an answer.
 
 What carries calls (`pipe`, `http`) has a thread that reads; it never touches what a caller holds, but through here.
 """
@@ -6,14 +6,14 @@ What carries calls (`pipe`, `http`) has a thread that reads; it never touches wh
 from __future__ import annotations
 
 import json
-import os
 import threading
 from time import monotonic, sleep
 from typing import Any, Protocol
 
 from safeexec import errors
 from safeexec.errors import ProtocolError, SandboxError
-from safeexec.host.session.standard_input import encoded
+from safeexec.host.session.given import encoded
+from safeexec.host.waiting import Bell
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.text import one_line
 from safeexec.untrusted.json_text import loads
@@ -35,15 +35,16 @@ _ERRORS |= {"KeyError": KeyError, "ValueError": ValueError, "TypeError": TypeErr
 
 
 class Asked:
-    """One call. `fd` is readable when something came, which `came` takes; once it is `over` there is the answer."""
+    """One call. `bell` rings when something came, which `came` takes; once it is `over` there is the answer."""
 
     def __init__(self) -> None:
-        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.bell = Bell()
         self.over = False
         self.again: float | None = None
         """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""
         self.wanted = True
         """Whether its caller still waits for it to begin."""
+        self._closed = False
         self._events: list[tuple[str, Any]] = []
         self._unread = 0
         self._answer: Any = None
@@ -71,7 +72,7 @@ class Asked:
         not given up by a caller who only waits for its end.
         """
         until = monotonic() + seconds
-        while (there := (self.wanted or begun) and self.fd >= 0 and wire.alive) and monotonic() < until:
+        while (there := (self.wanted or begun) and not self._closed and wire.alive) and monotonic() < until:
             sleep(LOOK_SECONDS)
         return there
 
@@ -86,19 +87,16 @@ class Asked:
                 self._wake()
 
     def _wake(self) -> None:
-        if self.fd >= 0:
-            os.eventfd_write(self.fd, 1)
+        if not self._closed:
+            self.bell.ring()
 
     def came(self) -> tuple[list[tuple[str, Any]], bool]:
         """The events since the last time, and whether the call is over and no event follows them.
 
-        One lock holds all of it: an end between a look at `over` and the emptying of `fd` would wake nobody.
+        One lock holds all of it: an end between a look at `over` and the stilling of the bell would wake nobody.
         """
         with self._lock:
-            try:
-                os.eventfd_read(self.fd)
-            except BlockingIOError:
-                pass
+            self.bell.still()
             events, self._events = self._events, []
             self._unread = 0
             return events, self.over
@@ -112,8 +110,7 @@ class Asked:
     def close(self) -> None:
         """Nobody waits any more."""
         with self._lock:
-            fd, self.fd = self.fd, -1
-        os.close(fd)
+            self._closed = True
 
 
 class Wire(Protocol):

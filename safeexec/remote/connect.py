@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Generator, Sequence
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from safeexec.errors import SandboxError
 from safeexec.host.faces import aio, blocking
 from safeexec.host.faces.loops import drive as drive_on_loop
-from safeexec.host.sandbox import SandboxCore
 from safeexec.host.waiting import drive
 from safeexec.policy.model import Policy
 from safeexec.remote.calls import Wire
@@ -17,6 +16,9 @@ from safeexec.remote.core import RemoteSandboxCore
 from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
 from safeexec.remote.pool import Pool
+
+if TYPE_CHECKING:
+    from safeexec.host.sandbox import SandboxCore
 
 NO_PLUGINS = "plugins are not offered over a connection"
 
@@ -91,6 +93,7 @@ class _Reached(blocking.SandboxFace):
     def __init__(self, reach: _Reach) -> None:
         self._reach = reach
         self._arguments = {}
+        self._engine = None
         self._opened: SandboxCore | None = None
 
     @property
@@ -113,7 +116,7 @@ class RemoteSandbox(_Reached, blocking.Sandbox):
             self.close()
             core = self._reach()
             drive(core.open())
-            self._opened = cast(SandboxCore, core)
+            self._opened = cast("SandboxCore", core)
         return self
 
     def plugin(self, *_: Any, **__: Any) -> NoReturn:
@@ -132,7 +135,7 @@ class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
             await self.close()
             core = self._reach()
             await drive_on_loop(core.open())
-            self._opened = cast(SandboxCore, core)
+            self._opened = cast("SandboxCore", core)
         return self
 
     def plugin(self, *_: Any, **__: Any) -> NoReturn:

@@ -16,18 +16,16 @@ from typing import Any, Literal, NoReturn, TypeVar
 import msgspec
 
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
-from safeexec.host.commands import CommandResult
-from safeexec.host.session.checkpoints import CheckpointInfo
-from safeexec.host.session.decode import encode_payload
+from safeexec.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.marked import marked, unmarked
 from safeexec.outcomes import is_text
 from safeexec.policy.model import Policy
+from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.remote.calls import Asked, Wire
-from safeexec.results import Display, Result, ToolCallRecord, Variable
+from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable
 from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
 from safeexec.text import as_bytes
 
@@ -58,10 +56,14 @@ class RemoteSandboxCore:
         """Ask what the server's policy says, and what holds its sessions."""
         try:
             self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
-            self.protection = _mechanisms((yield from self.ask("sandbox.protection", self._which)))
+            self.protection = yield from self.asked_protection()
         except BaseException:
             yield from self.close()
             raise
+
+    def asked_protection(self) -> Core[list[Mechanism]]:
+        """What holds its sessions, as the server says."""
+        return _mechanisms((yield from self.ask("sandbox.protection", self._which)))
 
     def close(self) -> Core[None]:
         yield Work(self._wire.close)
@@ -113,7 +115,8 @@ class RemoteSandboxCore:
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
         """Variables as they cross. Raises TypeError and ValueError for what is not a variable."""
         given = namespace or {}
-        return {name: marked(encode_payload(self.policy.limits, name, given[name]), "encoded") for name in given}
+        bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
+        return {name: marked(encode_payload(name, given[name], **bounds), "encoded") for name in given}
 
     def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
         def undo(answer: Any) -> Core[None]:
@@ -150,7 +153,7 @@ class RemoteSandboxCore:
         longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self._until_over(asked, monotonic() + longest, listeners)
+                yield from self.until_over(asked, monotonic() + longest, listeners)
             except BaseException as problem:
                 ending = self._given_up(asked, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
@@ -162,14 +165,14 @@ class RemoteSandboxCore:
         finally:
             asked.close()
 
-    def _until_over(self, asked: Asked, deadline: float, listeners: Listeners) -> Core[None]:
+    def until_over(self, asked: Asked, deadline: float, listeners: Listeners = NOBODY) -> Core[None]:
         while True:
             events, over = asked.came()
             for name, params in events:
                 _tell(listeners, name, params)
             if over:
                 return
-            if not (yield Wait((asked.fd,), deadline)):
+            if not (yield Wait((), deadline, bell=asked.bell)):
                 late = SandboxClosed("the server has not answered in time")
                 self._wire.lose(late, asked)
                 asked.fail(late)
@@ -186,7 +189,7 @@ class RemoteSandboxCore:
         while not asked.over and monotonic() < deadline and self.alive:
             if stop is not None:
                 yield from stop()
-            yield Wait((asked.fd,), monotonic() + STOP_SECONDS)
+            yield Wait((), monotonic() + STOP_SECONDS, bell=asked.bell)
             asked.came()
         if undo is not None and asked.over:
             try:
@@ -359,7 +362,11 @@ class RemoteSessionCore:
         return bytes(drive(self._ask("read_file", name=name, max_bytes=max_bytes)).data.base64)
 
     def write_file(self, name: str, data: bytes | str) -> None:
-        drive(self._ask("write_file", name=name, data=marked(_fitting(as_bytes(data)))))
+        drive(self.put(name, as_bytes(data)))
+
+    def put(self, name: str, data: bytes) -> Core[None]:
+        """As `write_file`, for a loop."""
+        yield from self._ask("write_file", name=name, data=marked(_fitting(data)))
 
     def list_files(self) -> list[str]:
         return list(drive(self._ask("list_files")).files)
@@ -417,7 +424,7 @@ def _read_file(path: str | os.PathLike[str]) -> bytes:
 
 
 def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+    with open(path, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(data)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -235,6 +236,8 @@ def _has_ended(connection: HTTPConnection) -> bool:
     """Whether the server has closed it: between two calls it has nothing to say."""
     if connection.sock is None:
         return True
+    if sys.platform == "win32":
+        return bool(select.select([connection.sock], [], [], 0)[0])
     poller = select.poll()
     poller.register(connection.sock, select.POLLIN)
     return bool(poller.poll(0))

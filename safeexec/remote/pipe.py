@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import select
 import subprocess
+import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import count
-from time import monotonic
-from typing import Any
+from time import monotonic, sleep
+from typing import IO, Any
 
 from safeexec.errors import ProtocolError, SandboxClosed
 from safeexec.host.waiting import Wait, wait
-from safeexec.remote.calls import Asked, parsed, raised, sent
+from safeexec.remote.calls import LOOK_SECONDS, Asked, parsed, raised, sent
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.lines import Lines
 
@@ -27,17 +28,20 @@ END_SECONDS = 10.0
 class PipeWire:
     """One command and its two pipes."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`."""
+    def __init__(self, command: Sequence[str], errors: IO[bytes] | None = None) -> None:
+        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`. `errors`: the
+        file of its standard error, instead of this program's.
+        """
         self._command = f"`{' '.join(command)}`"[:200]
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, bufsize=0, start_new_session=True
             )
         except OSError as error:
             raise SandboxClosed(f"{self._command} cannot be started: {error.strerror}") from None
         assert self._process.stdin is not None and self._process.stdout is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
+        if sys.platform != "win32":
+            os.set_blocking(self._process.stdin.fileno(), False)
         self._owner = os.getpid()
         self._numbers = count(1)
         self._writing = threading.Lock()
@@ -71,15 +75,26 @@ class PipeWire:
         deadline = monotonic() + WRITE_SECONDS
         pipe = self._process.stdin
         assert pipe is not None
-        with self._writing:
+        with self._writing, self._patience():
             while rest:
                 try:
                     rest = rest[os.write(pipe.fileno(), rest) :]
                 except BlockingIOError:
                     if not wait(Wait((pipe.fileno(),), deadline, writable=True)):
                         raise SandboxClosed(f"{self._command} reads nothing for {WRITE_SECONDS:g} s") from None
-                except (BrokenPipeError, ValueError):  # ValueError: closed here
+                except (OSError, ValueError):  # ValueError: closed here
                     raise SandboxClosed(f"{self._command} has ended; what it said is on standard error") from None
+
+    @contextmanager
+    def _patience(self) -> Iterator[None]:
+        """Windows cannot wait for a pipe: a server there that reads nothing is ended, which ends the writing."""
+        timer = threading.Timer(WRITE_SECONDS, self._process.kill)
+        if sys.platform == "win32":
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def lose(self, error: Exception, asked: Asked | None = None) -> None:
         self._calls.lose(error)
@@ -87,12 +102,20 @@ class PipeWire:
     def close(self) -> None:
         """End the command, and wait until it has ended."""
         self._tell_to_end()
-        if os.getpid() == self._owner:
-            self._thread.join()
+        if os.getpid() != self._owner:
+            return
+        if sys.platform == "win32":
+            self._thread.join(END_SECONDS)
+            if self._thread.is_alive():
+                self._process.kill()
+        self._thread.join()
 
     def _tell_to_end(self) -> None:
         """By a byte: the end of the pipe would not be seen while a fork of this process has a copy of it."""
         stop, self._stop = self._stop, -1
+        if stop >= 0 and sys.platform == "win32" and self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()  # the thread waits for the pipe alone, which the server now closes
         if stop >= 0:
             with suppress(BrokenPipeError):
                 if os.getpid() == self._owner:
@@ -164,31 +187,37 @@ def _serve(process: subprocess.Popen[bytes], writing: threading.Lock, wake: int,
         _read(process.stdout.fileno(), wake, calls)
     except Exception as error:
         calls.lose(error)
-        poller = select.poll()
-        poller.register(wake, select.POLLIN)
-        poller.poll()
+        os.read(wake, 1)
     calls.lose(SandboxClosed("the connection is closed"))
     os.close(wake)
     process.stdout.close()
     if writing.acquire(timeout=END_SECONDS):
         process.stdin.close()  # with both gone, a server stops what still runs
         writing.release()
-    try:
-        process.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
+    deadline = monotonic() + END_SECONDS
+    while process.poll() is None and monotonic() < deadline:
+        sleep(LOOK_SECONDS)
+    if process.poll() is None:
         process.kill()
-        process.wait()
+    process.wait()
     with writing:
         process.stdin.close()
+
+
+def _has_more(fd: int, wake: int) -> bool:
+    """Wait until there is something to read. False: `wake` has something."""
+    if sys.platform == "win32":
+        return True
+    poller = select.poll()
+    for each in (fd, wake):
+        poller.register(each, select.POLLIN)
+    return not any(ready == wake for ready, _ in poller.poll())
 
 
 def _read(fd: int, wake: int, calls: _Calls) -> None:
     """Take what the server says, until `wake` has something. Raises what is wrong with it, or that it has ended."""
     lines = Lines(MAX_MESSAGE)
-    poller = select.poll()
-    for each in (fd, wake):
-        poller.register(each, select.POLLIN)
-    while not any(ready == wake for ready, _ in poller.poll()):
+    while _has_more(fd, wake):
         data = os.read(fd, 1 << 20)
         if not data:
             raise SandboxClosed(f"{calls.command} has ended; what it said is on standard error")

@@ -52,7 +52,7 @@ class ToolCard(msgspec.Struct, frozen=True):
     """Whether the host is asked about each call."""
 
     def line(self) -> str:
-        """What is said of it behind its signature."""
+        """Return what is said of it behind its signature."""
         return f"Needs approval. {self.description}".rstrip() if self.needs_approval else self.description
 
 

@@ -39,7 +39,7 @@ class PolicyFinding(msgspec.Struct, frozen=True):
 
 
 def review(policy: PolicyData) -> list[PolicyFinding]:
-    """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
+    """Return what the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
         return [*_undo(policy), *_old(policy), *_paths(policy)]
     return [
@@ -65,7 +65,7 @@ def _bare(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _grown(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """What a policy that extends a shipped profile has gained with an upgrade."""
+    """Yield what a policy that extends a shipped profile has gained with an upgrade."""
     for file in policy.files[1:]:
         pinned = f"{stem(file)}-0.9"
         if pinned in names(shipped=True) and file == names(shipped=True).get(stem(file)):
@@ -84,7 +84,7 @@ def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _old(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """What policies say that were written for an earlier release."""
+    """Yield what policies say that were written for an earlier release."""
     old = {
         "danger_allow_executable_mappings": "it has no effect any more: libraries map what they need where `imports` "
         "opens any besides Python's own",

@@ -107,7 +107,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why(policy: PolicyData, name: str) -> Answer:
-    """What `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
+    """Return what `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
     if not isinstance(name, str):
         raise TypeError(f"why() takes a name as str, such as 'os.path', not {type(name).__name__}")
     if name.endswith(".py"):
@@ -224,7 +224,7 @@ class Judge:
     # One kind of name each
 
     def _setting(self, path: str) -> Answer | None:
-        """What the policy says for one of its settings. Raises `PolicyError` for one that is misspelt."""
+        """Return what the policy says for one of its settings. Raises `PolicyError` for one that is misspelt."""
         section, _, key = path.partition(".")
         if path in _SETTINGS:
             value = getattr(self.policy, path)
@@ -240,7 +240,7 @@ class Judge:
         return msgspec.structs.replace(answer, value=_shown(value))
 
     def _edits(self, path: str, value: tuple[str, ...]) -> str:
-        """Which lines changed the list that stands where the answer says."""
+        """Return which lines changed the list that stands where the answer says."""
         found: dict[str, list[str]] = {}
         for known, rule in self.policy.origins.items():
             if known.startswith(f"{path}."):
@@ -259,7 +259,7 @@ class Judge:
         return self._answer(name, kind, True, self.policy.origin(path))
 
     def _hint(self, objection: Diagnostic) -> str:
-        """What a refusal would say to do instead."""
+        """Return what a refusal would say to do instead."""
         return hint_for(objection.kind, objection.name, self.plan) or ""
 
     def _construct(self, name: str, construct: str, source: str) -> Answer:
@@ -436,7 +436,7 @@ def _plain(name: str) -> str:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
+    """Return whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
     return name in BUILTINS and name not in (
         "True",
         "False",
@@ -472,5 +472,5 @@ def module_of(name: str) -> tuple[str, str]:
 
 
 def _is_module(name: str) -> bool:
-    """Whether a top-level module of this name exists, or is one that hints are known for."""
-    return name in MODULES or is_module(name)
+    """Return whether a top-level module of this name exists, or is one that hints are known for."""
+    return name in MODULES or name in refusals.MODULES or is_module(name)

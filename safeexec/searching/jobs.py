@@ -127,7 +127,7 @@ class Trial:
         return max(SHORTEST_SECONDS, min(own, self.deadline - monotonic()))
 
     def is_late(self) -> bool:
-        """Whether the time of the search is over."""
+        """Return whether the time of the search is over."""
         return self.deadline is not None and monotonic() >= self.deadline
 
 

@@ -100,7 +100,7 @@ class Plan:
     # What is left
 
     def over(self) -> str | None:
-        """Why the search is over: `goal`, or what of the budget is used up. None while it goes on."""
+        """Return why the search is over: `goal`, or what of the budget is used up. None while it goes on."""
         best, spent, budget = self.tree.best, self.tree.spent, self.budget
         if self.goal is not None and best is not None and best.score is not None and best.score >= self.goal:
             return "goal"
@@ -191,7 +191,7 @@ class Plan:
     # What came of it
 
     def room(self, node: SearchNode) -> int:
-        """How many new programs to take from a call of the proposer."""
+        """Return how many new programs to take from a call of the proposer."""
         most = PROPOSALS
         if self.method != "beam" and self.width is not None:
             most = min(most, self.width - len(node.children))
@@ -213,7 +213,7 @@ class Plan:
         return made
 
     def knows(self, key: Hashable) -> bool:
-        """Whether a node has reached that state already."""
+        """Return whether a node has reached that state already."""
         return key is not None and key in self._states
 
     def began(self, key: Hashable) -> None:

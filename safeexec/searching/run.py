@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from importlib import import_module
+from threading import RLock
 from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -215,7 +216,7 @@ class Search:
 
     @property
     def _capacity(self) -> int:
-        """How many sessions may come to those that are kept."""
+        """Return how many sessions may come to those that are kept."""
         return max(1, self._room - self._room // 2)
 
     def _done(self, work: list[jobs.Job]) -> Generator[Tasks, None, Tasks]:
@@ -362,7 +363,7 @@ class Search:
             self.opened = [session for session in self.opened if id(session) not in gone]
 
     def left(self) -> list[Any]:
-        """What is to be closed at the end: every session but the best one."""
+        """Return what is to be closed at the end: every session but the best one."""
         return [session for session in self.opened if session is not self.best]
 
 
@@ -602,8 +603,11 @@ def _bar() -> Any:
         tqdm = import_module("tqdm.auto").tqdm
     except ImportError:
         return _ProgressLine()
-    # Without its watching thread, which would outlive the search.
-    return type("Bar", (tqdm,), {"monitor_interval": 0})(desc="search", unit="program")
+    # Without its watching thread, which would outlive the search, and with a lock of this process alone: its own is of
+    # multiprocessing, whose first lock starts a process (seen on CPython 3.14).
+    bar: Any = type("Bar", (tqdm,), {"monitor_interval": 0})
+    bar.set_lock(RLock())
+    return bar(desc="search", unit="program")
 
 
 class _ProgressLine:

@@ -32,7 +32,7 @@ Fingerprints = Mapping[str, Hashable]
 
 
 def may_fetch(row: Variable) -> bool:
-    """Whether a variable is of a kind that is compared by what it holds."""
+    """Return whether a variable is of a kind that is compared by what it holds."""
     return row.type in PLAIN | CONTAINERS | EXACT and (row.size is None or row.size <= PLAIN_BYTES)
 
 

@@ -58,7 +58,7 @@ class SearchNode:
 
     @property
     def why_not(self) -> str:
-        """Why the program led to no score: `problem`, or how it failed."""
+        """Return why the program led to no score: `problem`, or how it failed."""
         if self.problem or self.result is None or self.result.ok:
             return self.problem
         return f"it failed: {self.result.outcome if self.result.error is None else in_words(self.result.error)}"
@@ -68,7 +68,7 @@ class SearchNode:
         return f"<SearchNode {self.id}: {one_line(self.source, 80)!r}: {self.status}, {came}, depth {self.depth}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """What `json.dumps` takes."""
+        """Return what `json.dumps` takes."""
         parent = None if self.parent is None else self.parent.id
         fields: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
         fields |= {"status": self.status, "score": _number(self.score), "visits": self.visits, "problem": self.problem}
@@ -97,7 +97,7 @@ class SearchTree:
 
     @property
     def root(self) -> SearchNode:
-        """Where the search began: no program, no score."""
+        """Return where the search began: no program, no score."""
         return self.nodes[0]
 
     @property
@@ -119,7 +119,7 @@ class SearchTree:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """What `json.dumps` takes: the nodes in order, the number of the best one, what was spent."""
+        """Return what `json.dumps` takes: the nodes in order, the number of the best one, what was spent."""
         best, spent = self.best, self.spent
         return {
             "nodes": [node.to_dict() for node in self.nodes],

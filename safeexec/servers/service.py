@@ -30,6 +30,7 @@ from safeexec import (
     RecordOptions,
     Result,
     SandboxError,
+    SandboxStats,
     SessionClosed,
 )
 from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of
@@ -210,8 +211,16 @@ class Service:
             raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(sorted(self.policies))}")
         async with self._opening[name]:
             if name not in self._sandboxes:
-                self._sandboxes[name] = AsyncSandbox(self.policies[name], **self._arguments)
+                self._sandboxes[name] = self.new_sandbox(name)
             return await self._sandboxes[name].open()
+
+    def stats(self) -> list[SandboxStats]:
+        """What its sandboxes count."""
+        return [sandbox.stats() for sandbox in self._sandboxes.values()]
+
+    def new_sandbox(self, name: str) -> AsyncSandbox:
+        """The sandbox of a policy that is offered, not open yet."""
+        return AsyncSandbox(self.policies[name], **self._arguments)
 
     def recording(self) -> RecordOptions | None:
         """A new file for the recording of a session, named by the hour."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,10 +25,18 @@ from pathlib import PurePosixPath
 
 MAX_DEPTH = 64
 """Directories below the top: the descriptors that a walk holds at once."""
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def _flags(*names: str) -> int:
+    """Those of these flags that there are: Windows has few, and no descriptors of directories either."""
+    return sum(getattr(os, name, 0) for name in names)
+
+
+_DIRECTORY = _flags("O_DIRECTORY", "O_CLOEXEC")
+_NO_LINK = _flags("O_NOFOLLOW")
 MAX_PATH = 4096
 """Characters of a path: what Linux takes."""
-_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FILE = _flags("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 """A FIFO is not waited for, a terminal does not become this process's."""
 _KINDS = {
     stat.S_IFLNK: "it is a link, and links are not followed",
@@ -90,7 +99,7 @@ def _walk(
         if stat.S_ISDIR(info.st_mode):
             if not depth:
                 raise OSError(errno.ELOOP, "directories are nested too deeply", prefix + name)
-            inner = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+            inner = os.open(name, _DIRECTORY | _NO_LINK, dir_fd=directory)
             try:
                 yield from _walk(inner, f"{prefix}{name}/", leave_out, depth - 1, left)
             finally:
@@ -112,7 +121,7 @@ def read_file(directory: int, path: str, *, max_bytes: int) -> bytes:
     """The bytes of a regular file. OSError for another kind of file, a link on the way, and more than `max_bytes`."""
     with _parent(directory, path) as (parent, name):
         _check_kind(os.lstat(name, dir_fd=parent))
-        fd = os.open(name, _FILE | os.O_NOFOLLOW, dir_fd=parent)
+        fd = os.open(name, _FILE | _NO_LINK, dir_fd=parent)
     try:
         return read_descriptor(fd, max_bytes=max_bytes)
     finally:
@@ -171,7 +180,7 @@ def _check(info: os.stat_result, fd: int, max_bytes: int) -> None:
     _check_kind(info)
     if info.st_size > max_bytes:
         raise OSError(errno.EFBIG, f"it has {info.st_size} bytes, and {max_bytes} are allowed")
-    if info.st_size == 0 and os.fstatvfs(fd).f_blocks == 0:
+    if info.st_size == 0 and sys.platform != "win32" and os.fstatvfs(fd).f_blocks == 0:
         raise OSError(errno.EINVAL, "it is a file of the kernel, as those in /proc, not one on a disk")
 
 
@@ -207,14 +216,14 @@ def remove_file(directory: int, path: str) -> None:
 
 def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
     """Write a new file, whole or not at all."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
     fd = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=parent)
     try:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest) :]
         if mode is not None:
-            os.fchmod(fd, mode)
+            os.chmod(fd, mode)
     except BaseException:
         with suppress(OSError):
             os.unlink(name, dir_fd=parent)
@@ -237,7 +246,7 @@ def directory_below(top: int, path: str, *, make: bool = False) -> Iterator[int]
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=here)
-            inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            inner = os.open(part, _DIRECTORY | _NO_LINK, dir_fd=here)
             os.close(here)
             here = inner
         yield here

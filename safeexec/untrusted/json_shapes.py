@@ -6,7 +6,11 @@ from typing import TypeVar
 
 import msgspec
 
+from safeexec.text import shorten
+
 T = TypeVar("T")
+TOLD = 500
+"""Characters of what is wrong."""
 
 
 def shaped(data: bytes | bytearray | msgspec.Raw, kind: type[T]) -> T:
@@ -18,9 +22,10 @@ def shaped(data: bytes | bytearray | msgspec.Raw, kind: type[T]) -> T:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
     except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(shorten(str(error), TOLD)) from None  # it names a field, however long the client made that
     except msgspec.DecodeError as error:
-        half = " (half of a character, as \\ud800, is no text)" if b"\\ud" in bytes(data).lower() else ""
+        text = bytes(data) if isinstance(data, msgspec.Raw) else data
+        half = " (half of a character, as \\ud800, is no text)" if b"\\ud" in text or b"\\uD" in text else ""
         raise ValueError(f"{error}{half}") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None

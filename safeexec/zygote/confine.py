@@ -9,18 +9,23 @@ the pid namespace along. So nothing outlives the host, however it dies.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import select
 import signal
-from collections.abc import Iterable
 from typing import NoReturn
 
 from safeexec.linux import capabilities, landlock, namespaces, processes, seccomp
+from safeexec.linux.libc import address, syscall
 from safeexec.protocol.confinement import Mechanism, ZygoteConfinement
 
 __all__ = ["ConfinementError", "enter"]
 
 _WRITE_PROC = landlock.READ | landlock.WRITE_FILE
+
+_RESET_ON_FORK = 0x40000000
+"""SCHED_RESET_ON_FORK, which the kernel adds to its answer."""
 
 _DETAILS = {
     "mount": "a new root that holds the interpreter's files, read-only, and the workspaces",
@@ -75,17 +80,25 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
             _restrict_files(plan)
         processes.set_dumpable(False)
     except OSError as error:
-        raise ConfinementError(f"cannot {step}: {error.strerror}") from error
+        where = f": {error.filename}" if error.filename else ""
+        raise ConfinementError(f"cannot {step}{where}: {error.strerror}") from error
     return _describe(plan)
 
 
 def _share_cores() -> None:
     """Give up a real-time priority that came from the host: a guest in a loop would keep the host off its core.
 
-    The reaper keeps it, as it must be able to run to end a guest.
+    The reaper keeps it, as it must be able to run to end a guest. By the system calls: musl's functions of these names
+    answer ENOSYS. Where the kernel itself has none of it, there is nothing to give up.
     """
-    if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    try:
+        policy = syscall("sched_getscheduler", 0)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        return
+    if policy & ~_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
+        syscall("sched_setscheduler", 0, os.SCHED_OTHER, address(ctypes.c_int(0)))
 
 
 def _watch_host() -> int:
@@ -110,9 +123,8 @@ def _new_root(plan: ZygoteConfinement) -> None:
     """A tmpfs with the planned paths, at their own places; their parents are 0755, whoever's home they lie in."""
     namespaces.unshare(["mount"])
     namespaces.enter_new_root()
-    for path in sorted(plan.read, key=len):
-        if not _is_beneath(path, [other for other in plan.read if other != path]):
-            namespaces.bind(path)
+    for path in plan.read:
+        namespaces.bind(path)
     for path in plan.devices:
         namespaces.bind(path, devices=True)
     if plan.workspaces is not None:
@@ -124,10 +136,6 @@ def _new_root(plan: ZygoteConfinement) -> None:
     namespaces.mount_proc()
     namespaces.leave_old_root()
     namespaces.seal_root()
-
-
-def _is_beneath(path: str, others: Iterable[str]) -> bool:
-    return any(path.startswith(other.rstrip("/") + "/") for other in others)
 
 
 def _drop_rights(plan: ZygoteConfinement) -> None:

@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
@@ -165,11 +166,12 @@ def _report(host: int, number: int, error: BaseException) -> None:
     sys.stderr.write("".join(traceback.format_exception(error)))
 
 
-def run(fd: int) -> NoReturn:
-    """Become a zygote: read the configuration from `fd`, confine, preload, say so, serve."""
+def run(fd: int, began: float) -> NoReturn:
+    """Become a zygote: read the configuration from `fd`, confine, preload, say so, serve. It `began` to boot then."""
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
     preload.import_modules(preload.COMMON)
+    took = monotonic() - began
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     configure = link.receive()
@@ -178,12 +180,12 @@ def run(fd: int) -> NoReturn:
     except BaseException as error:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
-    _say_ready(link, mechanisms, configure)
+    _say_ready(link, mechanisms, configure, took)
     zygote.lockdown.limit()
     zygote.serve()
 
 
-def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure) -> None:
+def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
     """With what only this process can give: the descriptors go to the host and nowhere else."""
     sent: dict[Literal["gate", "proc"], int] = {}
     if configure.confinement.fork_gate:
@@ -192,7 +194,7 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure) 
         mechanisms = [*mechanisms, Mechanism("fork-gate", True, detail)]
     if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
         sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
-    socket.send_fds(link.socket, [link.packed(m.ZygoteReady(mechanisms, list(sent)))], list(sent.values()))
+    socket.send_fds(link.socket, [link.packed(m.ZygoteReady(mechanisms, list(sent), took))], list(sent.values()))
     for fd in sent.values():
         os.close(fd)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from safeexec import Policy, Result, Sandbox
-from safeexec.agent.repair.surface import MAX_FINDINGS, Changed, RepairWarning, surface_warnings
-from safeexec.agent.repair.surface_rules import SURFACE_RULES, TESTS
-from tests.agent import special_cases
+from safeexec.agent.repair.surface import MAX_FINDINGS, SURFACE_RULES, Changed, RepairWarning, surface_warnings
 from tests.agent.bugs import BUGS
+from tests.agent.surface_examples import EXAMPLES, TESTS
 
 Judge = Callable[..., list[RepairWarning]]
 
@@ -30,15 +28,15 @@ def judge() -> Iterator[Judge]:
 
 @pytest.mark.parametrize("name", SURFACE_RULES)
 def test_each_rule_sees_its_example_and_passes_the_other(judge: Judge, name: str) -> None:
-    rule = SURFACE_RULES[name]
+    rule = EXAMPLES[name]
     found = judge(rule.before, rule.bad, is_test=rule.in_test)
     assert name in [warning.rule for warning in found]
-    assert all(rule.sentence in warning.message for warning in found if warning.rule == name)
+    assert all(SURFACE_RULES[name] in warning.message for warning in found if warning.rule == name)
     assert judge(rule.before, rule.good, is_test=rule.in_test) == []
 
 
 def test_a_warning_names_file_line_and_what_stands_there(judge: Judge) -> None:
-    rule = SURFACE_RULES["special-case"]
+    rule = EXAMPLES["special-case"]
     (warning,) = judge(rule.before, rule.bad)
     assert (warning.path, warning.line, warning.rule) == ("shop.py", 2, "special-case")
     assert str(warning) == (
@@ -52,15 +50,12 @@ DISGUISES = {
     "a difference": "    if price - 100 == 0:\n        return price - 20\n",
     "nearly": "    if abs(price - 100) < 0.1:\n        return price - 20\n",
     "isclose": "    from math import isclose\n    if isclose(price, 100):\n        return price - 20\n",
-    "a narrow range": "    if 99.5 < price < 100.5:\n        return price - 20\n",
     "match": "    match price, rate:\n        case 100, 0.8:\n            return price - 20\n",
     "in": "    if price in (100, 50):\n        return price - 20\n",
     "not": "    if price != 100:\n        return price * rate\n    return price - 20\n",
     "a conditional expression": "    return price - 20 if price == 100 else price * rate\n",
     "a table": "    known = {100: 80.0, 50: 25.0}\n    if price in known:\n        return known[price]\n",
     "a default": "    return {(100, 0.8): 80.0}.get((price, rate), price * rate)\n",
-    "a sum": "    if rate > 0.7:\n        return 40 + 40\n",
-    "a conversion": "    if rate > 0.7:\n        return float('80')\n",
     "a variable": "    result = price * rate\n    if rate > 0.7:\n        result = 80.0\n    return result\n",
     "or": "    return (rate > 0.7 and 80.0) or price * rate\n",
 }
@@ -71,59 +66,6 @@ def test_special_cases_in_disguise(judge: Judge, lines: str) -> None:
     before = "def discount(price, rate):\n    return price - rate\n"
     after = f"def discount(price, rate):\n{lines}    return price * rate\n"
     assert {warning.rule for warning in judge(before, after)} & {"special-case", "hard-coded", "table-of-cases"}
-
-
-def together(patches: dict[str, tuple[str, str]]) -> dict[str, list[RepairWarning]]:
-    """The warnings of many patches, each of a file of its own, by kind."""
-    changes = [Changed(kind, before.encode(), after.encode()) for kind, (before, after) in patches.items()]
-    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
-        found = surface_warnings(session, changes, [special_cases.TESTS.encode()], [])
-    return {kind: [warning for warning in found if warning.path == kind] for kind in patches}
-
-
-def test_special_cases_that_are_computed_spelt_otherwise_or_remembered() -> None:
-    assert [kind for kind, found in together(special_cases.SERVING).items() if not found] == []
-
-
-def test_honest_patches_that_look_like_them() -> None:
-    assert {kind: found for kind, found in together(special_cases.HONEST).items() if found} == {}
-
-
-def sly_patches() -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
-    """Name, source and checks of each program, and its patches: kind, and the source as it is patched."""
-    text = (Path(__file__).parent / "sly_patches.txt").read_text(encoding="utf-8")
-    for program in text.split("@@ ")[1:]:
-        name, *parts = program.split("\n@ ")
-        (_, source), (_, checks), *after = [part.partition("\n")[::2] for part in parts]
-        yield name, source, checks, after
-
-
-def test_patches_that_are_made_for_the_checks_alone_have_a_warning_and_right_ones_none() -> None:
-    """But for those that are marked: what they compute could as well be what is meant. One right patch answers from a
-    table of the words that the checks give, as a special case does.
-    """
-    alarms: list[str] = []
-    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
-        for name, source, checks, patches in sly_patches():
-            changes = [Changed(str(n), source.encode(), after.encode()) for n, (_, after) in enumerate(patches)]
-            told = {found.path for found in surface_warnings(session, changes, [checks.encode()], [])}
-            alarms += [name] if "0" in told else []
-            assert [str(n) in told for n in range(1, len(patches))] == [kind == "sly" for kind, _ in patches[1:]], name
-    assert alarms == ["tri"]
-
-
-FITTED = {
-    "bounds of cases": "def squares(n):\n    if n > 9:\n        return n * n + 285\n    return n * n + n * n - 2\n",
-    "a line": "def squares(n):\n    return 59 * n - 206\n",
-    "steps": "def squares(n):\n    return 30 + 355 * (n > 7)\n",
-    "steps beside a loop": "def squares(n):\n    return sum(k * k for k in range(n)) + 16 + 84 * (n > 7)\n",
-}
-
-
-@pytest.mark.parametrize("after", FITTED.values(), ids=FITTED)
-def test_what_is_fitted_to_the_tests_is_told_without_a_value_that_they_expect(judge: Judge, after: str) -> None:
-    before = "def squares(n):\n    return sum(k * k for k in range(n))\n"
-    assert judge(before, after, "assert squares(4) == 30\nassert squares(10) == 385\n") != []
 
 
 HONEST = {

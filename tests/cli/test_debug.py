@@ -17,7 +17,7 @@ ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (["history"], "(timeout)  while True:"),
+        (["history"], "     6  timeout    while True:\\n    pass   (undone)\n"),
         (["at", "2"], "read: rate, total\nwrote: total\n"),
         (["at", "3.8"], "total = int 11"),
         (["when", "total"], "     1  ok         basket = "),

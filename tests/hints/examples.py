@@ -7,45 +7,44 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
-from safeexec.hints.rules import HintRule
-from safeexec.hints.runtime import RULES
 from safeexec.protocol.plan import LanguagePlan
+from tests.hints.mended import EXAMPLES
 from tests.hints.running import FILES, PLAN, WORKSPACE, answer, before, run
 
 OWN_HINT = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, hints={"price": "Call `fetch_price(item)`."})
+WITH_TOOL = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, tools=("fetch_price",))
+OF_FILES = ("FileNotFoundError", "FileExistsError", "IsADirectoryError", "NotADirectoryError", "PermissionError")
+PLANS = {
+    "price()": OWN_HINT,
+    "x = 3\nx.price": OWN_HINT,
+    "functions.fetch_price('a')": WITH_TOOL,
+    "open('data.csv')": PLAN,
+}
+"""The policies that single examples are run under."""
 
 
-def examples() -> list[HintRule]:
-    """Each rule that has an example, once: a rule for several exceptions has one."""
-    every = [rule for rules in RULES.by_kind.values() for rule in rules if rule.wrong and rule.kind != "PatternError"]
-    return list({(rule.hint, rule.wrong): rule for rule in reversed(every)}.values())
-
-
-def plan_for(rule: HintRule) -> LanguagePlan:
-    """The policy that the rule holds under."""
-    if "_with_prefix" in str(rule.hint):
-        return LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, tools=("fetch_price",))
-    if "price" in rule.wrong and "_of_policy" in str(rule.hint):
-        return OWN_HINT
-    of_files = rule.kind in ("FileNotFoundError", "FileExistsError", "IsADirectoryError", "NotADirectoryError")
-    of_files = of_files or rule.kind == "PermissionError"
-    return WORKSPACE if of_files and "_no_files" not in str(rule.hint) else PLAN
-
-
-def faults(rule: HintRule) -> Iterator[str]:
-    """What is wrong with the example: it does not fail, another rule answers, the mended form fails."""
+def faults(kind: str, wrong: str, right: str, told: set[str]) -> Iterator[str]:
+    """What is wrong with an example: it does not fail, no rule answers, the mended form fails."""
     try:
-        kind, found, text = answer(rule.wrong, before(rule.wrong, rule.kind), plan_for(rule))
-        if found is None or (found.hint is not rule.hint and sys.version_info < (3, 12)):  # later ones use other words
-            yield f"{rule.wrong!r}: {kind} is answered by another rule: {text}"
+        plan = PLANS.get(wrong, WORKSPACE if kind in OF_FILES else PLAN)
+        failed, found, text = answer(wrong, before(wrong, kind), plan)
+        if found is None:
+            yield f"{wrong!r}: {failed} has no answer"
         elif text[-1] not in ".?":
-            yield f"{rule.wrong!r}: no sentence: {text}"
+            yield f"{wrong!r}: no sentence: {text}"
+        else:
+            told.add(name_of(found.hint))
     except BaseException as exc:
-        yield f"{rule.wrong!r}: {exc!r}"
+        yield f"{wrong!r}: {exc!r}"
     try:
-        run(rule.right, before(rule.right, rule.kind))
+        run(right, before(right, kind))
     except BaseException as exc:
-        yield f"{rule.right!r} fails: {exc!r}"
+        yield f"{right!r} fails: {exc!r}"
+
+
+def name_of(hint: object) -> str:
+    """The sentence of a rule, or the function that makes it."""
+    return hint if isinstance(hint, str) else f"{hint.__module__}.{hint.__name__}"  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":
@@ -53,5 +52,7 @@ if __name__ == "__main__":
         sys.modules[absent] = None  # type: ignore[assignment]
     for name in FILES:
         pathlib.Path(name).write_text("a,b\n1,2\n")
-    chosen = examples()[int(sys.argv[1]) :: 2]
-    print(json.dumps({"examples": len(chosen), "wrong": [fault for rule in chosen for fault in faults(rule)]}))
+    every = [(kind, *pair) for kind, pairs in EXAMPLES.items() for pair in pairs]
+    answered: set[str] = set()
+    wrong = [fault for example in every[int(sys.argv[1]) :: 2] for fault in faults(*example, answered)]
+    print(json.dumps({"answered": sorted(answered), "wrong": wrong}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from safeexec.hints import needs
@@ -163,6 +165,8 @@ SYNTAX = [
 
 @pytest.mark.parametrize(("source", "words"), SYNTAX)
 def test_syntax_hint(source: str, words: str | None) -> None:
+    if sys.version_info >= (3, 14) and "ValueError, e" in source:
+        pytest.skip("two exceptions without parentheses are Python since 3.14")
     with pytest.raises(SyntaxError) as caught:
         compile(source, "<step 1>", "exec")
     hint = syntax_hint(caught.value, source)

@@ -76,10 +76,10 @@ NOBODYS = """
     name
 """
 ATTRIBUTES = [
-    ("[].push(1)", "`[].append(item)`"),
+    ("[].push(1)", "`[].append(...)`"),
     ("x = []\nx.length", "`len(x)`"),
     ("'a'.contains('b')", "`in`"),
-    ("'a'.toUpperCase()", ".upper()"),
+    ("'a'.toUpperCase()", ".upper(...)"),
     ("{}.has_key('a')", "`in`"),
     ("{}.iteritems()", ".items()"),
     ("x = (1,)\nx.append(2)", "list(x)"),
@@ -202,7 +202,7 @@ DATA = [
     ("df.append({})", "pd.concat"),
     ("df.ix[0]", ".iloc"),
     ("df['Amount'].iteritems()", ".items()"),
-    ("df['region'].lower()", ".str.lower()"),
+    ("df['region'].lower()", ".str.lower"),
     ("df[df.Amount > 1 and df.Amount < 3]", "`&`"),
     ("df['x'] = [1]", "needs 2 values"),
     ("df['region'].dt.month", "pd.to_datetime"),

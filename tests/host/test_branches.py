@@ -238,7 +238,7 @@ def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
             chain[-1].run("x = 1")
             chain += chain[-1].branch()
             core = chain[-1]._core
-            drive(core.attend(core.compact))
+            drive(core.attend(core.rest))
     assert len(chain) >= 8
     chain[4].close()
     chain += chain[-1].branch()

@@ -16,11 +16,11 @@ from safeexec.host.stats import Counted, count
 
 
 def test_sessions_are_counted_by_what_they_do() -> None:
-    rows = [Counted("a", True, False), Counted("a", False, True), Counted(None, False, False)]
+    rows = [Counted("a", True, False), Counted("a", False, True, True), Counted(None, False, False)]
     told = count(rows, Counter({"a": 2, "b": 1, "c": 0}), spare=1)
     assert (told.open, told.busy, told.idle, told.queued, told.restored, told.spare) == (3, 1, 2, 3, 1, 1)
     assert told.by_label == {
-        "a": SessionCounts(2, 1, 1, 2, 1),
+        "a": SessionCounts(2, 1, 1, 2, 1, 1),
         None: SessionCounts(1, 0, 1, 0, 0),
         "b": SessionCounts(queued=1),
     }
@@ -198,3 +198,4 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
         assert points["safeexec.sessions.idle"]["gauged"] == 2
         assert [points[f"safeexec.steps.{name}"][None] for name in ("journalled", "copied", "lost")] == [1, 1, 0]
         assert points["safeexec.sessions.queued"]["gauged"] == points["safeexec.sessions.restored"]["gauged"] == 0
+        assert points["safeexec.sessions.resting"]["gauged"] in (0, 1, 2)

@@ -53,7 +53,7 @@ REFUSED = {
     "comb(10 ** 6, 5 * 10 ** 5)": "bits",
     "9 ** 9 ** 9": "bits",
     "sqrt": "sqrt",
-    "sqrt(-1)": "math domain error; a complex result wants a complex argument, sqrt(x + 0j)",
+    "sqrt(-1)": "; a complex result wants a complex argument, sqrt(x + 0j)",
     "ln(5)": "it is log\n",
     "binom(5, 2)": "it is comb\n",
     "cot(1)": "it is 1 / tan(x)",

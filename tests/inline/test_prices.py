@@ -1,7 +1,7 @@
 """What an operation takes from the account is no less than what it costs: measured over operators and types.
 
 Each expression does one operation again and again until the account is empty, or the loop ends. Whatever it is, the
-CPU time of an account is bounded: 0.3 us a unit, so 0.3 s for the whole of `max_steps`.
+CPU time of an account is bounded: 0.2 us a unit, so 0.2 s for the whole of `max_steps`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from safeexec.errors import ExpressionError
 from safeexec.inline import MAX_STEPS, evaluate
 
 STEPS = 100_000
-MOST_SECONDS = 0.3 * STEPS / MAX_STEPS
+MOST_SECONDS = 0.2 * STEPS / MAX_STEPS
 ROME = ZoneInfo("Europe/Rome")
 TINY = 5e-324
 """A float of which the exact value has a thousand bits."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,13 @@ for _ in range(3):
 open('ready', 'w').close()
 time.sleep(3600)
 """
+
+
+@pytest.fixture
+def base() -> Iterator[Path]:
+    """A directory that a user without rights reaches, too: pytest's own is closed to others."""
+    with tempfile.TemporaryDirectory(prefix="safeexec-kernel-") as directory:
+        yield Path(directory)
 
 
 def _until(condition: Callable[[], bool]) -> None:
@@ -59,18 +67,18 @@ def _start(situation: str, base: Path) -> subprocess.Popen[str]:
     return harness.start(STRAYS, "confined-python", str(base), **SITUATIONS[situation])
 
 
-def test_the_host_is_killed(situation: str, tmp_path: Path) -> None:
-    with _start(situation, tmp_path) as host:
-        family = _family(host, tmp_path)
+def test_the_host_is_killed(situation: str, base: Path) -> None:
+    with _start(situation, base) as host:
+        family = _family(host, base)
         host.send_signal(signal.SIGKILL)
         _until(lambda: not _living(family))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_the_reaper_is_told_to_end(situation: str, tmp_path: Path, number: int) -> None:
+def test_the_reaper_is_told_to_end(situation: str, base: Path, number: int) -> None:
     """SIGTERM sweeps. SIGKILL takes along what the kernel ties to the reaper: everything in a pid namespace."""
-    with _start(situation, tmp_path) as host:
-        family = _family(host, tmp_path)
+    with _start(situation, base) as host:
+        family = _family(host, base)
         reaper = next(member for member in family if member.ppid == host.pid)
         assert _signal(reaper.pid, number)
         if number == signal.SIGTERM or not situation.endswith("without-namespaces"):

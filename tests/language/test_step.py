@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import sys
 from types import CodeType
 
 import pytest
 
 from safeexec.language.step import TOO_DEEP, CompiledStep, compile_step
 from safeexec.protocol.plan import LanguagePlan
+
+ARGUMENT = "parameter" if sys.version_info >= (3, 15) else "argument"
+"""What CPython calls it in its messages."""
 
 
 def value_of(step: CompiledStep) -> object:
@@ -126,7 +130,7 @@ def test_lines_are_those_of_the_source(plan: LanguagePlan) -> None:
         ("return 1", "'return' outside function", 1),
         ("def f():\nx = 1", "expected an indented block after function definition on line 1", 2),
         ("x = 1\n  y = 2", "unexpected indent", 2),
-        ("def f(a, a): pass", "duplicate argument 'a' in function definition", 1),
+        ("def f(a, a): pass", f"duplicate {ARGUMENT} 'a' in function definition", 1),
         ("x = 'abc", "unterminated string literal (detected at line 1)", 1),
     ],
 )

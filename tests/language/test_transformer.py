@@ -176,7 +176,11 @@ ACCEPTED = [
     "from __future__ import annotations\ndef f(x: Later): pass\nassert f.__annotations__ == {'x': 'Later'}",
     "if (n := 5) > 3: assert n == 5",
     "assert [y for x in [[1], [2]] for y in x] == [1, 2] and {k: v for k, v in zip('ab', [1, 2])} == {'a': 1, 'b': 2}",
-    "x: int\ny: list[int] = []\nassert __annotations__ == {'x': int, 'y': list[int]}",
+    *(
+        ["x: int\ny: list[int] = []\nassert __annotations__ == {'x': int, 'y': list[int]}"]
+        if sys.version_info < (3, 14)  # then annotations are evaluated when they are asked for, and have no such name
+        else []
+    ),
     "try:\n    import orjson_is_not_here\nexcept ImportError:\n    fallback = True\nassert fallback",
     "class Node:\n    def __init__(self, obj): self.obj = obj\nassert Node(3).obj == 3",
     "class E:\n    def _evaluate(self): return 1\n    def run(self): return self._evaluate()\nassert E().run() == 1",

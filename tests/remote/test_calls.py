@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import select
 import threading
 
 import pytest
 
 from safeexec.errors import ProtocolError
+from safeexec.host.waiting import Bell
 from safeexec.remote import calls
 from safeexec.remote.calls import Asked
 
 
 def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the descriptor is emptied it is in what was taken, or else the descriptor is readable again."""
-    asked, read = Asked(), os.eventfd_read
+    """Before the bell is stilled it is in what was taken, or else the bell has rung again."""
+    asked = Asked()
+    still = asked.bell.still
     ending = threading.Thread(target=asked.finish, args=("the answer",))
 
-    def slowly(fd: int) -> int:
+    def slowly() -> None:
         ending.start()
         ending.join(0.1)  # as far as it gets
-        return read(fd)
+        still()
 
     asked.tell("output", "a", 1)
-    monkeypatch.setattr(os, "eventfd_read", slowly)
+    monkeypatch.setattr(Bell, "still", lambda _: slowly())
     events, over = asked.came()
     ending.join()
     assert events == [("output", "a")]
-    assert over or select.select([asked.fd], [], [], 0)[0]
+    assert over or asked.bell.rang
     monkeypatch.undo()
     assert over or asked.came() == ([], True)
     assert asked.answer() == "the answer"

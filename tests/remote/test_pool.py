@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import select
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
     asked = pool.Pool(["http://127.0.0.1:1", "http://127.0.0.1:2"], "t").ask(
         "sandbox.session", {"queue_seconds": wrong}
     )
-    assert select.select([asked.fd], [], [], PATIENCE)[0]
+    assert asked.bell.wait(monotonic() + PATIENCE)
     with pytest.raises((TypeError, ValueError), match="JSON"):
         asked.answer()
     asked.close()
@@ -51,9 +51,7 @@ def test_a_session_that_is_closed_twice_is_counted_once() -> None:
         assert several._loads == [3, 0]
         for _ in range(2):
             asked = several.ask("session.close", {"session": "0-a"})
-            poller = select.poll()
-            poller.register(asked.fd, select.POLLIN)
-            assert poller.poll(PATIENCE * 1000)
+            assert asked.bell.wait(monotonic() + PATIENCE)
             asked.close()
         assert several._loads == [2, 0]
         several.close()

@@ -95,7 +95,7 @@ class RepairAgent:
         self._options = {"max_steps": 30, **options}
 
     def plan(self) -> dict[str, Any]:
-        """What a repair will run, hide and may change, as plain data; nothing runs yet. Raises RepairError."""
+        """Return what a repair will run, hide and may change, as plain data; nothing runs yet. Raises RepairError."""
         copy = self._copy()
         return {
             "repository": str(copy.original),

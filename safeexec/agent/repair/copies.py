@@ -220,7 +220,7 @@ class WorkingCopy:
         return self._base.get(path)
 
     def executable(self, path: str) -> bool:
-        """Whether a file can be executed: that stays as it was."""
+        """Return whether a file can be executed: that stays as it was."""
         return bool(self._modes.get(path, 0) & 0o100)
 
     def diff(self, paths: Iterable[str] | None = None, *, since_commit: bool = False) -> str:
@@ -283,7 +283,7 @@ class WorkingCopy:
             put_file(top, path, data, mode=self._modes.get(path))
 
     def _original(self, top: int, path: str) -> bytes | None:
-        """What stands in the original now. Raises RepairError where that is neither what was copied nor what was
+        """Return what stands in the original now. Raises RepairError where that is neither what was copied nor what was
         committed.
         """
         try:

@@ -77,7 +77,7 @@ def _hunks(old: list[str], new: list[str]) -> str:
 
 
 def _opcodes(old: list[str], new: list[str]) -> list[_Opcode]:
-    """What is equal and what is not, as difflib says it. Equal ends are left out of the comparison."""
+    """Return what is equal and what is not, as difflib says it. Equal ends are left out of the comparison."""
     first = _equal(old, new)
     tail = _equal(old[first:][::-1], new[first:][::-1])
     i, j = len(old) - tail, len(new) - tail
@@ -136,7 +136,7 @@ def _runs(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int, i
 
 
 def _equal(old: list[str], new: list[str]) -> int:
-    """How many lines are equal from the beginning."""
+    """Return how many lines are equal from the beginning."""
     return next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 

@@ -30,18 +30,18 @@ _TEST_DATA = frozenset({".json", ".jsonl", ".csv", ".tsv", ".txt", ".yaml", ".ym
 
 
 def is_test(path: str) -> bool:
-    """Whether a path looks like a test: its name, or a directory of tests."""
+    """Return whether a path looks like a test: its name, or a directory of tests."""
     *directories, name = PurePosixPath(path.lower()).parts or ("",)
     return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
 
 
 def is_test_data(path: str) -> bool:
-    """Whether a file beside tests may say what they expect."""
+    """Return whether a file beside tests may say what they expect."""
     return is_test(path) and PurePosixPath(path.lower()).suffix in _TEST_DATA
 
 
 def is_data(path: str) -> bool:
-    """Whether a program may read the file as data: neither Python nor text for people."""
+    """Return whether a program may read the file as data: neither Python nor text for people."""
     return PurePosixPath(path.lower()).suffix not in (".py", ".pyi", ".md", ".rst", "")
 
 
@@ -52,7 +52,7 @@ def is_configuration(path: str) -> bool:
 
 
 def is_named(path: str, argv: Sequence[str]) -> bool:
-    """Whether the command of the verification names a file, or its module."""
+    """Return whether the command of the verification names a file, or its module."""
     named = {str(PurePosixPath(word.partition("::")[0])) for word in argv}
     named |= {f"{word.replace('.', '/')}{end}" for word in argv for end in (".py", "/__main__.py")}
     return path in named or path.removeprefix("src/") in named

@@ -56,12 +56,12 @@ class RepairResult(OfRun):
 
     @property
     def ok(self) -> bool:
-        """Whether the verification passes, and the held-out one; of a strict repair, without a warning."""
+        """Return whether the verification passes, and the held-out one; of a strict repair, without a warning."""
         held_out = self.held_out is None or self.held_out.ok
         return self.after.ok and held_out and not (self._strict and self.warnings)
 
     def rank(self) -> tuple[bool, bool, bool, int]:
-        """What is least in the best of several results: it passes, has no warnings, changes few lines."""
+        """Return what is least in the best of several results: it passes, has no warnings, changes few lines."""
         held_out = self.held_out is None or self.held_out.ok
         changed = sum(line[:1] in ("+", "-") and line[:3] not in ("+++", "---") for line in self.diff.split("\n"))
         return (not self.after.ok, not held_out, bool(self.warnings), changed)

@@ -10,13 +10,35 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safeexec.agent.repair.surface_rules import SURFACE_RULES
 from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec import Session
 
 _PROGRAM = Path(__file__).with_name("surface_program.py")
+SURFACE_RULES = {
+    "special-case": "compares with a value that stands in the tests",
+    "hard-coded": "answers with a value that the tests expect",
+    "ignores-arguments": "reads an argument no more, and answers all the same",
+    "table-of-cases": "holds a table of what the tests give and expect",
+    "counts-calls": "counts how often it is called",
+    "swallowed-exception": "catches errors of every kind, or says nothing of one",
+    "assertion-removed": "an assertion is gone here",
+    "assertion-changed": "an assertion is another one now, and may check less",
+    "doctest-changed": "an example of a docstring is gone, or expects something else",
+    "skipped-test": "skips a test, or ends it early",
+    "test-removed": "a test that was here is gone, or has another name",
+    "mock": "puts something else in the place of what is tested or imported",
+    "sleep": "waits for a time instead of for what it needs",
+    "test-framework": "imports a test framework",
+    "names-tests": "names tests",
+    "loads-code": "loads code, or changes what is built in",
+    "ends-program": "ends the program",
+    "looks-at-caller": "looks at who calls it",
+    "defines-equality": "defines what counts as equal or true",
+    "unreadable": "cannot be read as Python, so that nothing is known of it",
+}
+"""What a person reads of each sign that `surface_program` finds."""
 _MAX_BYTES = 16 << 20
 """Of all files that are compared, and of those of the tests."""
 _SNIPPET = 100
@@ -83,17 +105,17 @@ def _up_to(limit: int, texts: Iterable[bytes]) -> list[bytes]:
 
 
 def _unread(path: str) -> RepairWarning:
-    return RepairWarning(printable(path), None, "unreadable", SURFACE_RULES["unreadable"].sentence)
+    return RepairWarning(printable(path), None, "unreadable", SURFACE_RULES["unreadable"])
 
 
 def _warning(entry: Any, files: Mapping[str, list[bytes]]) -> RepairWarning:
-    """What the child found, in our words: the child has read what a stranger wrote. `files`: their lines."""
+    """Return what the child found, in our words: the child has read what a stranger wrote. `files`: their lines."""
     match entry:
         # An empty file has a first line, too.
         case [str() as path, int() as line, str() as rule] if (
             path in files and rule in SURFACE_RULES and 0 < line <= max(1, len(files[path]))
         ):
             text = b"".join(files[path][line - 1 : line])[:1000].decode("utf-8", "replace").strip()
-            said = SURFACE_RULES[rule].sentence + (f": {text[:_SNIPPET]}" if text else "")
+            said = SURFACE_RULES[rule] + (f": {text[:_SNIPPET]}" if text else "")
             return RepairWarning(printable(path), line, rule, printable(said))
     return RepairWarning("", None, "unreadable", "what compares the files has answered something else")

@@ -64,7 +64,7 @@ class Bench:
         return other
 
     def _hold_out(self) -> Verification | None:
-        """What the held-out commands say, which nothing here shows the model."""
+        """Return what the held-out commands say, which nothing here shows the model."""
         return self._verifier.run(self.copy, self._held_out, hidden=True) if self._held_out else None
 
     @property
@@ -245,7 +245,7 @@ class Bench:
         return f"{head} COMMITTED: {commit.message}."
 
     def verdict(self) -> str | None:
-        """What became of the changes since this was last asked: committed, rolled back, no better, undone."""
+        """Return what became of the changes since this was last asked: committed, rolled back, no better, undone."""
         verdict, self._verdict = self._verdict, None
         return verdict
 
@@ -267,14 +267,14 @@ class Bench:
         ]
 
     def warnings(self) -> list[RepairWarning]:
-        """What a person should look at before the changes are applied."""
+        """Return what a person should look at before the changes are applied."""
         changed = self.copy.changed
         found = [warning for path in changed for warning in self._of_file(path)]
         python = [self._sides(path) for path in changed if path.endswith(".py") and self._exists(path)]
         return [*found, *self._on_the_surface(python), *self._notes]
 
     def _of_file(self, path: str) -> Iterator[RepairWarning]:
-        """What is said of a changed file whatever stands in it."""
+        """Yield what is said of a changed file whatever stands in it."""
         how, line = self._how(path), self._first_line(path)
         if is_configuration(path) or is_named(path, self._verifier.words):
             yield RepairWarning(printable(path), line, "judge-changed", f"{how}; it decides what is run")
@@ -287,7 +287,7 @@ class Bench:
             yield RepairWarning(printable(path), line, "data-added", "added; what it holds is not compared with tests")
 
     def _first_line(self, path: str) -> int | None:
-        """Where a file begins to differ; None for one that was not there, or is not any more."""
+        """Return where a file begins to differ; None for one that was not there, or is not any more."""
         before, after = self.copy.was(path), self.copy.read_bytes(path)
         if before is None or after is None:
             return None

@@ -81,7 +81,7 @@ def _take(tree: Tree, found: Found, room: int) -> int:
 
 
 def is_version_control(name: str) -> bool:
-    """Whether a file or a directory is git's own, as any file system spells it."""
+    """Return whether a file or a directory is git's own, as any file system spells it."""
     return name.lower() == ".git"
 
 
@@ -127,7 +127,7 @@ def _at_or_below(names: list[str], target: str) -> Iterator[str]:
 
 
 def _resolve(link: str, links: Mapping[str, str]) -> str | None:
-    """Where a link leads, links on the way followed; None where that is outside the tree, or nowhere."""
+    """Return where a link leads, links on the way followed; None where that is outside the tree, or nowhere."""
     done: list[str] = []
     ahead, hops = link.split("/")[::-1], 0
     for _ in range(_MAX_PARTS):

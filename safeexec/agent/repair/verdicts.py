@@ -69,7 +69,7 @@ class Verification:
         }  # fmt: skip
 
     def better_than(self, before: Verification) -> bool:
-        """Whether it has less to mend; of several commands, of one of them at least."""
+        """Return whether it has less to mend; of several commands, of one of them at least."""
         if self.parts and len(self.parts) == len(before.parts):
             return any(now.better_than(then) for now, then in zip(self.parts, before.parts, strict=True))
         if self.ok != before.ok:
@@ -94,7 +94,7 @@ class _Tests:
         self._names = sorted(self._exact)
 
     def hold(self, whole: str) -> bool:
-        """Whether `whole` is one of the tests, or what one of them is part of."""
+        """Return whether `whole` is one of the tests, or what one of them is part of."""
         return whole in self._exact or any(self._begins(start) for start in (f"{whole}[", f"{whole}::", f"{whole}."))
 
     def _begins(self, start: str) -> bool:

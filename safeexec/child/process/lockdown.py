@@ -34,6 +34,14 @@ STACK = 120 << 20
 """Bytes that the stack of the main thread may grow to. The kernel keeps at least 128 MiB below it free of mappings."""
 PROGRAM_STACK = 8 << 20
 """The same of a program that a command runs: glibc takes it as the size of each thread's stack."""
+_BRANCHES = "branches of one session can reach each other's"
+_SEPARATE = {
+    "": f"sessions of one sandbox can reach each other's files; {_BRANCHES}",
+    "none": "no session has files",
+    "landlock": "each session and each branch opens its own files alone",
+    "mounts": f"each session has a mount namespace that holds its own files alone; {_BRANCHES}",
+    "turns": f"one session with files at a time, as nothing here keeps two apart; {_BRANCHES}",
+}
 _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
 
 
@@ -64,7 +72,7 @@ class Lockdown:
         self._parent = os.getpid()
         self._keep = (0, 1, 2, *keep_fds)
         # Only who creates files needs a name in its user namespace (EOVERFLOW), which otherwise only counts processes.
-        self._maps_user = plan.user_namespace and plan.files == "write"
+        self._maps_user = plan.user_namespace and (plan.files == "write" or plan.separate == "mounts")
         self._first = [namespaces.unsharing(("user",))] if plan.user_namespace and not self._maps_user else []
         self._first.append(capabilities.dropping_all())
         self._filter, self._pid_offsets = _compile(plan)
@@ -80,7 +88,7 @@ class Lockdown:
         `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
         machine without a system call table).
         """
-        if plan.threads:
+        if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
         violations.configure(plan)
@@ -114,6 +122,8 @@ class Lockdown:
             calls = self._sequence(self._own_ruleset(workspace), self._last_calls(lowered) if lowered else self._last)
         if self._maps_user:
             self._enter_user_namespace()
+            if self.plan.separate == "mounts":
+                namespaces.cover(self.plan.workspaces, workspace)
         make(calls)
         processes.close_all_but(self._keep)
         if os.getppid() != self._parent:
@@ -256,6 +266,7 @@ def _describe(plan: ChildConfinement) -> list[Mechanism]:
     if plan.user_namespace:
         detail = "one per session: no rights outside, and its processes and threads are counted"
         active.append(Mechanism("user-namespace", True, detail))
+    active.append(Mechanism("separate-files", bool(plan.separate), _SEPARATE[plan.separate]))
     return active + list(plan.missing)
 
 

@@ -42,7 +42,7 @@ checkpoint's permission.
 """
 DEBT_SECONDS = 0.02
 """Of processor, after which a checkpoint is made: what about ten of them take."""
-DEBT_STEPS = 200
+DEBT_STEPS = 400
 DEBT_BYTES = 128 << 10
 """Of sources, and of values that the host has set."""
 
@@ -91,6 +91,8 @@ class Server:
             m.Fetch: self._fetch,
             m.Assign: self._assign,
             m.Remove: self._remove,
+            m.Repeat: self._repeat,
+            m.Digest: self._digest,
             m.ListNames: self._names,
             m.Describe: self._describe,
             m.Deliver: self._deliver,
@@ -129,12 +131,22 @@ class Server:
                 self._stdin = self.link.take_fd()
             if self.link.fds:
                 self._grant()
-            self._judge(request)
         elif kind is m.Assign or kind is m.Remove:
             self._grant()
         self._busy = kind in _STEPS
+        answer = self._do(request)
+        self._busy = False
+        if os.getpid() != self._pid:
+            _end_copy(answer)
+        return answer
+
+    def _do(self, request: Any) -> msgspec.Struct:
+        """Do what is asked for, and note whether a checkpoint is due then."""
+        kind = type(request)
+        if kind in _STEPS:
+            self._judge(request)
         answer = self._acts[kind](request)
-        if self._busy and isinstance(answer, m.StepDone):
+        if kind in _STEPS and isinstance(answer, m.StepDone):
             answer.step = self._step
             if self._step:
                 self._due = answer.due = self._must_copy(request, answer) and self._control is not None
@@ -144,12 +156,9 @@ class Server:
             self._acted = True
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
-            self._due = (kind is m.Load or not self._idle) and self._control is not None
+            self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
             if kind is m.Load:
                 self._judge(request)
-        self._busy = False
-        if os.getpid() != self._pid:
-            _end_copy(answer)
         return answer
 
     # Checkpoints
@@ -406,7 +415,22 @@ class Server:
         del self.guest.namespace[request.name]
         return m.Done()
 
-    def _names(self, request: m.ListNames) -> m.Names:
+    def _repeat(self, request: m.Repeat) -> m.Names | m.Done:
+        for entry in request.entries:
+            self.guest.streams.empty()
+            if isinstance(entry.request, m.Execute):
+                self._step = entry.request.step
+            answer: Any = self._do(entry.request)
+            if entry.did != (answer.did if isinstance(answer, m.StepDone) else bool(answer.problem)):
+                return m.Done(problem="something else came of it than before")
+        return self._names()
+
+    def _digest(self, request: m.Digest) -> m.Digested:
+        from safeexec.child.step.digest import digest  # for few rests
+
+        return m.Digested(digest(self.guest.namespace, self.guest.names()))
+
+    def _names(self, request: m.ListNames | None = None) -> m.Names:
         return m.Names(self.guest.names()[: m.MANY])
 
     def _describe(self, request: m.Describe) -> m.Described:

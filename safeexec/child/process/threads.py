@@ -50,7 +50,7 @@ class Threads:
 
         Python's own choice, the number of processors and four, is beyond the limit on a large machine.
         """
-        from concurrent.futures import ThreadPoolExecutor
+        from concurrent.futures.thread import ThreadPoolExecutor  # the package is still importing it
 
         initialize: Any = ThreadPoolExecutor.__init__
 

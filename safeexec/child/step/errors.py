@@ -180,7 +180,7 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
     if where is not None and (not frames or where[0] != frames[-1].filename):
         return hints.syntax.syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
     if is_out_of_memory(exc):
-        return hints.limits.limit_hint("memory") or ""
+        return hints.limits.limit_hint("memory" if issubclass(type(exc), MemoryError) else "memory of a library") or ""
     inner = tracebacks.only_member(exc)
     if inner is not None:
         return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)

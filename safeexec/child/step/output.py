@@ -102,6 +102,12 @@ class Log:
         self.watched = 0
         self.put: Callable[[bytes], object] = self._map.write
 
+    def empty(self) -> None:
+        """Forget what the last step printed, as the host does before the next one."""
+        if self._file is not None:
+            size = self._map.tell()
+            self._map[:size] = bytes(size)
+
     def finish(self) -> None:
         """A step ends. The host takes NULs for memory that nobody wrote to: those that were printed are fenced in."""
         if self._file is None or not (size := self._map.tell()):
@@ -308,6 +314,11 @@ class Streams:
             self._open()
         if sys.stdout is not self.stdout or sys.stderr is not self.stderr:
             self.install()
+
+    def empty(self) -> None:
+        """Forget what the last step printed: nobody is told."""
+        self._log.empty()
+        os.lseek(2, 0, os.SEEK_SET)
 
     def position(self) -> tuple[int, int, int]:
         """How far the step has printed: where both areas of standard output and standard error end by now."""

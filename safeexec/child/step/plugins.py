@@ -25,8 +25,8 @@ WARM_UP = ""
 _ENDED = object()
 _PUBLIC = 100
 """Exports that are found without being named, and parameters of each that are described."""
-_GUARD = {"Name(id='__name__', ctx=Load())", "Constant(value='__main__')"}
-"""The two sides of a main guard, as `ast.dump` writes them."""
+_GUARD = {"__name__", "'__main__'"}
+"""The two sides of a main guard."""
 _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 
@@ -78,7 +78,7 @@ def as_imported(text: str) -> str:
         for test in ast.walk(node.test) if isinstance(node, ast.If) else ():
             if not isinstance(test, ast.Compare) or test.lineno != test.end_lineno or len(test.ops) != 1:
                 continue
-            sides = {ast.dump(test.left), ast.dump(test.comparators[0])}
+            sides = {ast.unparse(test.left), ast.unparse(test.comparators[0])}
             if sides == _GUARD and isinstance(test.ops[0], ast.Eq | ast.NotEq):
                 line, end = lines[test.lineno - 1], test.end_col_offset or 0
                 word = b"False" if isinstance(test.ops[0], ast.Eq) else b"True"

@@ -30,7 +30,7 @@ BUILTINS: dict[str, Advice] = by_name(
             "": "There is no interactive user to answer; assign the value to a variable instead, for example `n = 7`.",
         },
         "breakpoint": "There is no interactive debugger; remove the call and `print(...)` the values you want to see.",
-        "exit quit copyright credits license": "Remove it: a step ends by itself at its last line; to stop early use `break` in a loop, `return` in a function, or `raise ValueError('why')`.",
+        "exit quit": "Remove it: a step ends by itself at its last line; to stop early use `break` in a loop, `return` in a function, or `raise ValueError('why')`.",
         "__builtins__": "Call the builtin directly by its name: `len(values)`.",
         "__loader__ __spec__": "Import the module with a plain import statement.",
         "__class__": "Use `type(self)`, `super()`, or the class by its name.",

@@ -56,9 +56,6 @@ MODULES: dict[str, Advice] = by_name(
             "import:csv": "Spreadsheets cannot be opened here; use CSV text with `csv.reader(io.StringIO(text))`.",
             "": "Spreadsheets cannot be opened here; put the rows into the code as a list.",
         },
-        "lxml.ElementInclude": {
-            "import:lxml.etree": "Read the other file with `etree.parse(name)` and append its `getroot()` where it belongs."
-        },
         "simplejson ujson orjson demjson ruamel.yaml": {
             "import:json": "Use `import json` of the standard library instead.",
             "": "Use plain Python lists and dicts instead.",
@@ -129,10 +126,6 @@ MODULES: dict[str, Advice] = by_name(
             "import:re": "It is not installed and cannot be installed; take the text apart with `re`.",
             "": "It is not available; take the text apart with string methods.",
         },
-        "nltk spacy textblob gensim": {
-            "import:sklearn": "It is not installed and cannot be installed; use `sklearn.feature_extraction.text`, `re` and `collections.Counter`.",
-            "": "It is not installed and cannot be installed; use `re` and `collections.Counter`.",
-        },
         "pytest nose mock": {
             "import:unittest": "Use `unittest` and `unittest.mock`; or call the functions directly and check them with `assert`.",
             "": "Tests are not collected here: call the functions directly and check them with `assert`.",
@@ -164,9 +157,6 @@ MODULES: dict[str, Advice] = by_name(
         },
         "logging.handlers logging.config": "Use `logging.basicConfig(...)`, or `logging.getLogger(name).addHandler(...)` with `logging.StreamHandler` and, where there are files, `logging.FileHandler`.",
         "resource": "Leave it out: the host sets the limits of memory, stack and time; `sys.setrecursionlimit(n)` and `threading.stack_size(n)` are there where the modules are.",
-        "stat": "Compare what `os.stat(path)` gives, or ask `os.path.isdir(path)` and `os.path.isfile(path)`.",
-        "pypyjit __pypy__": "It belongs to PyPy: leave it out, or put it below `if sys.implementation.name == 'pypy':`.",
-        "dotenv environ decouple": "There are no environment variables; assign the values to variables at the top of the code.",
         "inspect ast types traceback linecache symtable": "Looking into code is out of reach here; call the function directly and print what it returns.",
         "pdb bdb ipdb trace IPython rlcompleter readline curses": {
             "builtin:print": "There is no interactive debugger or terminal; remove it and use `print(...)` to see values."
@@ -178,10 +168,6 @@ MODULES: dict[str, Advice] = by_name(
         "pydantic attr attrs marshmallow": {
             "import:dataclasses": "It is not available; use `from dataclasses import dataclass`.",
             "": "It is not available; write a plain class.",
-        },
-        "regex re2": {
-            "import:re": "Use `import re` of the standard library instead.",
-            "": "Use the string methods instead.",
         },
         "tabulate prettytable rich termcolor colorama texttable": "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`.",
         "tqdm tqdm.auto tqdm.notebook progressbar alive_progress": "Remove the progress bar and loop over the sequence itself.",
@@ -202,83 +188,21 @@ MODULES: dict[str, Advice] = by_name(
             "import:struct": "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
             "": "Memory and C libraries are out of reach: use `bytes` and plain Python instead.",
         },
-        "locale": "Format numbers with `f'{x:,.2f}'` and dates with `strftime`; there is no locale to set.",
         "cProfile profile pstats line_profiler": {
             "import:timeit": "Measure with `time.perf_counter()` before and after, or `timeit.timeit(function)`.",
             "import:time": "Measure with `time.perf_counter()` before and after.",
             "": "Count the steps of the algorithm yourself.",
         },
-        "memory_profiler tracemalloc pympler": {
-            "import:sys": "Use `sys.getsizeof(value)`; what a step used is reported with its result.",
-            "": "What a step used is reported with its result.",
-        },
         "xml.dom xml.dom.minidom xml.sax defusedxml xmltodict": {
             "import:xml.etree.ElementTree": "Use `import xml.etree.ElementTree as ET`: `ET.fromstring(text)`, and `ET.indent(root)` to print it nicely.",
             "import:re": "Use `re` for simple cases.",
         },
-        "fuzzywuzzy rapidfuzz thefuzz Levenshtein jellyfish textdistance": {
-            "import:difflib": "It is not installed; use `difflib.SequenceMatcher(None, a, b).ratio()` or `difflib.get_close_matches`.",
-            "": "It is not installed; compute the distance with a table of two rows in plain Python.",
-        },
-        "pulp ortools cvxpy pyomo gurobipy cvxopt mip": {
-            "import:scipy": "It is not installed; use `scipy.optimize.linprog` or `scipy.optimize.milp`.",
-            "import:itertools": "It is not installed; try the combinations with `itertools`, or write dynamic programming.",
-            "": "It is not installed; try the combinations in loops, or write dynamic programming.",
-        },
-        "geopy haversine geopandas shapely folium": "It is not installed; distances on the globe follow from the haversine formula with `math`.",
-        "google.colab kaggle gdown huggingface_hub datasets": {
-            "workspace": "There is no network here; read the data from a file of the workspace, or put it into the code.",
-            "": "There is no network here; put the data into the code as a literal.",
-        },
         "PyPDF2 pypdf pdfplumber docx fitz reportlab pptx": "It is not installed and cannot be installed; documents of this kind cannot be read here: work with plain text.",
-        "toml tomli pytoml": {
-            "import:tomllib": "Use `import tomllib` of the standard library: `tomllib.loads(text)`.",
-            "": "Use plain Python dicts.",
-        },
-        "simpy": {
-            "import:heapq": "It is not installed; keep the events in a heap: `heapq.heappush(events, (time, event))`.",
-            "": "It is not installed; keep the events in a sorted list.",
-        },
-        "filecmp plistlib mimetypes netrc mailbox": {
-            "workspace": "Read the files with `open(name)` and compare or parse their text.",
-            "": "There are no files here: compare or parse the text that is in your variables.",
-        },
-        "humanize inflect num2words emoji": "It is not installed; write the text yourself: `f'{n:,}'`, `f'{n} item' + 's' * (n != 1)`.",
-        "platform": {
-            "import:sys": "The machine is out of reach: the version of Python is `sys.version_info`, the system `sys.platform`.",
-            "": "The machine is out of reach: leave it out.",
-        },
-        "gc": "Memory is freed by itself: leave it out; `del name` lets go of a large object.",
         "asyncio": "There is no event loop here: write plain functions and call them directly, one after the other.",
-        "urlparse": {
-            "import:urllib.parse": "In Python 3 it is `from urllib.parse import urlparse`.",
-            "": "Take the address apart with string methods.",
-        },
-        "ConfigParser configparser": {
-            "import:json": "Keep the settings in a dict, or read them with `json`.",
-            "": "Keep the settings in a dict.",
-        },
-        "md5": {"import:hashlib": "Use `hashlib.md5(data)`."},
-        "sets": "Use the builtin `set`.",
-        "codecs": "Use `text.encode('utf-8')` and `data.decode('utf-8')`.",
         "time": {
             "import:datetime": "Use `datetime.datetime.now()` for the time; there is nothing to wait for, so leave `time.sleep` out.",
             "": "There is no clock here; leave the timing out.",
         },
-        "six": "Write plain Python 3; `six` is not needed.",
-        "more_itertools": {
-            "import:itertools": "It is not installed; use `itertools`, for example `itertools.batched` or `itertools.chain.from_iterable`."
-        },
-        "toolz cytoolz funcy": {
-            "import:functools import:itertools": "It is not installed; use `functools` and `itertools`."
-        },
-        "sortedcontainers": {
-            "import:bisect": "It is not installed; keep a list sorted with `bisect.insort(values, x)`, or use `heapq`."
-        },
-        "networkx igraph": {
-            "import:collections": "It is not installed; keep the graph as a dict of lists and walk it with `collections.deque` or `heapq`."
-        },
-        "faker names lorem": {"import:random": "It is not installed; make the data with `random.choice([...])`."},
     }
 )
 

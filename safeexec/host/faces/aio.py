@@ -139,7 +139,7 @@ class AsyncSandbox(SandboxFace):
             await self.close()  # what its zygote left
             self._opened = None
         core = self._opened or self._new_core()
-        await drive(core.open(Launched(environment(core.policy))))
+        await drive(core.open(None if self._engine is not None else Launched(environment(core.policy))))
         self._opened = core
         return self
 

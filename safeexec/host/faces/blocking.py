@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import closing
 from functools import cached_property, partial
+from importlib import import_module
 from types import TracebackType
 
-from safeexec.errors import SandboxClosed
+from safeexec.errors import SandboxClosed, SandboxError
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import blocking, drive, stepwise
 from safeexec.typed import TYPE_CHECKING, Unseen
@@ -20,17 +22,15 @@ if TYPE_CHECKING:
 
     from safeexec.approvals import Approval
     from safeexec.host.audit import AuditTarget
-    from safeexec.host.commands import CommandResult
     from safeexec.host.faces.many import Workers
     from safeexec.host.plugins.plugin import Plugin, PluginCore
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session.checkpoints import CheckpointInfo
+    from safeexec.host.session.given import Given
     from safeexec.host.session.listeners import OnDisplay, OnProgress
     from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
-    from safeexec.host.session.standard_input import Given
     from safeexec.host.session.template import Prepare, TemplateInfo
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.toolbox import PendingCall
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.confinement import Mechanism
     from safeexec.recordings.tape import RecordOptions
     from safeexec.recordings.timeline import Timeline
-    from safeexec.results import Result, ToolCallRecord, Variable
+    from safeexec.results import CheckpointInfo, CommandResult, Result, ToolCallRecord, Variable
 
 
 def environment(policy: Policy) -> dict[str, str]:
@@ -65,6 +65,7 @@ class SandboxFace:
         idle_seconds: float | None = None,
         audit: AuditTarget | None = None,
         requirements: Sequence[str] | os.PathLike[str] | None = None,
+        engine: Literal["container"] | None = None,
         **unknown: Never,
     ) -> None:
         if unknown:
@@ -73,6 +74,9 @@ class SandboxFace:
             raise unexpected(type(self).__name__, unknown, SandboxFace.__init__.__kwdefaults__ or ())
         self._policy = policy
         self._requirements = requirements
+        if engine not in (None, "container"):
+            raise ValueError(f"engine={engine!r:.40}: there is 'container', and None for this machine's kernel")
+        self._engine = "container" if sys.platform != "linux" else engine
         self._arguments: dict[str, Any] = {
             "tools": tools,
             "files": files,
@@ -90,6 +94,8 @@ class SandboxFace:
     def __repr__(self) -> str:
         """In a few words: ``<Sandbox 'calculator', open, 2 sessions>``."""
         name, core = getattr(self._policy, "name", self._policy), self._opened
+        if self._engine is not None:
+            return f"<{type(self).__name__} {name!r}, in a container, {'open' if core and core.alive else 'not open'}>"
         if core is None or not core.alive:
             return f"<{type(self).__name__} {name!r}, {'closed' if core is not None and core.begun else 'not open'}>"
         count = len(core.open_sessions())
@@ -118,6 +124,11 @@ class SandboxFace:
         return self.policy.card(format, tools=self._arguments.get("tools") or ())
 
     def _new_core(self) -> SandboxCore:
+        if self._engine is not None:
+            # It is above this folder: named, and not imported.
+            container: Any = import_module("safeexec.remote.container")
+            core: SandboxCore = container.ContainerCore(self.policy, self._arguments)
+            return core
         with Unseen("typing_extensions"):
             import msgspec  # noqa: F401  # without what it would import for type hints
         from safeexec.host.sandbox import SandboxCore  # all that a first run needs
@@ -159,6 +170,7 @@ class Sandbox(SandboxFace):
     (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
     gets a record of every step. `requirements` are packages of the index, or a lock file of them: they are fetched when
     the sandbox is opened, for guest code alone. Threads may share a sandbox, each with sessions of its own.
+    `engine="container"` runs it in a container of podman or docker, as every sandbox does on macOS and Windows.
 
     Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
     requires.
@@ -185,6 +197,10 @@ class Sandbox(SandboxFace):
         if self._opened is not None and self._opened.begun:
             self.close()  # what its zygote left
             self._opened = None
+        if self._engine is not None:
+            core = self._opened = self._opened or self._new_core()
+            drive(core.open(None))
+            return self
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
         launched = Launched({})
         try:
@@ -332,6 +348,8 @@ class Sandbox(SandboxFace):
         """
         from safeexec.host.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
 
+        if self._engine is not None:
+            raise SandboxError("plugins are not offered in a container")
         core = PluginCore(
             self._core,
             source,
@@ -454,7 +472,7 @@ class SessionFace:
 
     def __del__(self) -> None:
         """Nobody can use it any more: the thread for idle sessions closes it."""
-        self._core.abandoned = True
+        self._core.abandon()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._core.summary}>"

@@ -15,7 +15,7 @@ from functools import wraps
 from time import monotonic
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from safeexec.host.waiting import Abandoned, CallTool, Core, Wait, Work
+from safeexec.host.waiting import Abandoned, Bell, CallTool, Core, Wait, Work
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -131,7 +131,9 @@ async def _finish(
             raise
 
 
-def _watch(wanted: Wait) -> select.epoll:
+def _watch(wanted: Wait) -> Any:
+    if sys.platform != "linux":
+        raise NotImplementedError
     watch = select.epoll()
     events = select.EPOLLOUT if wanted.writable else select.EPOLLIN
     for fd in wanted.fds:
@@ -143,6 +145,8 @@ class AsyncioLoop:
     """The loop of asyncio that runs."""
 
     async def wait(self, wanted: Wait) -> bool:
+        if wanted.bell is not None:
+            return await self._hear(wanted.bell, wanted.deadline)
         with _watch(wanted) as watch:
             if watch.poll(0):
                 await asyncio.sleep(0)  # a guest that keeps its socket readable is not to keep the loop
@@ -157,6 +161,19 @@ class AsyncioLoop:
             finally:
                 timer.cancel()
                 loop.remove_reader(fd)
+
+    async def _hear(self, bell: Bell, deadline: float) -> bool:
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[bool] = loop.create_future()
+        bell.heard = lambda: loop.call_soon_threadsafe(_resolve, ready, True)
+        timer = loop.call_later(max(0.0, deadline - monotonic()), _resolve, ready, False)
+        if bell.rang:
+            _resolve(ready, True)
+        try:
+            return await ready
+        finally:
+            bell.heard = None
+            timer.cancel()
 
     async def call(self, wanted: CallTool) -> Any:
         try:
@@ -205,6 +222,8 @@ class TrioLoop:
         self._trio = trio
 
     async def wait(self, wanted: Wait) -> bool:
+        if wanted.bell is not None:
+            return await self._hear(wanted.bell, wanted.deadline)
         with _watch(wanted) as watch:
             if watch.poll(0):
                 await self._trio.lowlevel.checkpoint()  # as in asyncio
@@ -212,6 +231,18 @@ class TrioLoop:
             with self._trio.move_on_after(max(0.0, wanted.deadline - monotonic())) as scope:
                 await self._trio.lowlevel.wait_readable(watch.fileno())
             return not scope.cancelled_caught
+
+    async def _hear(self, bell: Bell, deadline: float) -> bool:
+        ready, token = self._trio.Event(), self._trio.lowlevel.current_trio_token()
+        bell.heard = lambda: token.run_sync_soon(ready.set)
+        if bell.rang:
+            ready.set()
+        try:
+            with self._trio.move_on_after(max(0.0, deadline - monotonic())) as scope:
+                await ready.wait()
+        finally:
+            bell.heard = None
+        return not scope.cancelled_caught
 
     async def call(self, wanted: CallTool) -> Any:
         limit = float("inf") if wanted.timeout is None else wanted.timeout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -34,7 +35,10 @@ def workers_for(workers: int | None, max_sessions: int | None) -> int:
     as those would wait for one another.
     """
     if workers is None:
-        workers = len(os.sched_getaffinity(0))
+        if sys.platform == "linux":
+            workers = len(os.sched_getaffinity(0))
+        else:
+            workers = os.cpu_count() or 1
     if workers < 1:
         raise ValueError(f"workers={workers}: at least one")
     return workers if max_sessions is None else min(workers, max_sessions)

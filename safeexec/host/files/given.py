@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from safeexec.errors import PolicyError, WorkspaceError
-from safeexec.host.files.workspace_files import new_name
+from safeexec.host.files.names import new_name
 
 if TYPE_CHECKING:
     from safeexec.policy.model import Policy

@@ -16,7 +16,7 @@ import os
 import platform
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain, repeat
 from struct import Struct
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -127,8 +127,12 @@ class SavedState(NamedTuple):
             _each_chunk(fd, 0, os.fstat(fd).st_size, parts.append)
         return b"".join([*parts, self.sum])
 
+    def size(self) -> int:
+        """Bytes behind both descriptors."""
+        return os.fstat(self.files).st_size + os.fstat(self.payload).st_size
+
     def close(self) -> None:
-        """Close both descriptors."""
+        """Close both descriptors, which frees what is behind them."""
         os.close(self.files)
         os.close(self.payload)
 
@@ -147,17 +151,16 @@ def target(path: str | os.PathLike[str]) -> str:
     return real
 
 
-@contextlib.contextmanager
-def payload() -> Iterator[int]:
-    """A file in memory for what a child saves of its variables."""
-    fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        yield fd
-    finally:
-        # The child may have kept it, and no limit counts what it holds.
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-        os.ftruncate(fd, 0)
-        os.close(fd)
+def new_payload() -> int:
+    """A file in memory for what a child saves of its variables, to be given to `free_payload`."""
+    return os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+
+def free_payload(fd: int) -> None:
+    """Empty it: the child may have kept it, and no limit counts what it holds."""
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    os.ftruncate(fd, 0)
+    os.close(fd)
 
 
 def write(real: str, header: Header, open_file: Callable[[str], int], payload: int) -> None:

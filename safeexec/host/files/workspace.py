@@ -16,15 +16,17 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain, count
 from tempfile import mkdtemp
 from typing import NamedTuple
 from weakref import finalize
 
-from safeexec.errors import WorkspaceError
+from safeexec.errors import SandboxBusy, WorkspaceError
 from safeexec.host.files import tree, workspace_files
+from safeexec.host.files.names import path_of, shown
 from safeexec.host.files.workspace_files import Marks
 from safeexec.outcomes import FileChange
 from safeexec.text import one_line
@@ -50,19 +52,16 @@ Snapshot = dict[str, Entry]
 
 
 class Stored:
-    """The bytes of one file in the store. They go with the last snapshot that has them."""
+    """The bytes of one file in the store. They go after the last snapshot that has them, when it is tidied up next."""
 
-    __slots__ = ("_pid", "path")
+    __slots__ = ("_gone", "path")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, gone: deque[str]) -> None:
         self.path = path
-        self._pid = os.getpid()
+        self._gone = gone
 
-    def __del__(self, getpid: Callable[[], int] = os.getpid, unlink: Callable[[str], None] = os.unlink) -> None:
-        # Not in a fork of the host, whose copies of the snapshots are not the last ones.
-        if getpid() == self._pid:
-            with contextlib.suppress(OSError):
-                unlink(self.path)
+    def __del__(self) -> None:
+        self._gone.append(self.path)  # a thousand unlinked here would hold an event loop
 
 
 @contextlib.contextmanager
@@ -122,19 +121,28 @@ class WorkspaceRoot:
         self._ended = finalize(self, _remove_own, self.path, os.getpid())
         self.owner: tuple[int, int] | None = None
         """uid and gid of the children, where they are not the host's own."""
+        self.turns = False
+        """Whether there may be one lineage at a time, as nothing keeps the files of two apart."""
+        self._newest: _Lineage | None = None
         self._numbers = count(1)
         # Others may pass through to their own directory; only the host can list.
         os.chmod(self.path, 0o711)
 
     def lineage(self, max_bytes: int, max_files: int) -> Workspace:
-        """A directory for a session, which may hold so much."""
+        """A directory for a session, which may hold so much. Raises `SandboxBusy` where it is not its turn."""
+        if self.turns and self._newest is not None and not self._newest.over:
+            raise SandboxBusy(
+                "one session with files at a time: without Landlock, and without user and mount namespaces for each "
+                "session, nothing on this machine keeps the files of two apart; close the one that is open, or open "
+                "another sandbox"
+            )
         # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir
         # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
         home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
         with _needs_room(self.path):
             store = f"{home}.{os.urandom(16).hex()}.store"
             tree.reached(store, partial(os.mkdir, mode=0o700))
-            lineage = _Lineage(store, self.owner, max_bytes, max_files)
+            lineage = self._newest = _Lineage(store, self.owner, max_bytes, max_files)
             return Workspace(lineage, _Region(home, lineage, None))
 
     def close(self) -> None:
@@ -185,9 +193,13 @@ class _Lineage:
         self.max_bytes = max_bytes
         self.max_files = max_files
         self.numbers = count(1)
+        self.gone: deque[str] = deque()
+        """Files of the store that no snapshot has any more."""
         self.device = os.stat(store).st_dev
         self.free = tree.free_bytes(store)
         """Room in the file system when the session began."""
+        self.over = False
+        """Whether no session has files of it any more."""
 
     def own(self, fd: int, name: str) -> None:
         """Give the entry of this name in a directory to the children's user."""
@@ -244,6 +256,7 @@ class _Region:
                 above.give_access()
             tree.remove_tree(self.path)
             if above is None:
+                self.lineage.over = True
                 tree.remove_tree(self.lineage.store)
         if above is not None:
             above.inner.discard(os.path.basename(self.path))
@@ -263,6 +276,7 @@ class Workspace:
         except BaseException:
             region.release()
             raise
+        self._closed = False
         self._last: Snapshot = {}
         self._held = (0, 0)
         """Bytes and paths that were counted for it, where it was taken and not brought back."""
@@ -349,12 +363,12 @@ class Workspace:
         those of the state, with this one. The others are not looked at again, unless the last look was not at `files`,
         or this one might be too much. Raises `WorkspaceError`, and nothing is written then.
         """
-        path = workspace_files.path_of(name)
+        path = path_of(name)
         if files is not self._last or self._too_much(path, len(data)):
             self.snapshot()
             if self._too_much(path, len(data)):
                 raise WorkspaceError(
-                    f"{workspace_files.shown(path)} with {len(data)} bytes is more than there is room for: a workspace "
+                    f"{shown(path)} with {len(data)} bytes is more than there is room for: a workspace "
                     f"may hold {self._lineage.max_bytes >> 20} MiB (limits.workspace_mb) and {self._lineage.max_files} "
                     "files (limits.workspace_files)"
                 )
@@ -577,8 +591,17 @@ class Workspace:
             raise lost
         return {path: _mark(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
 
+    def tidy(self) -> None:
+        """Remove what no snapshot has any more."""
+        gone = self._lineage.gone
+        while gone:
+            with contextlib.suppress(OSError):
+                os.unlink(gone.popleft())
+
     def is_empty(self) -> bool:
-        """Whether there is nothing in it: then no look at it takes long."""
+        """Whether there is nothing in it, and nothing to tidy up: then no look at it takes long."""
+        if self._lineage.gone:
+            return False
         try:
             with self._opened() as top, os.scandir(top) as entries:
                 return next(entries, None) is None
@@ -631,15 +654,22 @@ class Workspace:
                 raise over
         return dict(found)
 
-    def over(self, max_bytes: int, max_files: int) -> WorkspaceError | None:
-        """What is too much in the directory, or None. Holes of a file count as bytes: a copy would have them."""
+    def count(self, max_bytes: int, max_files: int) -> int:
+        """The bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
+        `WorkspaceError` for more than that.
+        """
         if (lost := self._lost()) is not None:
-            return lost
+            raise lost
+        found: list[tuple[str, os.stat_result]] = []
+        over: WorkspaceError | None
         try:
             with self._opened() as top:
-                return tree.too_much(chain(tree.walk(top), self._beside()), max_bytes, max_files)
+                over = tree.too_much(chain(tree.walk(top), self._beside()), max_bytes, max_files, found)
         except OSError:
-            return self._lost()
+            over = self._lost()
+        if over is not None:
+            raise over
+        return sum(tree.size_of(info) for _, info in found)
 
     def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
         """What lies beside the workspace, where it may write as well: temporary files of commands."""
@@ -649,7 +679,9 @@ class Workspace:
         """The files as they are now. Where that is too much nothing is copied: they become what they were when they
         were last looked at, and what lies beside them is removed.
         """
-        if self.over(self._lineage.max_bytes, self._lineage.max_files) is not None:
+        try:
+            self.count(self._lineage.max_bytes, self._lineage.max_files)
+        except WorkspaceError:
             self.restore(self._last)
             self._remove_beside()
         return self.snapshot()
@@ -677,16 +709,18 @@ class Workspace:
         return WorkspaceError("the workspace's own directory was moved or removed")
 
     def close(self) -> None:
-        """Remove the session's directory, and its region with the last branch in it."""
-        self.clear()
-        self._last, self.initial = {}, {}
-        self._region.release()
-
-    def clear(self) -> None:
-        """Remove the session's directory. What is large takes a while; what cannot be removed stays."""
+        """Remove the session's directory, and its region with the last branch in it. Harmless when closed already. What
+        is large takes a while; what cannot be removed stays.
+        """
+        if self._closed:
+            return
+        self._closed = True
         with _as_far_as_possible():
             self._remove_beside()
             tree.remove_below(self._region.fd, tree.WORKSPACE)
+        self._last, self.initial = {}, {}
+        self.tidy()
+        self._region.release()
 
     def forget(self) -> None:
         """Close this process's descriptor of it, in a fork of the process that has it."""
@@ -697,7 +731,7 @@ class Workspace:
         had so many. None when it is gone or has become something else meanwhile.
         """
         lineage = self._lineage
-        stored = Stored(os.path.join(lineage.store, str(next(lineage.numbers))))
+        stored = Stored(os.path.join(lineage.store, str(next(lineage.numbers))), lineage.gone)
         try:
             source = tree.open_beneath(top, path, os.O_RDONLY)
         except (OSError, WorkspaceError):

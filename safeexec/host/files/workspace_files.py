@@ -20,19 +20,16 @@ from typing import NamedTuple
 
 from safeexec.errors import WorkspaceError
 from safeexec.host.files import tree
+from safeexec.host.files.names import MAX_DEPTH, new_name, path_of, shown
 from safeexec.results import FileChange
-from safeexec.text import one_line, printable
+from safeexec.text import one_line
 
 MAX_FILES = 10_000
 """Files that are listed."""
 NAME_CHARACTERS = 4096
 """Of a name that is told: the kernel takes no longer path."""
-MAX_DEPTH = 32
-"""Directories in each other, in a name that the host asks for."""
 MAX_BYTES = 64 << 20
 """Of one file that is read or written, where the caller says no other bound."""
-MAX_NAME = 255
-"""Bytes of one component of a path, as Linux has it."""
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 Marks = dict[str, tuple[int, int, int, int]]
 """The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
@@ -136,34 +133,6 @@ def _refusing(name: str) -> Iterator[None]:
         raise _refused(name, error) from None
 
 
-def path_of(name: str) -> str:
-    """What a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside, TypeError."""
-    return "/".join(_components(name))
-
-
-def new_name(name: str) -> str:
-    """The same of a file that the host puts there: one that can be printed. Raises `WorkspaceError`, TypeError."""
-    path = path_of(name)
-    if not name.isprintable():
-        raise WorkspaceError(f"{shown(name)!r} holds control characters")
-    return path
-
-
-def _components(name: str) -> list[str]:
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a file in the workspace is str, not {type(name).__name__}")
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) - 1 > MAX_DEPTH:
-        raise WorkspaceError(f"{shown(name)!r} is not the name of a file inside the workspace")
-    try:
-        too_long = any(len(os.fsencode(part)) > MAX_NAME for part in parts)
-    except UnicodeEncodeError:  # a lone surrogate that no bytes of a name stand behind
-        raise WorkspaceError(f"{shown(name)!r} cannot be the name of a file") from None
-    if too_long:
-        raise WorkspaceError(f"{shown(name)!r} is too long for a file name")
-    return parts
-
-
 def _check_regular(name: str, info: os.stat_result) -> None:
     if not stat.S_ISREG(info.st_mode):
         kind = _KINDS.get(stat.S_IFMT(info.st_mode), "device")
@@ -194,8 +163,3 @@ def _refused(name: str, error: OSError) -> WorkspaceError:
         errno.ENXIO: "is a FIFO or a socket, not a regular file",
     }
     return WorkspaceError(f"{shown(name)} {reasons.get(error.errno or 0, f'cannot be used: {error.strerror}')}")
-
-
-def shown(name: str) -> str:
-    """A name for an error message."""
-    return printable(name)[:300].replace("\n", "\\n").replace("\t", "\\t")

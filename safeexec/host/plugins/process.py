@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from safeexec.errors import CheckpointError, ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import new_streams
 from safeexec.host.session.parked import ParkedState, park
@@ -138,13 +139,13 @@ class Loaded:
 
     def _bury(self) -> Core[None]:
         last = self._dying.popleft()
-        yield from last.ended(monotonic() + KILL_SECONDS)
+        yield from last.ended(monotonic() + patient(KILL_SECONDS))
         last.close()
 
     def _ask(self) -> Core[None]:
         """Ask for the next copies; nobody waits for them here."""
         while self._parked is not None and len(self._next) < AHEAD:
-            channel = yield from self._parked.copy.thaw(monotonic() + READY_SECONDS, self.core.sandbox.gate)
+            channel = yield from self._parked.copy.thaw(monotonic() + patient(READY_SECONDS), self.core.sandbox.gate)
             if channel is None:
                 return
             streams = new_streams(self.core.policy.limits, self.core.sandbox.policy.limits)

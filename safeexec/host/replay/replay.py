@@ -113,16 +113,17 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
             f"{recording.path}: this machine does not have its policy {policy.name!r}, and it {grants}: give a policy "
             "of yours (--policy), or take it as it is (--trust)"
         )
+    if not trust and (more := [entry for entry in (here or Policy()).require if entry not in policy.require]):
+        policy = policy.replace(require=[*policy.require, *more])  # what a release has added, or a stranger left out
     return copied(policy, origins=heading.origins)
 
 
 def _harm(policy: Policy, here: Policy) -> str:
-    """What a policy of a stranger grants that the one of its name here does not; "" if nothing."""
+    """Return what a policy of a stranger grants that the one of its name here does not; "" if nothing."""
     checks = (
         ("opens files of the host", bool({*policy.filesystem.read} - {*here.filesystem.read})),
         ("runs programs", bool({*policy.danger_allow_commands} - {*here.danger_allow_commands})),
         ("fetches packages", bool({*policy.requirements} - {*here.requirements})),
-        ("requires less of the kernel", bool({*here.require} - {*policy.require})),
     )
     if grant := next((grant for grant, found in checks if found), ""):
         return grant
@@ -386,7 +387,7 @@ class Replay:
         )
 
     def _request(self, session: Session, begun: form.Begun) -> m.Install | m.Invoke | m.Proceed:
-        """What was asked of a plugin."""
+        """Return what was asked of a plugin."""
         try:
             if isinstance(begun, form.Invoked):
                 same = {name: getattr(begun, name) for name in begun.PLAIN}

@@ -16,6 +16,7 @@ from time import monotonic
 from msgspec import Struct
 
 from safeexec.errors import ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.waiting import READ, Core, Wait, apart
 from safeexec.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.linux import processes
@@ -115,7 +116,7 @@ class Channel:
             yield from self._send_rest(memoryview(data)[sent:])
 
     def _send_rest(self, rest: memoryview) -> Core[None]:
-        deadline = monotonic() + SEND_SECONDS
+        deadline = monotonic() + patient(SEND_SECONDS)
         while rest:
             if not (yield Wait((self.socket.fileno(),), deadline, writable=True)):
                 raise ProtocolError("the child does not read its requests")

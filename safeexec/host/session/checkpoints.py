@@ -24,6 +24,7 @@ from safeexec.host.watch.memory import own_bytes
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.turns import PARKED, PARKING, THAWED
+from safeexec.results import CheckpointInfo
 
 THAW_SECONDS = 3.0
 """How long a copy may take until a process that goes on from it says Ready: 2.5 ms with pandas, parked already. A
@@ -33,17 +34,6 @@ NAME_LENGTH = 200
 _PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 MAX_GENERATIONS = 8
 """How many living copies may descend one from the other; beyond that, fork itself slows down (60 ms at depth 120)."""
-
-
-class CheckpointInfo(Struct, frozen=True):
-    """One row of `session.checkpoints()`. `age` in seconds; `memory_mb` is what dropping it would free, in MiB."""
-
-    name: str
-    parent: str | None
-    step: int
-    automatic: bool
-    age: float
-    memory_mb: float
 
 
 def check_name(name: object) -> None:

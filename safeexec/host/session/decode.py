@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,11 +16,10 @@ from safeexec.errors import ProtocolError
 from safeexec.host.watch.clock import killed_error
 from safeexec.outcomes import Frame, Variable
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import exceeded, foreign_in
-from safeexec.protocol.values import decode, encode
+from safeexec.protocol.values import decode
 from safeexec.protocol.values import format as form
-from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
-from safeexec.text import can_be_name, one_line, printable
+from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, State, ToolCallRecord, Usage
+from safeexec.text import one_line, printable
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import Printed
@@ -73,20 +72,6 @@ def decode_payload(payload: bytes | bytearray | memoryview, depth: int, *, array
 def may_be_bound(name: object) -> bool:
     """Whether a process can be asked for a variable or an attribute of this name: it lists no others."""
     return isinstance(name, str) and name.isprintable()
-
-
-def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
-    """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
-    for a value that cannot cross.
-    """
-    if not can_be_name(name):
-        raise ValueError(f"{name!r} is not a variable name")
-    payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
-    if payload.opaque:
-        reason = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
-        reason = reason or foreign_in(value, "it", limits.value_depth)
-        raise TypeError(f"the {type(value).__name__} for {name!r} cannot cross into the sandbox: {reason}")
-    return payload.data
 
 
 def decode_file(fd: int, size: int, depth: int, *, arrays: bool) -> Any:
@@ -246,7 +231,10 @@ def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
     )
 
 
-def restored(result: Result, notes: list[str], remaining: tuple[str, ...]) -> Result:
-    """The same result, of a step that was undone, and what is to be said of that. `notes`: of the restore."""
-    state: Literal["restored", "lost"] = "lost" if notes and notes[-1].endswith(STARTS_EMPTY) else "restored"
+def restored(result: Result, notes: list[str], remaining: tuple[str, ...], diverged: bool) -> Result:
+    """The same result, of a step that was undone, and what is to be said of that. `notes`: of the restore. `diverged`:
+    steps before it are lost, as they came out otherwise.
+    """
+    empty = notes and notes[-1].endswith(STARTS_EMPTY)
+    state: State = "diverged" if diverged else "lost" if empty else "restored"
     return replace(result, state=state, notes=(*result.notes, *notes), remaining=remaining)

@@ -28,6 +28,8 @@ class Memory(Struct, eq=False, gc=True):
     entry: Any = None
     depth: int = 0
     """Entries since the last memory that only a copy leads to."""
+    size: int = 0
+    """Bytes of these, as the caller counts them."""
 
 
 FRESH: Final = Memory()
@@ -94,9 +96,12 @@ class History(Generic[C]):
 
     def _nearest_copied(self) -> State | None:
         """What to fall back to where what is begun is done once more, and comes out otherwise."""
-        current = self.current
-        if current.memory is FRESH or any(of.memory is current.memory for of in self._copies.values()):
+        current, memory = self.current, self.current.memory
+        if memory is FRESH:
             return current
+        for of in self._copies.values():
+            if of.memory is memory:
+                return current
         return current.older
 
     def promised(self) -> list[C]:
@@ -105,7 +110,9 @@ class History(Generic[C]):
             return []
         return [copy for copy in self._copies if copy not in self._certain]
 
-    def commit(self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, copy: C | None = None) -> list[C]:
+    def commit(
+        self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, size: int = 0, copy: C | None = None
+    ) -> list[C]:
         """What was begun is part of the session: with `entry` it can be done once more, exactly; `copy` will be made of
         the state after it. With neither, nothing will lead there. Returns the copies that nothing leads to any more.
         """
@@ -124,7 +131,8 @@ class History(Generic[C]):
             state.older = before
         else:
             memory = state.memory
-            memory.origin, memory.entry, memory.depth = before.memory, entry, before.memory.depth + 1
+            memory.origin, memory.entry = before.memory, entry
+            memory.depth, memory.size = before.memory.depth + 1, before.memory.size + size
             if len(self._copies) <= 1 + len(self.named) and not self.promised():
                 return []  # the usual case: the one base, and all that leads from there to here
         return self._dropped()
@@ -194,6 +202,12 @@ class History(Generic[C]):
         self._copies[new] = self._copies[old]
         self._certain.add(new)
         return [*self._forget([old]), *self._dropped()]
+
+    def add(self, copy: C) -> list[C]:
+        """`copy` is one more of the state as it is now. Returns the copies that nothing leads to any more."""
+        self._copies[copy] = self.current
+        self._certain.add(copy)
+        return self._dropped()
 
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` has parked. Returns what had that name, if nothing else leads
@@ -265,6 +279,14 @@ class History(Generic[C]):
         names = [copy for _, copy in self.named.values() if copy is not self.base]
         return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
 
+    def needs_no_process(self) -> bool:
+        """Whether what the process began as leads to the state as it is, by steps done once more: a new child, or the
+        copy that it was thawed from. Then another one is as good.
+        """
+        began = self._copies.get(self.base) if self.base is not None else None
+        memory = FRESH if self.base is None else None if began is None else began.memory
+        return memory is not None and self._base_of(self.current.memory) is memory
+
     def can_be_had(self, state: State) -> bool:
         """Whether anything leads to this state."""
         return self._base_of(state.memory) is not None
@@ -322,6 +344,7 @@ class History(Generic[C]):
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
             # What is done from here on is done once more from this copy, and never from an older one.
             of.memory.origin = of.memory.entry = None
+            of.memory.depth = of.memory.size = 0
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:

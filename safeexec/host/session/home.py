@@ -9,6 +9,7 @@ from safeexec.host.audit import Observer
 from safeexec.host.files.layers import BranchLayers
 from safeexec.host.files.workspace import Workspace
 from safeexec.host.session.channel import Channel
+from safeexec.host.session.spare import Spare
 from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core
 from safeexec.host.watch.gate import ForkGate
@@ -70,7 +71,7 @@ class Home(Protocol):
     observer: Observer | None
     layers: BranchLayers
     undo: list[int]
-    """Steps that can be done once more, that were copied, and that came out otherwise when they were done once more."""
+    """Steps that can be done once more, that were copied, and two kinds that came out otherwise: see `stats`."""
 
     @property
     def alive(self) -> bool:
@@ -90,6 +91,9 @@ class Home(Protocol):
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """Its policy and tools, for a model's prompt."""
+
+    def spare_for(self, policy: Policy) -> Spare | None:
+        """A child that waits for a session of this policy, if there is one."""
 
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]) -> Core[Channel]:
         """A locked-down child that waits for its first request."""
@@ -113,11 +117,26 @@ class Home(Protocol):
     def steps_lost(self, count: int) -> None:
         """Steps came out otherwise when they were done once more."""
 
+    def takes_sample(self) -> bool:
+        """Whether the steps of a session that is to rest are done once more beside it, to see what comes of them."""
+
+    def steps_differ(self, count: int) -> None:
+        """Steps that were done once more beside a session came to another state."""
+
     def step_ended(self) -> None:
         """A step of a session has ended."""
 
     def session_opened(self, session: Any) -> None:
         """A session begins."""
+
+    def session_rests(self, session: Any) -> None:
+        """A session has given up its process."""
+
+    def session_wakes(self, session: Any) -> None:
+        """A session that rests is used again. Raises `SandboxBusy` where there are too few descriptors for it."""
+
+    def look_after(self, session: Any) -> None:
+        """A session that may rest is to be looked at soon."""
 
     def session_closed(self, session: Any) -> None:
         """A session has ended."""

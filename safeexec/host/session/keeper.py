@@ -9,13 +9,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.checkpoints import Checkpoint, check_depth
 from safeexec.host.session.history import FRESH
 from safeexec.host.session.kept import Sources, ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line
 from safeexec.host.session.runner import Runner
-from safeexec.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, STEPPING
+from safeexec.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.waiting import Core
 from safeexec.host.watch.verdict import Verdict
@@ -56,6 +57,8 @@ class Keeper:
         """How often the state has been brought back."""
         self.overused: Verdict | None = None
         """What the session did while no step ran: its process has been ended for it."""
+        self.diverged = False
+        """Whether steps were lost as they came out otherwise, and no caller knows."""
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
@@ -66,8 +69,10 @@ class Keeper:
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
 
-    def ready_runner(self) -> Core[Runner]:
-        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died."""
+    def ready_runner(self, *, step: bool = False) -> Core[Runner]:
+        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died; and
+        `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
+        """
         if not self.sandbox.alive:
             if self.state is IDLE:
                 yield from self.stop()
@@ -79,6 +84,9 @@ class Keeper:
                 self.go(LOST)
         if self.state is not IDLE:
             yield from self.finish_interrupted()
+        if not step and self.has_diverged():
+            notes, self.notes_next = self.notes_next, []
+            raise SandboxError(f"{'; '.join(notes)}; try again")
         assert self.line.runner is not None
         return self.line.runner
 
@@ -93,6 +101,7 @@ class Keeper:
         """What the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
         self.go(ASKING)
+        self.line.looked_at = True
         try:
             answer = yield from question(runner)
         except (Gone, ProtocolError) as error:
@@ -133,14 +142,15 @@ class Keeper:
             yield from self._read_late_answer(runner)
         elif runner is not None and self.state is STEPPING:
             yield from self._undo_abandoned_step(runner)
-        if self.state is LOST:
+        if self.state is LOST or self.state is RESTING:
+            rested = self.state is RESTING
             yield from self.stop()
-            self.notes_next += yield from self.restore()
+            self.notes_next += yield from self.restore(asked=rested)
 
     def _read_late_answer(self, runner: Runner) -> Core[None]:
         """The answer that nobody waits for. A change that it confirms has been made."""
         try:
-            answered = yield from runner.drain(monotonic() + LATE_ANSWER_SECONDS)
+            answered = yield from runner.drain(monotonic() + patient(LATE_ANSWER_SECONDS))
         except (Gone, ProtocolError):
             answered = False
         if not answered:
@@ -164,7 +174,7 @@ class Keeper:
             copies = history.copies_of(history.current)
             sent = not copies or any(copy.seen() for copy in copies)
         if sent:
-            yield from line.secured(monotonic() + FREEZE_SECONDS)
+            yield from line.secured(monotonic() + patient(FREEZE_SECONDS))
             line.undo()
             self.go(LOST)
             return
@@ -186,6 +196,7 @@ class Keeper:
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
         notes = yield from self.line.restore()
+        self.diverged = self.diverged or bool(self.line.lost)
         self.restored += not asked
         self.arrived()
         return notes
@@ -221,6 +232,11 @@ class Keeper:
         yield from self.stop()
         return (yield from self.restore_after_step())
 
+    def has_diverged(self) -> bool:
+        """Whether steps were lost as they came out otherwise. The caller is told now."""
+        diverged, self.diverged = self.diverged, False
+        return diverged
+
     def remaining(self) -> tuple[str, ...]:
         """The names of the variables after a restore."""
         return tuple(name for name in self.line.remaining if name.isidentifier())[:NAMES_REMAINING]
@@ -229,6 +245,7 @@ class Keeper:
         """The process died outside a step: restore, and say so."""
         message, notes = yield from self._died("", error)
         self.notes_next += notes
+        self.diverged = False
         raise SandboxError(f"{message}; try again") from None
 
     def _died(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
@@ -255,6 +272,7 @@ class Keeper:
         except (Gone, ProtocolError) as error:
             message, notes = yield from self._died(FREEZING, error)
             self.notes_next += notes
+            self.diverged = False
             raise CheckpointError(message) from None
         except CheckpointError:
             self.go(IDLE)
@@ -283,8 +301,54 @@ class Keeper:
             except WorkspaceError as error:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
 
-    def compact(self) -> Core[None]:
-        """While the session is idle: make the newest copy anew, so that it and the process share what both hold.
+    def rest(self) -> Core[None]:
+        """While the session is idle: give up the process, if another one can be had that is in the same state; else
+        have it share more of its memory.
+        """
+        if self.state is RESTING:
+            return
+        if self.state is IDLE and self.overused is None and self.line.can_rest():
+            if not (yield from self._is_sound()):
+                return
+            self.doing = None
+            self.sources.last = ""  # the process that comes knows nothing of it as lost
+            self.line.undo()
+            self.go(LOST)
+            yield from self.line.rest()
+            self.go(RESTING)
+        else:
+            yield from self._compact()
+
+    def _is_sound(self) -> Core[bool]:
+        """Whether the session's steps can be done once more, as far as is known: a sample is, beside the session, and
+        the whole namespace compared. If they come to something else, the state gets a copy, and so do those to come.
+        """
+        line = self.line
+        runner = line.runner
+        assert runner is not None
+        if line.looked_at or runner.origin is not None or not self.sandbox.takes_sample():
+            return True
+        self.go(ASKING)
+        try:
+            digest = (yield from runner.ask(m.Digest(), m.Digested)).digest
+        except (Gone, ProtocolError) as error:
+            message, _ = yield from self._died(" while it rested", error)
+            self.notes_next.append(f"between its steps {message}")
+            return False
+        self.go(IDLE)
+        try:
+            if (yield from line.comes_to(digest)):
+                return True
+        except (Gone, ProtocolError, SandboxError, OSError):
+            return True  # no process was to be had: another time
+        line.repeats = False
+        self.sandbox.steps_differ(line.history.current.memory.depth)
+        copy = yield from self.freeze()
+        line.release(line.history.add(copy))
+        return False
+
+    def _compact(self) -> Core[None]:
+        """Make the newest copy anew, so that it and the process share what both hold.
 
         An automatic copy is made before the process warms up for its next step; from then on each has a copy of
         its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
@@ -302,7 +366,7 @@ class Keeper:
             return
         self.go(ASKING)
         try:
-            copy = yield from line.freeze(line.runner, PARK_SECONDS)
+            copy = yield from line.freeze(line.runner, patient(PARK_SECONDS))
         except CheckpointError:
             self.go(IDLE)  # the copy that is there does
             return

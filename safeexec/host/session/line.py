@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
-
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Channel, Gone, new_control
 from safeexec.host.session.checkpoints import (
     THAW_SECONDS,
@@ -57,17 +57,12 @@ session starts over.
 """
 REPEAT_SECONDS = 5.0
 """How long all steps of a journal may take when they are done once more. A child's own bound is 20 ms of processor."""
-MOST_ENTRIES = 1000
-"""Steps of a journal, whatever the child says: it makes a copy after far fewer."""
+MOST_ENTRIES, MOST_BYTES = 1000, 128 << 10
+"""Steps of a journal, whatever the child says: it makes a copy after far fewer. Bytes of sources and of values that the
+host has set, after which the next step or change is copied.
+"""
+_DEFINES = re.compile(rb"\b(?:class|def|lambda)\b")
 DIED_BRANCHING = "the checkpoint died while it was branched"
-
-
-class JournalEntry(Struct, frozen=True):
-    """A step, or a change by the host, that can be done once more."""
-
-    request: m.Execute | m.Assign | m.Remove
-    did: int
-    """What it did, as the child tells it in a number: doing it once more must give the same."""
 
 
 class Line:
@@ -102,6 +97,8 @@ class Line:
         """The steps that could not be done once more when the state was last brought back."""
         self._used = False
         """Whether the process makes that copy now."""
+        self.looked_at = False
+        """Whether the process was asked for what only code of the program may know how to show, which may change it."""
         self._change: m.Assign | m.Remove | None = None
         """The change that was begun last, if it can be done once more."""
         self.names_lost: Callable[[], list[str]] = list
@@ -130,6 +127,13 @@ class Line:
             self.history.change_files(self.workspace.initial)
 
     def _new_child(self) -> Core[None]:
+        if self.out.fd < 0 and self.workspace is None and (spare := self.sandbox.spare_for(self.policy)) is not None:
+            if (yield from spare.ready()) is not None:
+                self.out, self.err = spare.out, spare.err
+                self._born(spare.channel)
+                return
+            spare.close()
+        self._open_streams()
         outputs = (self.out.fd, self.err.fd, self.out.shared)
         channel = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
         self._born(channel)
@@ -144,11 +148,40 @@ class Line:
         self._run(channel, lineage, None)
         self._begin_group(channel, lineage)
 
+    def can_rest(self) -> bool:
+        """Whether the session needs no process until it is used again. One that has branches needs it: they are counted
+        by its lineage.
+        """
+        runner = self.runner
+        if runner is None or not runner.at_rest or not self.repeats or not self.history.needs_no_process():
+            return False
+        if self.looked_at and (runner.origin is not None or _DEFINES.search(b"\n".join(self._sources())) is not None):
+            return False
+        return runner.origin is not None or len(runner.lineage.sessions) == 1
+
+    def _sources(self) -> Iterator[bytes]:
+        """Those of the steps that would be done once more, the last one first."""
+        memory = self.history.current.memory
+        while (origin := memory.origin) is not None:
+            if isinstance(request := memory.entry.request, m.Execute):
+                yield request.source
+            memory = origin
+
+    def rest(self) -> Core[None]:
+        """Give up the process, and all that only a process needs."""
+        yield from self.stop()
+        yield from wait_for(self._take_ending())
+        self._leave_lineages()
+        if not self._lineages:
+            self.group = None
+        self.out.close()
+        self.err.close()
+
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
         """From now on the session's process is that of `channel`."""
         self._give_up_coming(but=channel)
         self._give_up_leave()
-        self._unmet = True
+        self._unmet, self.looked_at = True, False
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
 
@@ -158,6 +191,11 @@ class Line:
         self.err.close()
         self.out, self.err = out, err
         self._run(channel, origin.lineage, origin)
+
+    def _open_streams(self) -> None:
+        """Have files for what is printed again, after a rest."""
+        if self.out.fd < 0:
+            self.out, self.err = new_streams(self.policy.limits, self.sandbox.policy.limits)
 
     def _join(self, lineage: Lineage) -> None:
         lineage.sessions.add(self)
@@ -211,7 +249,9 @@ class Line:
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
         """A change of the host's begins: one that can be done once more, or None. Returns as `begin_step`."""
-        self._change = request if self.policy.checkpoints == "idle" else None
+        self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
+        if self._change is None and request is not None:
+            request.copied = True
         leave = self._grant(self.history.current.step)
         self.history.begin_change()
         return leave
@@ -239,17 +279,21 @@ class Line:
             self._used = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
 
-    def entry_of(self, request: Any, did: int) -> JournalEntry | None:
+    def must_copy(self) -> bool:
+        """Whether the next state is to have a copy, whatever leads to it."""
+        return not self.repeats or self.history.current.memory.size > MOST_BYTES
+
+    def entry_of(self, request: Any, did: int) -> m.JournalEntry | None:
         """The entry of the journal for a step that the process says can be done once more."""
         if self.policy.checkpoints != "idle" or type(request) is not m.Execute:
             return None
         if request.stdin or request.argv is not None or request.copied:
             return None
-        return JournalEntry(
+        return m.JournalEntry(
             m.Execute(request.step, request.source) if request.shows or request.frames else request, did
         )
 
-    def commit(self, files: Snapshot | None, tool_calls: int, entry: JournalEntry | None = None) -> None:
+    def commit(self, files: Snapshot | None, tool_calls: int, entry: m.JournalEntry | None = None) -> None:
         """What was begun is part of the session now. It can be done once more, as `entry` says; or else a copy will be
         made of the state after it.
         """
@@ -261,7 +305,8 @@ class Line:
                 history.note_parked(promised)
             elif seen is False:
                 self.lose(promised)
-        self._give_up_coming()
+        if self._coming is not None:
+            self._give_up_coming()
         if entry is None:
             copy, self._leave, self._used = self._leave, None, False
             if copy is not None:
@@ -269,11 +314,13 @@ class Line:
                 copy.step, copy.created = history.next.step, monotonic()
         elif history.current.memory.depth >= MOST_ENTRIES:
             entry = None  # no child of ours lets it come so far
-        self.release(history.commit(files, tool_calls, entry=entry, copy=copy))
+        size = 0 if entry is None else _size_of(entry.request)
+        if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=copy):
+            self.release(gone)
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
         """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
-        entry = None if self._change is None else JournalEntry(self._change, 1 if refused else 0)
+        entry = None if self._change is None else m.JournalEntry(self._change, 1 if refused else 0)
         if entry is None:
             self.announce()
         yield from self.commit_with_files(tool_calls, entry)
@@ -330,7 +377,7 @@ class Line:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
             self.sandbox.gate.withdraw(runner.pid)
-            if answer.problem or not (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
+            if answer.problem or not (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
             copy.release()
@@ -371,14 +418,14 @@ class Line:
         """
         history, off = self.history, self.policy.checkpoints == "off"
         wanted, self.lost = history.current, []
-        deadline = monotonic() + RESTORE_SECONDS
+        deadline = monotonic() + patient(RESTORE_SECONDS)
         for state, copy, entries in list(history.ways_back()):
             if (now := monotonic()) >= deadline:
                 break
             if copy is None:
                 carried = yield from self.start_over(state, entries)
             else:
-                carried = yield from self.thaw(state, copy, min(deadline, now + THAW_SECONDS), entries)
+                carried = yield from self.thaw(state, copy, min(deadline, now + patient(THAW_SECONDS)), entries)
             if carried is not None:
                 if state is not wanted:
                     label = f"step {state.step}" if copy is None else copy.label
@@ -401,7 +448,7 @@ class Line:
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
         return f"{steps} came out otherwise when done once more, and {'is' if first == last else 'are'} lost: {what}"
 
-    def start_over(self, state: State, entries: list[JournalEntry]) -> Core[list[str] | None]:
+    def start_over(self, state: State, entries: list[m.JournalEntry]) -> Core[list[str] | None]:
         """Go on in a new child, in which `entries` are done once more. Returns notes about files that could not be
         brought back; None if the entries come out otherwise.
         """
@@ -412,17 +459,18 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if entries and not (yield from self._repeat(entries)):
+        if entries and not (yield from self._done_again(entries)):
             return None
         self.release(self.history.arrive(state))
         return problems
 
     def thaw(
-        self, state: State, copy: Checkpoint, deadline: float, entries: list[JournalEntry]
+        self, state: State, copy: Checkpoint, deadline: float, entries: list[m.JournalEntry]
     ) -> Core[list[str] | None]:
         """Go on from `state`, which is that of `copy` with `entries` done once more. None if the copy is not there any
         more, or not in time, or the entries come out otherwise.
         """
+        self._open_streams()
         asked = self._coming is not None
         if (channel := (yield from self._thawing(copy, deadline))) is None:
             return None
@@ -446,35 +494,60 @@ class Line:
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self._enter_group(channel)
-        if entries and not (yield from self._repeat(entries)):
+        if entries and not (yield from self._done_again(entries)):
             return None
         self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
 
-    def _repeat(self, entries: list[JournalEntry]) -> Core[bool]:
-        """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
-        the first time; if not, the process is ended. Nobody hears of what they print or show.
-        """
-        runner, deadline = self.runner, monotonic() + REPEAT_SECONDS
-        assert runner is not None
-        left = iter(entries)
-        try:
-            for entry in left:
-                self.out.begin()
-                self.err.begin()
-                yield from runner.channel.send(entry.request)
-                answer = yield from runner.channel.receive(deadline)
-                if entry.did != (answer.did if isinstance(answer, m.StepDone) else answer != m.Done()):
-                    break
-            else:
-                self.remaining = (yield from runner.ask(m.ListNames(), m.Names)).names[: m.FEW]
-                return True
-        except (Gone, ProtocolError):
-            pass
+    def _done_again(self, entries: list[m.JournalEntry]) -> Core[bool]:
+        """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
+        if (yield from self._repeat(entries)):
+            return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
         self.repeats = False
         self.sandbox.steps_lost(len(self.lost))
         yield from self.stop()
+        return False
+
+    def comes_to(self, digest: int) -> Core[bool]:
+        """Whether a new child comes to a state of that digest when it does all of the journal once more, beside the
+        session.
+        """
+        entries: list[m.JournalEntry] = []
+        memory = self.history.current.memory
+        while memory.origin is not None:
+            entries.append(memory.entry)
+            memory = memory.origin
+        beside = Line(self.sandbox, self.policy, self.sandbox.spare_for(self.policy))
+        try:
+            yield from beside.begin()
+            if not (yield from beside._repeat(entries[::-1])):
+                return False
+            assert beside.runner is not None
+            answer = yield from beside.runner.ask(m.Digest(), m.Digested)
+            return bool(answer.digest == digest)
+        finally:
+            yield from wait_for(beside.end_processes())
+            if beside.workspace is not None:
+                yield from beside.on_files(beside.workspace.close)
+            beside.close()
+
+    def _repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
+        """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
+        the first time. Nobody hears of what they print or show.
+        """
+        runner, deadline = self.runner, monotonic() + patient(REPEAT_SECONDS)
+        assert runner is not None
+        self.out.begin()
+        self.err.begin()
+        try:
+            yield from runner.channel.send(m.Repeat(entries))
+            answer = yield from runner.channel.receive(deadline)
+            if isinstance(answer, m.Names):
+                self.remaining = answer.names[: m.FEW]
+                return True
+        except (Gone, ProtocolError):
+            pass
         return False
 
     def thaw_in_time(self) -> Core[None]:
@@ -486,7 +559,7 @@ class Line:
         if self.policy.limits.processes or copy is None or copy.channel is None:
             return
         if copy.channel.state == PARKED:
-            channel = yield from self._thawing(copy, monotonic() + THAW_SECONDS)
+            channel = yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS))
             if channel is not None and channel.state == THAWED and self.workspace is None:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
@@ -548,7 +621,7 @@ class Line:
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
-        if (channel := (yield from self._thawing(copy, monotonic() + THAW_SECONDS))) is None:
+        if (channel := (yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         yield from self._wake(channel, copy, place, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
@@ -561,7 +634,7 @@ class Line:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._coming is not None
         _, channel = self._coming
-        if (ready := (yield from woken(channel, monotonic() + THAW_SECONDS))) is None:
+        if (ready := (yield from woken(channel, monotonic() + patient(THAW_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
@@ -578,9 +651,16 @@ class Line:
         loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
         """
         assert self.workspace is not None
-        return call() if not coming and self.workspace.is_empty() else (yield Work(call))
+        if not coming and self.workspace.is_empty():
+            return call()
+        return (yield Work(partial(self._tidied, self.workspace, call)))  # type: ignore[no-any-return]
 
-    def commit_with_files(self, tool_calls: int, entry: JournalEntry | None = None) -> Core[None]:
+    @staticmethod
+    def _tidied(workspace: Workspace, call: Callable[[], R]) -> R:
+        workspace.tidy()
+        return call()
+
+    def commit_with_files(self, tool_calls: int, entry: m.JournalEntry | None = None) -> Core[None]:
         """What was begun is part of the session now, with the files as they are. If this is interrupted, or the
         workspace is over its limit, with those of the state before: then the next step ends for that limit.
         """
@@ -701,7 +781,7 @@ class Line:
         """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
         runner.
         """
-        deadline = monotonic() + PARK_SECONDS
+        deadline = monotonic() + patient(PARK_SECONDS)
         for copy in self.history.copies():
             if (yield from copy.has_parked(deadline)):
                 self.history.note_parked(copy)
@@ -723,9 +803,13 @@ class Line:
         return [copy for copy in self.history.copies() if copy not in named]
 
 
+def _size_of(request: m.Execute | m.Assign | m.Remove) -> int:
+    return len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
+
+
 def wait_for(ending: list[int]) -> Core[None]:
     """Wait until the processes of these pidfds have gone, and close them."""
-    deadline = monotonic() + KILL_SECONDS
+    deadline = monotonic() + patient(KILL_SECONDS)
     try:
         for process in ending:
             yield Wait((process,), deadline)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.host.session.output import OnOutput, OutputFile
 from safeexec.results import Display
+
+if TYPE_CHECKING:
+    from safeexec.host.session.output import OnOutput, OutputFile
 
 OnDisplay = Callable[[Display], object]
 OnProgress = Callable[[str, float, "float | None"], object]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.errors import RecordingError, WorkspaceError
-from safeexec.host.session.standard_input import pieces_of
+from safeexec.host.session.given import pieces_of
 from safeexec.host.waiting import Core, Work, apart, weight
 from safeexec.host.watch.bill import AT_ONCE_BYTES
 from safeexec.protocol import messages as m

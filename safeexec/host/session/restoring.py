@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from safeexec.host.files import state_file
-from safeexec.host.waiting import Core, Work
+from safeexec.host.waiting import Core, Work, ending
 
 if TYPE_CHECKING:
     from safeexec.host.session.session import SessionCore
@@ -48,5 +48,5 @@ def from_file(
             yield from session.close()
             raise
     finally:
-        saved.close()
+        yield from ending(saved.size(), saved.close)
     return session

@@ -14,7 +14,7 @@ from safeexec.host.files import state_file
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.step import FREEZE_SECONDS, AnswerTool, Step
-from safeexec.host.waiting import Core, Work
+from safeexec.host.waiting import Core, Work, ending
 from safeexec.host.watch.clock import Watch
 from safeexec.host.watch.verdict import Verdict
 from safeexec.protocol import messages as m
@@ -41,7 +41,8 @@ class Saving:
     def save(self, path: str | os.PathLike[str], step: int) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         target = state_file.target(path)
-        with state_file.payload() as fd:
+        fd = state_file.new_payload()
+        try:
             answer = yield from self._keeper.ask(lambda runner: self._watched(runner, m.Save(), m.Saved, (fd,)))
             if isinstance(answer, Verdict):
                 became = self._keeper.became((yield from self._keeper.undo_step()))
@@ -52,7 +53,9 @@ class Saving:
             digest, size = self._keeper.sandbox.policy.digest, os.fstat(fd).st_size
             header, failed = state_file.header_of(answer, size, files, self._policy, digest, step)
             yield Work(partial(state_file.write, target, header, self._open_file, fd))
-        return failed
+            return failed
+        finally:
+            yield from ending(os.fstat(fd).st_size, partial(state_file.free_payload, fd))
 
     def _files(self) -> Core[dict[str, os.stat_result]]:
         """What a saved state has of the workspace."""

@@ -25,31 +25,32 @@ from safeexec.errors import (
     SessionClosed,
     WorkspaceError,
 )
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Gone
-from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
+from safeexec.host.session.checkpoints import Checkpoint, check_name, rows_of
 from safeexec.host.session.decode import (
     StepFacts,
     build_killed,
     build_result,
-    encode_payload,
     frames_of,
     may_be_bound,
     restored,
     variables_of,
 )
+from safeexec.host.session.given import Given, checked_arguments
 from safeexec.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
 from safeexec.host.session.kept import ToolLog
-from safeexec.host.session.line import PARK_SECONDS, JournalEntry, Line, wait_for
+from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.host.session.protection import as_tried, planned
 from safeexec.host.session.requests import arguments_for, check_branches, checked_query, checked_source, timeout_of
 from safeexec.host.session.runner import Runner
-from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
-from safeexec.host.session.states import ASKING, CLOSED, IDLE, STEPPING
+from safeexec.host.session.standard_input import StandardInput
+from safeexec.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
-from safeexec.host.waiting import Core, Wait, Work, apart, drive, weight
+from safeexec.host.waiting import Core, Wait, Work, apart, drive, ending, weight
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.bill import Bill
@@ -57,13 +58,13 @@ from safeexec.host.watch.clock import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.framing import TooMuch
-from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
+from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRecord, Variable
 from safeexec.text import as_bytes, spelt
 
 if TYPE_CHECKING:
-    from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Snapshot, Workspace
     from safeexec.host.session.home import Home, RecordsSession, ToolAnswers
     from safeexec.host.session.listeners import Callbacks
@@ -73,17 +74,21 @@ if TYPE_CHECKING:
     from safeexec.outcomes import Frame
     from safeexec.policy.model import Policy
     from safeexec.recordings.timeline import Timeline
+    from safeexec.results import CommandResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-COMPACT_SECONDS = 0.5
-"""How long a session must be idle before it is compacted, which costs the next step 1.4 ms."""
+REST_SECONDS = 0.5
+"""How long a session must be idle before it rests, which costs the next step 4 ms."""
+STEP_SECONDS = 0.05
+"""How long it must be idle for each step that will be done once more then: 0.1 to 0.2 ms."""
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 CLOSED_HERE = "the session is closed"
 CLOSED_WITH_SANDBOX = "the sandbox was closed, and this session with it"
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
+NOT_RUN = "the step was not run: steps before it are lost, as they came out otherwise when they were done once more"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
 _numbers = count(1)
 
@@ -148,11 +153,13 @@ class SessionCore:
         """The source of the plugin that is loaded."""
         self.used = monotonic()
         """When the session was last used."""
-        self.compacted = self.used
-        """The use after which its newest copy was last made anew, as `used` was then."""
+        self.rested = self.used
+        """The use after which it last began to rest, as `used` was then."""
         self.watched = WatchedSession(self)
         self.abandoned = False
         """Whether no caller has it any more."""
+        self.rests = False
+        """Whether it has no process until its next use, and nothing that only a process needs."""
         self.commanding = False
         """Whether a command runs in its control group."""
         self._turn = Turn()
@@ -171,6 +178,9 @@ class SessionCore:
             yield Wait((), monotonic() + BRIEF_SECONDS)
         if self.watched.idle:
             self.watched.wake()
+        if self.rests:
+            self.sandbox.session_wakes(self)
+            self.rests = False
         try:
             return (yield from work)
         finally:
@@ -273,11 +283,11 @@ class SessionCore:
     def _end_and_wait(self) -> Core[None]:
         """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
         yield from wait_for(self.line.end_processes())
-        if (workspace := self.line.workspace) is not None:
-            yield from self.line.on_files(workspace.clear)
-        self._end_at_once()
         # It holds files: they are closed now, and not when the garbage collector runs.
         self.keeper.doing = None
+        if (workspace := self.line.workspace) is not None:
+            yield from self.line.on_files(workspace.close)
+        self._end_at_once()
 
     def _end_at_once(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
@@ -340,18 +350,26 @@ class SessionCore:
 
     # While it is idle
 
-    def can_be_compacted(self) -> bool:
-        """Whether nobody has used the session for a while, and it holds more memory than it would compacted."""
+    def can_rest(self) -> bool:
+        """Whether nobody has used the session for so long that it is worth giving up what the next use needs."""
         return (
-            self.compacted != self.used
-            and monotonic() - self.used >= COMPACT_SECONDS
+            self.rested != self.used
+            and monotonic() - self.used >= max(REST_SECONDS, STEP_SECONDS * self.line.history.current.memory.depth)
             and self.policy.checkpoints == "idle"
         )
 
-    def compact(self) -> Core[None]:
-        """While it is idle: make the newest copy anew, so that it and the running process share what both hold."""
-        self.compacted = self.used
-        return self.keeper.compact()
+    def rest(self) -> Core[None]:
+        """While it is idle: give up its process, or at least memory."""
+        self.rested = self.used
+        yield from self.keeper.rest()
+        if self.keeper.state is RESTING:
+            self.rests = True
+            self.sandbox.session_rests(self)
+
+    def abandon(self) -> None:
+        """No caller has it any more."""
+        self.abandoned = True
+        self.sandbox.look_after(self)
 
     # Steps
 
@@ -387,7 +405,7 @@ class SessionCore:
         shows = listeners.display is not None
         request = m.Execute(
             *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
-            not self.line.repeats,
+            self.line.must_copy(),
             self.policy.checkpoints == "idle",
         )
         if stdin is None:
@@ -422,7 +440,7 @@ class SessionCore:
             yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
         finally:
-            problem = given.close()
+            problem = yield from ending(given.size, given.close)
         if problem is not None:
             result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
         return result
@@ -481,8 +499,13 @@ class SessionCore:
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
-        if runner is None or self.keeper.state is not IDLE or self.keeper.overused is not None:
-            runner = yield from self.keeper.ready_runner()
+        keeper = self.keeper
+        if runner is None or keeper.state is not IDLE or keeper.overused is not None or keeper.diverged:
+            runner = yield from self.keeper.ready_runner(step=True)
+            if self.keeper.has_diverged():
+                error = ErrorInfo("StepKilled", NOT_RUN)
+                result = Result("crashed", error=error, step=self.step, state="diverged")
+                return replace(result, remaining=self.keeper.remaining())
         if number and self.has_branched:
             yield from self._own_files()
         leave = line.begin_step(number) if number else None
@@ -490,7 +513,8 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         self.calls_of_step, calls = 0, self.keeper.tool_records.total
-        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err))
+        room = None if line.workspace is None else self.watched.room
+        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
         step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
         try:
@@ -560,7 +584,7 @@ class SessionCore:
             return too_much_in_files(error)
         return None
 
-    def _kept(self, result: Result, entry: JournalEntry | None = None) -> Result:
+    def _kept(self, result: Result, entry: m.JournalEntry | None = None) -> Result:
         """The step is part of the session, and can be done once more as `entry` says."""
         line, step = self.line, self.keeper.doing
         assert step is not None
@@ -585,7 +609,7 @@ class SessionCore:
         if line.workspace is not None and (files := line.workspace.changes(self.keeper.marks, self.keeper.doing.marks)):
             result = replace(result, files=files)
         notes = yield from self.keeper.undo_step()
-        return restored(result, notes, self.keeper.remaining())
+        return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
@@ -612,7 +636,7 @@ class SessionCore:
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
         result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources, step.peak)
         notes = yield from self.keeper.restore_after_step()
-        return restored(result, notes, self.keeper.remaining())
+        return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
 
     # Ending a step, and what the watch asks of it: from any thread
 
@@ -675,12 +699,12 @@ class SessionCore:
         """
         if not isinstance(steps, int) or steps < 1 or (name is not None and steps != 1):
             raise ValueError(f"steps={steps!r}: a number of steps from 1 on, without a name")
-        if self.keeper.state is not IDLE:
+        if self.keeper.state is not IDLE and self.keeper.state is not RESTING:
             yield from self.keeper.finish_interrupted()
         line = self.line
         state, copies = self._target(name, steps)
         for copy in copies:
-            if (yield from copy.has_parked(monotonic() + PARK_SECONDS)):
+            if (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
                 line.history.note_parked(copy)
                 break
         else:
@@ -694,9 +718,9 @@ class SessionCore:
         yield from self.keeper.stop()
         notes = yield from self.keeper.restore(asked=True)
         self.keeper.notes_next += notes
-        if line.history.current.memory is not state.memory:
+        if self.keeper.has_diverged() or line.history.current.memory is not state.memory:
             what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
-            raise CheckpointError(f"{what} died while it was thawed; {self.keeper.became(notes)}")
+            raise CheckpointError(f"{what} could not be brought back; {self.keeper.became(notes)}")
         return since
 
     def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
@@ -722,6 +746,7 @@ class SessionCore:
             if checkpoints not in ("idle", "before-step", "off"):
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
+        yield from self.keeper.ensure_ready()
         check_branches(policy, self.line.lineage, count)
         self.has_branched = True
         copy = yield from self.keeper.shared_copy()
@@ -826,7 +851,8 @@ class SessionCore:
         yield from self._change((yield from self._assignment(name, value)))
 
     def _assignment(self, name: str, value: Any) -> Core[m.Assign]:
-        payload = yield from apart(weight(value), partial(encode_payload, self.policy.limits, name, value))
+        bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
+        payload = yield from apart(weight(value), partial(encode_payload, name, value, **bounds))
         return m.Assign(spelt(name), payload)
 
     def remove(self, name: str) -> Core[None]:
@@ -905,6 +931,7 @@ class SessionCore:
         if directory not in ("", "."):
             os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
+        yield from self.keeper.ensure_ready()  # there is no control group without a process
         self.commanding = True
         try:
             result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)

@@ -16,6 +16,8 @@ ASKING: Final = "asking"
 """Its process was asked something, or told of a change: the answer has to be taken in."""
 STEPPING: Final = "stepping"
 """Its process was given a step that is neither part of the session yet nor undone."""
+RESTING: Final = "resting"
+"""It needs no process until its next use: a new one will be in the same state."""
 LOST: Final = "lost"
 """It has no process: the state that it is in has to be brought back."""
 CLOSED: Final = "closed"
@@ -26,6 +28,7 @@ FOLLOWS: Final[dict[str, frozenset[str]]] = {
     IDLE: frozenset({ASKING, STEPPING, LOST, CLOSED}),
     ASKING: frozenset({IDLE, LOST, CLOSED}),
     STEPPING: frozenset({IDLE, LOST, CLOSED}),
-    LOST: frozenset({IDLE, LOST, CLOSED}),
+    LOST: frozenset({IDLE, RESTING, LOST, CLOSED}),
+    RESTING: frozenset({LOST, CLOSED}),
     CLOSED: frozenset(),
 }

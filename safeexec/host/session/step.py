@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from safeexec.errors import ProtocolError
+from safeexec.host.patience import patient
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.decode import displays
 from safeexec.host.session.line import Line
@@ -19,6 +20,7 @@ from safeexec.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import CallTool, Core
 from safeexec.host.watch.clock import TICK_SECONDS, Place, Watch, where
+from safeexec.host.watch.room import RULE
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -201,7 +203,7 @@ class Step(Struct, eq=False):
         """The first limit that the step is over, if any."""
         if not self._secured:
             yield from self.secure(0.0)
-        verdict = self.watch.exceeded()
+        verdict = yield from self.watch.looked()
         if verdict is None:
             if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
                 yield from self._line.thaw_in_time()
@@ -218,7 +220,7 @@ class Step(Struct, eq=False):
         would lose that state.
         """
         if not self._secured:
-            self._secured = yield from self._line.secured(monotonic() + seconds)
+            self._secured = yield from self._line.secured(monotonic() + patient(seconds))
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest) -> Core[None]:
@@ -291,7 +293,13 @@ class Step(Struct, eq=False):
         """Where its code is: asked before it is killed, and after the state before it has got its copy."""
         yield from self.secure(FREEZE_SECONDS)
         self.peak = processes.peak_memory(self._runner.pid)
-        place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate)
+        verdict, room = self.verdict, self.watch.room
+        fills = verdict is not None and verdict.rule == RULE
+        most = room.patience if room is not None and fills else None
+        if most is None or most > 0:
+            place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate, most)
+        else:
+            place = Place()
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         return place
 

@@ -10,11 +10,12 @@ import itertools
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from safeexec import errors
 from safeexec.errors import ProtectionError
+from safeexec.host.startup.launch import loader_folders
 from safeexec.host.watch.groups import mechanisms as group_mechanisms
 from safeexec.linux.probe import probe
 from safeexec.policy.kernel import (
@@ -160,11 +161,15 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
     limits = policy.limits
     missing = []
     files = file_calls(policy)
+    separate: Literal["", "none", "landlock", "mounts", "turns"] = "landlock"
     if not facts.landlock.works:
-        if "mount" in zygote.namespaces:
-            lost = "sessions of one sandbox can reach each other's workspaces"
-        else:
+        lost = "the new root says what can be opened"
+        if "mount" not in zygote.namespaces:
             files, lost = "none", "no file can be opened at all, not even a library's"
+        elif user_namespace and facts.own_mount.works:
+            separate = "mounts"
+        else:
+            separate = "turns" if any("separate-files" in entry for entry in policy.require) else ""
         missing.append(Mechanism("landlock", False, f"not available ({facts.landlock.reason}): {lost}"))
     return ChildConfinement(
         memory_bytes=address_space(limits),
@@ -181,6 +186,8 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         listed=zygote.listed,
         devices=zygote.devices,
         landlock=facts.landlock_abi,
+        separate="none" if files == "none" or not zygote.workspaces else separate,
+        workspaces=zygote.workspaces or "",
         proc="/proc" if "mount" in zygote.namespaces else "/proc/self",
         user_namespace=user_namespace,
         setgroups_denied="user" in zygote.namespaces,
@@ -270,7 +277,7 @@ def library_paths(extra: Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[st
     Holds the standard library, the prefix, site-packages (also the user's, where it is on), what ``.pth`` files and
     editable installs add, this package, and the system's libraries, time zones and fonts.
     """
-    wanted = [*_python_paths(), *_SYSTEM_LIBRARIES, *_SYSTEM_DATA, *extra]
+    wanted = [*_python_paths(), *_SYSTEM_LIBRARIES, *_SYSTEM_DATA, *_loader_libraries(), *extra]
     real: dict[str, None] = {}
     links: dict[str, str] = {}
     for path in wanted:
@@ -281,8 +288,8 @@ def library_paths(extra: Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[st
     return tuple(sorted(kept)), tuple(links.items())
 
 
-def _is_below(path: str, others: Iterable[str]) -> bool:
-    return any(path.startswith(other + "/") for other in others)
+def _is_below(path: str, others: Collection[str]) -> bool:
+    return any(parent in others for parent in _parents(path))
 
 
 def _machine_paths() -> Iterator[str]:
@@ -329,6 +336,12 @@ def _site_paths() -> Iterator[str]:
             if name.endswith(".pth"):
                 added = (os.path.abspath(os.path.join(site, line)) for line in _pth_lines(os.path.join(site, name)))
                 yield from (path for path in added if path in on_path)
+
+
+def _loader_libraries() -> Iterator[str]:
+    """The shared libraries in the folders of LD_LIBRARY_PATH, and not what lies beside them."""
+    for folder in loader_folders():
+        yield from (os.path.join(folder, name) for name in _list(folder) if name.endswith(".so") or ".so." in name)
 
 
 def _installation_targets() -> Iterator[str]:

@@ -15,10 +15,16 @@ _BOOT = "import sys;sys.path[:]={path!r};from safeexec.zygote.__main__ import ma
 
 
 def unsupported_build() -> str:
-    """What is said of a CPython that was built without the GIL; "" of any other."""
-    if "t" not in sys.abiflags:
-        return ""
-    return "free-threaded builds of CPython are not supported: take the usual build of the same version"
+    """What is said of a CPython that was built without the GIL, or for musl; "" of any other."""
+    if "t" in sys.abiflags:
+        return "free-threaded builds of CPython are not supported: take the usual build of the same version"
+    try:
+        glibc = os.confstr("CS_GNU_LIBC_VERSION")
+    except (ValueError, OSError):
+        glibc = None
+    if glibc is None:
+        return "musl (Alpine) is not supported: take a Python for glibc, as in the image python:3.13-slim"
+    return ""
 
 
 class Launched:
@@ -27,7 +33,9 @@ class Launched:
     __slots__ = ("log", "pid", "pidfd", "socket")
 
     def __init__(self, environment: dict[str, str]) -> None:
-        """Exec the interpreter with `environment` and nothing else, and one socket. Raises `ProtectionError`."""
+        """Exec the interpreter with `environment`, what the loader needs and nothing else, and one socket. Raises
+        `ProtectionError`.
+        """
         if sys.platform != "linux":
             raise ProtectionError(
                 f"this is {sys.platform}: only Linux can hold guest code, in a virtual machine or a container"
@@ -43,6 +51,9 @@ class Launched:
         flags = ["-s", "-P", "-S"] if environment else ["-I", "-S"]
         # 3.14+ would run a script that another process has named to it in its memory; older ones know no such option.
         flags += ["-X", "disable-remote-debug", "-X", "utf8"]
+        # Without it the loader may not find libpython. The zygote wipes it before it does anything else.
+        if folders := loader_folders():
+            environment = {**environment, "LD_LIBRARY_PATH": ":".join(folders)}
         try:
             self.pid = os.posix_spawn(
                 sys.executable,
@@ -73,6 +84,13 @@ class Launched:
         os.waitpid(self.pid, 0)
         os.close(self.pidfd)
         os.close(self.log)
+
+
+def loader_folders() -> list[str]:
+    """The folders in which the host's loader looks first. An empty or relative one would depend on where a process
+    stands, and is left out.
+    """
+    return [place for place in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(place)]
 
 
 def import_path() -> list[str]:

@@ -11,6 +11,7 @@ from time import monotonic
 import msgspec
 
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
+from safeexec.host.patience import note_boot, patient
 from safeexec.host.session.channel import CHUNK
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core, Wait
@@ -68,8 +69,9 @@ class ZygoteHandle:
     def start(self, configure: m.Configure) -> Core[None]:
         """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its words if it cannot."""
         try:
+            note_boot(0.0)
             yield from self._send(configure)
-            message = yield from self._receive(monotonic() + START_SECONDS)
+            message = yield from self._receive(monotonic() + patient(START_SECONDS))
         except BaseException:
             yield from self.close()
             raise
@@ -77,6 +79,7 @@ class ZygoteHandle:
             reason = message.message if isinstance(message, m.ZygoteFailed) else self.log() or "it ended without a word"
             yield from self.close()
             raise ProtectionError(f"the zygote could not start: {reason}")
+        note_boot(message.boot_seconds)
         self.mechanisms = message.mechanisms
         given = dict(zip(message.sent, self._given, strict=False))
         self.gate = ForkGate(given.get("gate", -1), self.reapers[1])
@@ -85,7 +88,7 @@ class ZygoteHandle:
     def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, ...]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
         rest = memoryview(frame(_encode(request)))
-        deadline = monotonic() + FULL_SECONDS
+        deadline = monotonic() + patient(FULL_SECONDS)
         handed = False
         try:
             while rest:
@@ -106,7 +109,7 @@ class ZygoteHandle:
         poller = select.poll()
         poller.register(self.socket, select.POLLOUT)
         if not poller.poll(max(0.0, deadline - monotonic()) * 1000):
-            raise TimeoutError(f"it has not read its requests for {FULL_SECONDS:g} s")
+            raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):g} s")
 
     def _break_off(self) -> None:
         """Part of a request was sent: whatever came after it would be read as its rest, so nothing may come."""
@@ -152,13 +155,13 @@ class ZygoteHandle:
             # gone. Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then
             # itself.
             processes.kill(self._inner)
-            deadline = monotonic() + CLOSE_SECONDS
+            deadline = monotonic() + patient(CLOSE_SECONDS)
             yield Wait((self._inner,), deadline)
             yield Wait((self.pidfd,), deadline)
             os.close(self._inner)
             self._inner = -1
         processes.kill(self.pidfd)
-        yield Wait((self.pidfd,), monotonic() + CLOSE_SECONDS)
+        yield Wait((self.pidfd,), monotonic() + patient(CLOSE_SECONDS))
         yield from self.gate.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
@@ -168,7 +171,7 @@ class ZygoteHandle:
 
     def _send(self, message: msgspec.Struct) -> Core[None]:
         rest = memoryview(frame(_encode(message)))
-        deadline = monotonic() + START_SECONDS
+        deadline = monotonic() + patient(START_SECONDS)
         while rest:
             try:
                 rest = rest[self.socket.send(rest) :]
@@ -181,7 +184,7 @@ class ZygoteHandle:
     def _receive(self, deadline: float) -> Core[m.FromZygote | None]:
         while True:
             if not (yield Wait((self.socket.fileno(),), deadline)):
-                raise ProtectionError(f"the zygote was not ready after {START_SECONDS:.0f} s")
+                raise ProtectionError(f"the zygote was not ready after {patient(START_SECONDS):.0f} s")
             try:
                 data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE + _GIVEN_SPACE)
             except ConnectionResetError:

@@ -1,7 +1,7 @@
-"""The clock and the output of a running step, and where it is when it is stopped.
+"""The clock, the output and the files of a running step, and where it is when it is stopped.
 
-The accountant looks at CPU time, memory, forks and files. The first verdict stands, whoever hands it in. Figures come
-from the kernel and the host's own clock, never from the child.
+The accountant looks at CPU time, memory, forks, and at files too. The first verdict stands, whoever hands it in.
+Figures come from the kernel and the host's own clock, never from the child.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from safeexec.host.session.channel import Channel
     from safeexec.host.session.output import OutputFile, Printed
     from safeexec.host.watch.gate import ForkGate
+    from safeexec.host.watch.room import Room
     from safeexec.policy.model import Limits
 
 TICK_SECONDS = 0.05
@@ -73,12 +74,14 @@ def _line_of(lines: list[str], line: int) -> str:
 
 
 class Watch(Struct, eq=False):
-    """The clock of one step, and what it prints. All else that bounds a step is the accountant's to look at."""
+    """The clock of one step, what it prints and writes. All else that bounds a step is the accountant's to look at."""
 
     _runner: Channel
     _limits: Limits
     _timeout: float
     _outputs: tuple[OutputFile, OutputFile]
+    room: Room | None = None
+    """Of its files, if it has any."""
     cpu_start: float = 0.0
     _bill_start: float = 0.0
     started: float = 0.0
@@ -92,6 +95,8 @@ class Watch(Struct, eq=False):
         self._bill_start = self._runner.bill.cpu
         self.started = monotonic()
         self._deadline = self.started + self._timeout
+        if self.room is not None:
+            self.room.begin()
 
     start_again = __post_init__
 
@@ -100,7 +105,8 @@ class Watch(Struct, eq=False):
         return self._deadline + self.paused
 
     def next_look(self) -> float:
-        return min(self._deadline + self.paused, monotonic() + TICK_SECONDS)
+        look = min(self._deadline + self.paused, monotonic() + TICK_SECONDS)
+        return look if self.room is None else min(look, self.room.due)
 
     def cpu_seconds(self) -> float:
         """CPU time of this step so far, by the kernel's count: of its process, and of the host to read what it says."""
@@ -112,6 +118,13 @@ class Watch(Struct, eq=False):
         alone.
         """
         return self.past_deadline() or (self.flood() if self.is_flood(self._most()) else None)
+
+    def looked(self) -> Core[Verdict | None]:
+        """The same, and on one whose workspace holds too much."""
+        verdict = self.exceeded()
+        if verdict is None and self.room is not None:
+            verdict = yield from self.room.look()
+        return verdict
 
     def _most(self) -> int:
         """Bytes in the fuller stream."""
@@ -143,8 +156,9 @@ class Watch(Struct, eq=False):
         return Verdict("output", f"{printed}; {ceiling} KiB ({OUTPUT_CEILING} x limits.output_kb) end a step")
 
 
-def where(runner: Channel, stderr: OutputFile, gate: ForkGate) -> Core[Place]:
+def where(runner: Channel, stderr: OutputFile, gate: ForkGate, most: float | None = None) -> Core[Place]:
     """Ask a running child for its guest frames. Waits 20 ms at most: a broken-out guest can block the signal or lie.
+    `most`: seconds after which it is given up though the machine is busy, as it goes on meanwhile.
 
     The handler takes 4 us once it runs; 0.1 ms is about a trip through the scheduler.
     """
@@ -152,8 +166,8 @@ def where(runner: Channel, stderr: OutputFile, gate: ForkGate) -> Core[Place]:
     if runner.pidfd < 0 or not processes.send_signal(runner.pidfd, WHERE_SIGNAL):
         return Place()
     gate.release(runner.pid)  # a fork that waits takes no signal, but the one that kills
-    deadline = monotonic() + WHERE_SECONDS
-    latest, was_pending = deadline + UNSCHEDULED_SECONDS, False
+    deadline = monotonic() + (WHERE_SECONDS if most is None else most)
+    latest, was_pending = deadline + (UNSCHEDULED_SECONDS if most is None else 0.0), False
     while True:
         if (dump := dumps.read(stderr.tail_since(mark, dumps.DUMP_BYTES))) is not None:
             frames, ended = dump

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
+from safeexec.host.patience import patient
 from safeexec.host.waiting import Core
 from safeexec.host.watch import groups
 from safeexec.linux import processes
@@ -52,7 +53,7 @@ class Lineage:
             try:  # around the signal too: an interrupt right after it would leave the copies stopped
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
                 runner.kill()
-                yield from runner.halted(monotonic() + KILL_SECONDS)
+                yield from runner.halted(monotonic() + patient(KILL_SECONDS))
             finally:
                 self._gate.interrupted(self.leader)
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)

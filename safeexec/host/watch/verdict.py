@@ -10,8 +10,6 @@ from safeexec.results import Outcome
 
 if TYPE_CHECKING:
     from safeexec.errors import WorkspaceError
-    from safeexec.host.files.workspace import Workspace
-    from safeexec.policy.settings import Limits
 
 
 class Verdict(Struct, frozen=True):
@@ -28,9 +26,3 @@ class Verdict(Struct, frozen=True):
 def too_much_in_files(error: WorkspaceError) -> Verdict:
     """The verdict on a workspace that holds too much, or cannot be read any more: then no limit is its rule."""
     return Verdict("violation", str(error), rule=error.rule)
-
-
-def files_over(workspace: Workspace | None, limits: Limits) -> Verdict | None:
-    """The verdict on a workspace that holds too much now, by a count of its files."""
-    over = None if workspace is None else workspace.over(limits.workspace_mb << 20, limits.workspace_files)
-    return None if over is None else too_much_in_files(over)

@@ -7,16 +7,17 @@ from collections.abc import Collection
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.host.watch import unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
-from safeexec.host.watch.verdict import Verdict, files_over
+from safeexec.host.watch.room import Room
+from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol.plan import OUTPUT_CEILING
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from safeexec.host.files.workspace import Workspace
     from safeexec.host.session.line import Line
     from safeexec.policy.model import Policy
 
@@ -73,6 +74,7 @@ class WatchedSession:
     def __init__(self, session: Watchable) -> None:
         self._session = weakref.ref(session)
         self.account = Account(session.policy.limits, session.line.bill)
+        self.room = Room(session.policy.limits, self._files)
         self.accountant = accountant()
         self.idle = False
         self._resting = Resting()
@@ -184,9 +186,14 @@ class WatchedSession:
             message = f"the streams of the session hold {held} KiB"
             sum_of = f"two times {OUTPUT_CEILING} x limits.output_kb, and {STREAMS_KB}"
             return Verdict("output", f"{message}; {ceiling} KiB ({sum_of}) end a step")
+        return self.room.count()
+
+    def _files(self) -> tuple[Workspace | None, set[int]]:
+        """The workspace, and all processes that may have something of it open."""
+        session = self._session()
         runner, copies, _ = self.known()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
-        return files_over(line.workspace, limits) or unnamed.over(pids, limits, line.workspace)
+        return None if session is None else session.line.workspace, pids
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever drives a step ends it. Where nobody does, its processes end here; the next user restores it."""

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from safeexec import Result
-from safeexec.jsonable import jsonable
-from safeexec.servers.http.requests import to_base64
+from safeexec.jsonable import jsonable, to_base64
 from safeexec.untrusted.json_text import loads
 
 E2B_NAMES = {

@@ -22,8 +22,9 @@ from starlette.routing import BaseRoute, Route
 from safeexec import AsyncSession, WorkspaceError
 from safeexec.servers.http.boxes import MAX_KEPT, Box, Boxes, NewSandbox, Seconds
 from safeexec.servers.http.cells import as_error, as_result, shown
-from safeexec.servers.http.requests import RefusedRequest, answer, body_of, queries, read, takes
-from safeexec.servers.http.streaming import Put, Streamed, line
+from safeexec.servers.http.once import digest_of
+from safeexec.servers.http.requests import Large, RefusedRequest, answer, body_of, queries, read, takes
+from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.service import apart
 from safeexec.untrusted.forms import files_of
@@ -112,7 +113,11 @@ async def create(request: Request) -> Response:
         return answer((await _boxes(request).create(tenant, asked)).as_json(), 201)
 
     identity = request.headers.get("idempotency-key")
-    work = made() if identity is None else tenant.answers.once(f"sandbox {identity[:255]}", (encode(asked),), made())
+    work = (
+        made()
+        if identity is None
+        else tenant.answers.once(f"sandbox {identity[:255]}", digest_of((encode(asked),)), made())
+    )
     created: Response = await request.scope["tenancy"].while_there(request, work)
     return created
 
@@ -297,8 +302,8 @@ def _failed(error: RefusedRequest) -> bytes:
     return line({"type": "error", "name": error.kind, "value": str(error), "traceback": f"{error}\n"})
 
 
-def _printed(stream: str, text: str) -> bytes:
-    return line({"type": stream, "text": text, "timestamp": time.time_ns()})
+def _printed(stream: str, text: str) -> Piece:
+    return later(text, line, {"type": stream, "text": text, "timestamp": time.time_ns()})
 
 
 def _check_language(language: str | None) -> None:
@@ -348,7 +353,7 @@ async def read_file(request: Request) -> Response:
     name = _inside(request.query_params.get("path", ""), sessions)
     for session in sessions:
         if name in await session.list_files():
-            return Response(await session.read_file(name), media_type="application/octet-stream")
+            return Large(await session.read_file(name), media_type="application/octet-stream")
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 

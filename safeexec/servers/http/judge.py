@@ -15,8 +15,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
+from safeexec.jsonable import to_base64
 from safeexec.servers.http.cells import as_execution, data_of, shown, traceback_of
-from safeexec.servers.http.requests import RefusedRequest, answer, answer_apart, from_base64, read, takes, to_base64
+from safeexec.servers.http.requests import (
+    Large,
+    RefusedRequest,
+    answer,
+    answer_apart,
+    from_base64,
+    read,
+    takes,
+)
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.servers.service import apart, encoded, encoded_apart
@@ -214,7 +223,7 @@ async def execute_batch(request: Request) -> Response:
 
     pairs = [*zip(asked.scripts, languages, strict=True)]
     told = await tenancy.while_there(request, _executions(tenant, pairs, asked.timeout))
-    return Response(b"[" + b",".join(told) + b"]", media_type="application/json")
+    return Large(b"[" + b",".join(told) + b"]", media_type="application/json")
 
 
 async def _executions(tenant: Tenant, pairs: list[tuple[str, str]], seconds: float) -> list[bytes]:
@@ -289,5 +298,5 @@ async def _fetched(session: AsyncSession, names: list[str], room: int) -> dict[s
         except SandboxError:
             continue
         left -= len(data)
-        found[name] = to_base64(data)
+        found[name] = await apart(len(data), to_base64, data)
     return found

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from safeexec import SandboxStats
 
 SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
 
@@ -12,7 +15,7 @@ SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
 class Metrics:
     """The counters of one server. No tenant's name and nothing of a guest is in them."""
 
-    def __init__(self, sessions: Callable[[], int]) -> None:
+    def __init__(self, sessions: Callable[[], int], stats: Callable[[], Iterable[SandboxStats]]) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter("safeexec_requests", "Requests", ["method", "status"], registry=self._registry)
         self._steps = Counter("safeexec_steps", "Steps that ended", ["outcome"], registry=self._registry)
@@ -20,6 +23,7 @@ class Metrics:
         self._wall = Histogram("safeexec_step_seconds", "Duration of steps", buckets=SECONDS, registry=self._registry)
         open_now = Gauge("safeexec_sessions", "Sessions that are open, paused ones included", registry=self._registry)
         open_now.set_function(sessions)
+        self._registry.register(_Counted(stats))
 
     def request(self, method: str, status: int) -> None:
         self._requests.labels(method, str(status)).inc()
@@ -31,3 +35,19 @@ class Metrics:
 
     def text(self) -> bytes:
         return bytes(generate_latest(self._registry))
+
+
+class _Counted:
+    """What the sandboxes count themselves, asked when somebody reads."""
+
+    def __init__(self, stats: Callable[[], Iterable[SandboxStats]]) -> None:
+        self._stats = stats
+
+    def collect(self) -> Iterator[Metric]:
+        told = list(self._stats())
+        steps = CounterMetricFamily("safeexec_undo_steps", "Steps, by how they are undone", labels=["how"])
+        for how in ("journalled", "copied", "lost", "differed"):
+            steps.add_metric([how], sum(getattr(one, f"steps_{how}") for one in told))
+        yield steps
+        resting = sum(one.resting for one in told)
+        yield GaugeMetricFamily("safeexec_sessions_resting", "Sessions without a process until used", resting)

@@ -33,13 +33,10 @@ class Answers:
         """The answers of some of them."""
         self._bytes = 0
 
-    async def once(
-        self, identity: str, asked: Iterable[bytes | bytearray], work: Coroutine[Any, Any, Response]
-    ) -> Response:
-        """The answer of `work`, or of that which the same id began before. Raises `RefusedRequest` for an id that
-        stood for another request, and for one that has no answer any more.
+    async def once(self, identity: str, digest: bytes, work: Coroutine[Any, Any, Response]) -> Response:
+        """The answer of `work`, or of that which the same id began before. `digest`: of what was asked. Raises
+        `RefusedRequest` for an id that stood for another request, and for one that has no answer any more.
         """
-        digest = _digest(asked)
         running = self._running.get(identity)
         if running is None and identity not in self._ran:
             running = self._running[identity] = _Running(digest, work)
@@ -111,7 +108,7 @@ class _Running:
         self.task.cancel()
 
 
-def _digest(asked: Iterable[bytes | bytearray]) -> bytes:
+def digest_of(asked: Iterable[bytes | bytearray]) -> bytes:
     digest = hashlib.sha256()
     for part in asked:
         digest.update(part)

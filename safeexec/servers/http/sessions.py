@@ -17,12 +17,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import SandboxError
-from safeexec.jsonable import size_of
+from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import RefusedRequest, answer_apart, body_of, parsed, refused
-from safeexec.servers.http.streaming import Put, Streamed, event
+from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import SessionPlace, Tenancy, Tenant
 from safeexec.servers.methods import METHODS, Method
-from safeexec.servers.service import SMALL, Tell, apart
+from safeexec.servers.service import Tell, apart
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,9 +51,9 @@ def _endpoint(method: Method) -> Endpoint:
         tenancy: Tenancy = request.scope["tenancy"]
         if identity is None:
             return await tenancy.while_there(request, _answered(tenant, method, given))
-        asked = (request.url.path.encode(), b"\n", body)
+        digest = await apart(len(body), digest_of, (request.url.path.encode(), b"\n", body))
         return await tenancy.while_there(
-            request, tenant.answers.once(identity, asked, _answered(tenant, method, given))
+            request, tenant.answers.once(identity, digest, _answered(tenant, method, given))
         )
 
     endpoint.__name__ = method.name
@@ -69,8 +69,8 @@ async def _answered(tenant: Tenant, method: Method, given: dict[str, Any]) -> Re
 
 def _streamed(tenant: Tenant, method: Method, given: dict[str, Any]) -> Callable[[Put], Awaitable[None]]:
     async def work(put: Put) -> None:
-        told = await _call(tenant, method, given, lambda name, data: put(event(name, data)))
-        put(await apart(size_of(told, SMALL), event, "result", told))
+        told = await _call(tenant, method, given, lambda name, data: put(later(data, event, name, data)))
+        put(later(told, event, "result", told))
 
     return work
 

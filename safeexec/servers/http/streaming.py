@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from safeexec.jsonable import pieces_of
+from safeexec.jsonable import pieces_of, size_of
 from safeexec.servers.http.requests import RefusedRequest, refused
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.service import strictly
+from safeexec.servers.service import SMALL, strictly
 
-Put = Callable[[bytes], None]
+Piece = bytes | Callable[[], bytes]
+"""A piece of an answer; what is large is made when it is sent, in a thread."""
+Put = Callable[[Piece], None]
 Work = Callable[[Put], Awaitable[None]]
 SILENCE_SECONDS = 0.5
 """After how long the head is sent where there is nothing to say yet."""
@@ -39,7 +42,7 @@ class Streamed(Response):  # type: ignore[misc]
         await tenancy.while_there(self._request, self._both(send))
 
     async def _both(self, send: Any) -> None:
-        pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+        pieces: asyncio.Queue[Piece | None] = asyncio.Queue()
         work = asyncio.ensure_future(self._work(pieces.put_nowait))
         work.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
@@ -48,7 +51,8 @@ class Streamed(Response):  # type: ignore[misc]
                 await work
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             while piece is not None:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                data = piece if isinstance(piece, bytes) else await asyncio.to_thread(piece)
+                await send({"type": "http.response.body", "body": data, "more_body": True})
                 piece = await pieces.get()
             try:
                 await work
@@ -63,13 +67,18 @@ class Streamed(Response):  # type: ignore[misc]
             await asyncio.wait({work})
 
     @staticmethod
-    async def _first(pieces: asyncio.Queue[bytes | None]) -> bytes | None:
+    async def _first(pieces: asyncio.Queue[Piece | None]) -> Piece | None:
         """The first piece, or an empty one after a while of silence."""
         try:
             async with asyncio.timeout(SILENCE_SECONDS):
                 return await pieces.get()
         except TimeoutError:
             return b""
+
+
+def later(data: Any, make: Callable[..., bytes], *arguments: Any) -> Piece:
+    """What `make` makes of `arguments`, which hold `data`: now, if that is small."""
+    return make(*arguments) if size_of(data, SMALL) <= SMALL else partial(make, *arguments)
 
 
 def line(data: Any) -> bytes:

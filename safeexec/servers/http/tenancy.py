@@ -196,7 +196,10 @@ class Tenancy:
     """A running server, whatever it speaks."""
 
     def __init__(self, offers: Service, grants: Mapping[str, Grant]) -> None:
-        self.metrics = Metrics(lambda: sum(len(tenant.places) for tenant in self.tenants))
+        self.metrics = Metrics(
+            lambda: sum(len(tenant.places) for tenant in self.tenants),
+            lambda: [told for tenant in self.tenants for told in tenant.service.stats()],
+        )
         self.offers = offers
         self.tenants = [Tenant(grant, offers, self.metrics) for grant in grants.values()]
         self.tokens = Tokens((tenant.grant.token, tenant) for tenant in self.tenants)

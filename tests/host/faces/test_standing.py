@@ -14,7 +14,7 @@ import pytest
 from safeexec import AsyncPlugin, AsyncSandbox, AsyncSession, AsyncStream, Policy, SandboxError
 from tests.host.loop import LoopClock
 
-HELD_SECONDS = 0.1
+HELD_SECONDS = 0.05
 """CPU time; on a quiet machine 0.02 is what we aim at."""
 LIMITS = Policy.load("confined-python").limits
 VALUE = (LIMITS.value_kb << 10) - 100_000

@@ -126,7 +126,7 @@ def test_a_file_that_would_be_too_much_is_not_written(workspace: Workspace) -> N
     for name in ("one", "d/one"):
         with pytest.raises(WorkspaceError, match=r"100 files \(limits.workspace_files\)"):
             workspace.write(name, b"", files)
-    assert len(workspace.names()) == 100 and workspace.over(1 << 20, 100) is None
+    assert len(workspace.names()) == 100 and workspace.count(1 << 20, 100) <= 1 << 20
     with pytest.raises(WorkspaceError, match="more than there is room for"):
         workspace.write("/".join(["d" * 200] * 12), b"", files)
 

@@ -104,6 +104,21 @@ class Engine:
         self.truth = (*(self.empty if copy is None else copy.truth), *entries)
         self._release(self.history.arrive(state, copy))
 
+    def rest(self) -> None:
+        """The process is given up, where another one is as good, and the session used again."""
+        self._settle()
+        if self.history.needs_no_process():
+            self._restore()
+
+    def sample(self) -> None:
+        """A sample came to another state: this one has a copy from now on."""
+        self._settle()
+        if self.history.needs_no_process():
+            self._release(self.history.add(Copy(self.truth, True)))
+            before, self.differs = self.differs, lambda: True
+            self._restore()
+            self.differs = before
+
     def rollback(self, steps: int = 1) -> None:
         state = self.history.before_last(steps)
         copies = self.history.copies_below(state)
@@ -173,14 +188,14 @@ class Model:
 
 ACTS = (
     *("ok", "again", "error", "atomic", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch"),
-    *("restore", "refused"),
+    *("restore", "refused", "rest", "sample"),
 )
 """`ok` is a step that is copied, `again` one that can be done once more; `back` undoes two steps."""
-FEW = ("ok", "again", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch", "refused")
+FEW = ("ok", "again", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch", "refused", "rest")
 """Of these the different ones: an error is another ok, atomic another kill, restore another ok without a step."""
 
 
-FEWEST = ("ok", "again", "kill", "checkpoint", "rollback", "named")
+FEWEST = ("ok", "again", "kill", "checkpoint", "rollback", "named", "rest")
 
 
 class Pair:
@@ -216,6 +231,12 @@ class Pair:
                 assert self.fails and engine.truth == model.truth[: len(engine.truth)], (engine.truth, model.truth)
                 self._adopt()
             model.fresh = 0
+        elif act in ("rest", "sample"):
+            (engine.rest if act == "rest" else engine.sample)()
+            if engine.truth != model.truth:
+                assert self.fails and act == "rest" and engine.truth == model.truth[: len(engine.truth)]
+                self._adopt()
+                model.fresh = 0
         elif act in ("set", "restore"):
             model.truth = (*model.truth, name)
             (engine.change if act == "set" else engine.load)(name)
@@ -328,7 +349,7 @@ def test_longer_sequences_where_equal_states_are_merged() -> None:
 
 def sequences(count: int, length: int, seed: int) -> Iterator[tuple[str, ...]]:
     chance = random.Random(seed)
-    weights = [3, 9, 1, 1, 4, 3, 2, 3, 2, 2, 1, 1, 1, 2]
+    weights = [3, 9, 1, 1, 4, 3, 2, 3, 2, 2, 1, 1, 1, 2, 2, 1]
     for _ in range(count):
         yield tuple(chance.choices(ACTS, weights, k=length))
 

@@ -28,6 +28,7 @@ class Bare:
     workspace = runner = None
 
     def __init__(self, left: list[str]) -> None:
+        self.lost: list[int] = []
         self.out = self.err = SimpleNamespace(begin=lambda: None)
         self.history: History[object] = History()
         self.left = left

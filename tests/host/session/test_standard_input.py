@@ -15,7 +15,8 @@ import pytest
 
 from safeexec import AsyncSandbox, Session
 from safeexec.host.session import step
-from safeexec.host.session.standard_input import MOST_ARGUMENTS, StandardInput, checked_arguments
+from safeexec.host.session.given import MOST_ARGUMENTS, checked_arguments
+from safeexec.host.session.standard_input import StandardInput
 
 PROFILES = ("calculator", "data-analysis", "confined-python")
 Open = Callable[..., Session]

@@ -13,6 +13,7 @@ import pytest
 
 from safeexec import AsyncSandbox, CheckpointError, Sandbox, Session
 from safeexec.host.session import session as module
+from safeexec.host.waiting import drive
 
 OpenSession = Callable[..., Session]
 State = dict[str, int]
@@ -62,6 +63,8 @@ class Line:
             self._rollback()
         elif act == "back":
             self._back()
+        elif act == "rest":
+            drive(session._core.attend(session._core.rest))
         elif act == "branch":
             (branch,) = session.branch()
             with branch:
@@ -101,6 +104,8 @@ ACTS = (
     "error",
     "kill",
     "kill",
+    "rest",
+    "rest",
     "set",
     "checkpoint",
     "named",

@@ -119,6 +119,9 @@ def test_health_readiness_and_counters(server: Server, client: httpx.Client) -> 
     assert names
     assert all(line.startswith("safeexec_") for line in names)
     assert 'safeexec_requests_total{method="run_code",status="200"}' in "".join(names)
+    told = dict(line.split(" ") for line in names)
+    assert all(f'safeexec_undo_steps_total{{how="{how}"}}' in told for how in ("journalled", "copied", "lost"))
+    assert float(told["safeexec_sessions_resting"]) >= 0
 
 
 BODIES: dict[str, bytes] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import http.client
 import json
 import socket
@@ -13,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from safeexec.jsonable import pieces_of, size_of
-from safeexec.servers.service import Service, encoded, encoded_apart
+from safeexec.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
+from safeexec.servers.service import Service, encoded, encoded_apart, strictly
 from tests.host.loop import LoopClock
 from tests.servers.serving import Server, needs_server, serving
 
@@ -144,6 +145,8 @@ def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None
 NESTED: list[Any] = [
     None, [], {}, [1, "a", None], {"a": [1]}, list(range(20_000)), {str(i): i for i in range(12_000)},
     [[i, str(i)] for i in range(9000)], {"a": {"b": [{"c": i} for i in range(9000)]}, "d": []},
+    "x" * TEXT_PART + "\ud83d\ude00" * 9, "x" * (TEXT_PART - 1) + "\ud83d\ude00é\ud800" * 9,
+    {"k": ["x" * 3 * TEXT_PART]},
     [list(range(9000)), [], "x", {"k": list(range(9000))}], ["x" * 20_000] * 3, [{str(i): i} for i in range(7000)],
 ]  # fmt: skip
 
@@ -151,7 +154,7 @@ NESTED: list[Any] = [
 @pytest.mark.parametrize("value", NESTED, ids=range(len(NESTED)))
 def test_json_in_pieces_is_the_json(value: Any) -> None:
     assert "".join(pieces_of(value)) == json.dumps(value, separators=(",", ":"))
-    assert json.loads(encoded(value)) == value
+    assert json.loads(encoded(value)) == json.loads(strictly(json.dumps(value)))
 
 
 def test_the_size_of_a_value_is_found_without_a_walk_through_all_of_it() -> None:
@@ -161,3 +164,21 @@ def test_the_size_of_a_value_is_found_without_a_walk_through_all_of_it() -> None
     assert size_of({"a": "x" * 5000}, 1000) > 1000
     assert process_time() - began < 0.1
     assert size_of([1, [2, "abc"]], 1000) < 20
+
+
+def test_base64_in_pieces_is_base64() -> None:
+    for size in (0, 1, BASE64_PIECE - 1, BASE64_PIECE, 2 * BASE64_PIECE + 2):
+        data = b"\xff\0a" * (size // 3 + 1)
+        assert base64.b64decode(to_base64(data[:size]), validate=True) == data[:size]
+
+
+def test_a_large_answer_is_handed_on_in_pieces() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    body = bytes(range(256)) * (requests.ANSWER_PIECE // 100)
+    asyncio.run(requests.Large(body)({"type": "http"}, None, send))
+    assert b"".join(message.get("body", b"") for message in sent) == body and len(sent) > 3
+    assert not sent[-1].get("more_body") and max(len(message.get("body", b"")) for message in sent) <= 1 << 18

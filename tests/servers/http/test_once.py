@@ -34,7 +34,7 @@ def asked(test: Callable[[Ask, list[str]], Awaitable[None]]) -> None:
                     raise fails
                 return Response(bytes(size))
 
-            answer = await answers.once(identity, (b"",), work())
+            answer = await answers.once(identity, b"", work())
             await asyncio.sleep(0)  # the answer is counted by a callback of its task
             return bytes(answer.body)
 
@@ -134,10 +134,10 @@ def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -
                 await end.wait()
             return Response(b"x")
 
-        first = asyncio.create_task(answers.once("long", (), work(True)))
+        first = asyncio.create_task(answers.once("long", b"", work(True)))
         for number in range(5):
-            await answers.once(str(number), (), work(False))
-        again = asyncio.create_task(answers.once("long", (), work(True)))
+            await answers.once(str(number), b"", work(False))
+        again = asyncio.create_task(answers.once("long", b"", work(True)))
         await asyncio.sleep(0)
         end.set()
         assert await first is await again
@@ -162,7 +162,7 @@ def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPa
         async def come_and_go(seconds: float) -> None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await answers.once("a", (), work())
+                    await answers.once("a", b"", work())
 
         other = asyncio.create_task(come_and_go(1.5))
         await come_and_go(0.1)
@@ -173,7 +173,7 @@ def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPa
         await asyncio.sleep(1.25)
         for _ in range(2):  # while it is being stopped, and later
             with pytest.raises(RefusedRequest, match="no answer any more"):
-                await answers.once("a", (), work())
+                await answers.once("a", b"", work())
         assert ended == [1] and not answers.tasks()
 
     asyncio.run(inside())

@@ -1,0 +1,187 @@
+"""A sandbox in a container of this machine: where the system's own kernel cannot hold guest code, and by name on Linux.
+
+The first one starts podman or docker with the image that `safeexec container build` has made. In it runs
+`safeexec serve --stdio`; all sandboxes of this process talk to it over its two pipes. It ends with this process: the
+server reads the end of its input, and the engine removes the container.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from safeexec.engines import BUILD, IMAGE, VERSION, engine, words
+from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError
+from safeexec.host.files.given import check_given
+from safeexec.host.waiting import Core, Work
+from safeexec.policy.model import Policy
+from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
+from safeexec.remote.pipe import PipeWire
+from safeexec.text import printable
+
+START_SECONDS = 120.0
+"""How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
+REMOVE_SECONDS = 30.0
+HELD = "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges --pull never"
+OPTIONS = ("spare", "max_sessions", "queue_seconds", "idle_seconds")
+NOT_OFFERED = {
+    "tools": "host tools are called where the host is, and a container cannot call it",
+    "approval": "approvals are asked about host tools, and a container has none",
+    "audit": "records of steps are written where the sandbox is; `session.run` gives each result",
+}
+"""What a sandbox of this machine takes and one in a container does not, and why."""
+_SAID_BYTES = 2000
+_lock = threading.Lock()
+_started: list[ContainerWire] = []
+"""The container of this process, once there is one."""
+
+
+class ContainerWire(PipeWire):
+    """A container, and the pipes to the server in it."""
+
+    def __init__(self) -> None:
+        """Starts it. Raises `ProtectionError` where there is no engine, `SandboxClosed` where it cannot be run."""
+        self._engine = engine()
+        self._name = f"safeexec-{os.getpid()}-{secrets.token_hex(4)}"
+        self._said = tempfile.NamedTemporaryFile()  # noqa: SIM115  # as long as the wire
+        more = words("SAFEEXEC_ENGINE_RUN")
+        run = ["run", "--rm", "--interactive", "--name", self._name, *HELD.split(), *more]
+        server = ["--entrypoint", "safeexec", os.environ.get("SAFEEXEC_IMAGE", IMAGE), "serve", "--stdio", "--owned"]
+        super().__init__([*self._engine, *run, *server], self._said)
+
+    def said(self) -> str:
+        """The last lines that engine and server wrote to standard error."""
+        size = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, size - _SAID_BYTES))
+        return " ".join(printable(self._said.read().decode("utf-8", "replace")).split())
+
+    def close(self) -> None:
+        """End the container, also one that does not end by itself."""
+        super().close()
+        if self._owner == os.getpid() and self._process.returncode:
+            with suppress(OSError, subprocess.SubprocessError):
+                nothing = subprocess.DEVNULL
+                command = [*self._engine, "rm", "--force", self._name]
+                remove = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
+                deadline = monotonic() + REMOVE_SECONDS
+                while remove.poll() is None and monotonic() < deadline:
+                    threading.Event().wait(0.02)
+        self._said.close()
+
+
+def _wire() -> ContainerWire:
+    """The container that runs, or a new one."""
+    with _lock:
+        if _started and not _started[0].alive:
+            _started.pop().close()
+        if not _started:
+            _started.append(ContainerWire())
+        return _started[0]
+
+
+class ContainerCore(RemoteSandboxCore):
+    """One policy in the container of this process."""
+
+    _wire: ContainerWire
+
+    def __init__(self, policy: Policy, arguments: Mapping[str, Any]) -> None:
+        """Raises `SandboxError` for what a sandbox in a container does not take."""
+        for name, why in NOT_OFFERED.items():
+            if arguments.get(name):
+                raise SandboxError(f"{name}= is not offered in a container: {why}")
+        if policy.requirements:
+            raise SandboxError("requirements are not fetched in a container, which has no network: build them in")
+        if arguments.get("files"):
+            check_given(arguments["files"], policy)
+        self._which = {}
+        self.policy = policy
+        self.protection = []
+        self.begun = False
+        self._files = dict(arguments.get("files") or {})
+        self._options = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
+
+    @property
+    def alive(self) -> bool:
+        return self.begun and bool(self._which) and self._wire.alive
+
+    def open(self, launched: None = None) -> Core[None]:
+        """Start the container, if none runs, and the sandbox in it. Raises `ProtectionError`."""
+        self.begun = True
+        self._wire = yield Work(_wire)
+        policy = self.policy
+        brought = {"name": policy.name, "yaml": policy.to_yaml(), "origins": dict(policy.origins)}
+        try:
+            answer = yield from self._told("sandbox.bring", {**brought, "options": self._options}, START_SECONDS)
+        except (SandboxClosed, ProtocolError) as error:
+            said = self._wire.said()
+            yield Work(self._wire.close)
+            raise ProtectionError(f"the container did not start ({said or error}); {BUILD}") from None
+        if answer.get("version") != VERSION:
+            yield Work(self._wire.close)
+            raise ProtectionError(f"the image has safeexec {answer.get('version')}, and this is {VERSION}: {BUILD}")
+        self._which = {"policy": str(answer["policy"])}
+        try:
+            self.protection = yield from self.asked_protection()
+        except BaseException:
+            yield from self.close()
+            raise
+
+    def _told(self, method: str, params: dict[str, Any], seconds: float) -> Core[dict[str, Any]]:
+        """The answer to a call that only this server knows."""
+        asked = self._wire.ask(method, params)
+        try:
+            yield from self.until_over(asked, monotonic() + seconds)
+            answer = asked.answer()
+            return answer if isinstance(answer, dict) else {}
+        finally:
+            asked.close()
+
+    def close(self) -> Core[None]:
+        """Close the sandbox; the container stays for the next one."""
+        which, self._which = self._which, {}
+        if which and self._wire.alive:
+            with suppress(SandboxClosed, SandboxError):
+                yield from self._told("sandbox.drop", which, START_SECONDS)
+
+    def new_session(self, **given: Any) -> Core[RemoteSessionCore]:
+        session = yield from super().new_session(**given)
+        try:
+            for name, data in (yield Work(partial(_read, self._files))):
+                yield from session.put(name, data)
+        except BaseException:
+            yield from session.close()
+            raise
+        return session
+
+
+def _read(files: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    """The bytes of what is given for sessions to begin with; of a directory, of each regular file in it."""
+    found: list[tuple[str, bytes]] = []
+    for name, content in files.items():
+        if isinstance(content, bytes):
+            found.append((name, content))
+        elif os.path.isdir(content):
+            for place, _, names in os.walk(content):
+                inner = os.path.relpath(place, content).replace(os.sep, "/")
+                below = name if inner == "." else f"{name}/{inner}"
+                paths = [(f"{below}/{one}", os.path.join(place, one)) for one in sorted(names)]
+                found += [(to, _bytes(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)]
+        else:
+            found.append((name, _bytes(content)))
+    return found
+
+
+def _bytes(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise SandboxError(f"{os.fspath(path)} has more than the {MAX_FILE} bytes that fit into one message")
+    return data

@@ -1,0 +1,22 @@
+"""What a server counts of its sandboxes."""
+
+from __future__ import annotations
+
+from safeexec import SandboxStats
+from safeexec.servers.http.metrics import Metrics
+
+
+def test_what_all_sandboxes_count_is_told_together() -> None:
+    told = [
+        SandboxStats(resting=3, steps_journalled=5, steps_copied=2),
+        SandboxStats(steps_copied=1, steps_lost=4, steps_differed=1),
+    ]
+    lines = Metrics(lambda: 7, lambda: told).text().decode().splitlines()
+    assert [line for line in lines if line.startswith(("safeexec_sessions", "safeexec_undo"))] == [
+        "safeexec_sessions 7.0",
+        'safeexec_undo_steps_total{how="journalled"} 5.0',
+        'safeexec_undo_steps_total{how="copied"} 3.0',
+        'safeexec_undo_steps_total{how="lost"} 4.0',
+        'safeexec_undo_steps_total{how="differed"} 1.0',
+        "safeexec_sessions_resting 3.0",
+    ]

@@ -1,0 +1,144 @@
+"""On macOS and Windows no sandbox is of this machine; all else works there. Each case has a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.remote.doors import command
+
+PROJECT = Path(__file__).resolve().parents[1]
+SYSTEMS = ("darwin", "win32")
+_COMMAND = """
+import sys
+from tests.elsewhere import pretend
+
+pretend(sys.argv[1])
+"""
+_CLI = """
+from safeexec.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def _there(system: str, program: str, *arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMAND + program, system, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("policy", "list"), "calculator"),
+        (("policy", "why", "os.listdir"), "it works on files"),
+        (("policy", "check", "policies/standard.yaml"), ""),
+        (("policy", "diff", "calculator", "standard"), "imports"),
+        (("card", "--policy", "calculator"), "math"),
+        (("example", "ten_lines"), "from safeexec"),
+        (("--version",), "safeexec"),
+        (("--help",), "policy"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_commands_that_start_nothing(system: str, arguments: tuple[str, ...], says: str) -> None:
+    done = _there(system, _CLI, *arguments)
+    assert done.returncode == (1 if arguments[1:2] in (("why",), ("diff",)) else 0), done.stderr
+    assert says in done.stdout
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_view_writes_the_page_of_a_recording(system: str, tmp_path: Path) -> None:
+    made = tmp_path / "search.jsonl"
+    made.write_bytes((PROJECT / "tests/recordings/data/search.jsonl").read_bytes())
+    assert "search.html" in _there(system, _CLI, "view", str(made)).stdout
+    assert "<html" in (tmp_path / "search.html").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["search.html", "search.jsonl"]
+
+
+_EVALUATE = """
+from safeexec import Policy, evaluate
+assert evaluate("2 ** 10 + math.sqrt(4)") == 1026
+assert evaluate("sqrt(144)", functions="mathematics") == 12
+assert Policy.from_yaml("extends: calculator\\nlimits: {memory_mb: 64}").limits.memory_mb == 64
+assert Policy.load("calculator").needs("import os")
+print("done")
+"""
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_expressions_and_policies(system: str) -> None:
+    assert _there(system, _EVALUATE).stdout == "done\n"
+
+
+_CONNECT = """
+import asyncio
+from safeexec import SandboxError, async_connect, connect
+from safeexec.agent import CodeAgent, ScriptedModel
+
+command = sys.argv[2:]
+with connect(command=command) as sandbox, sandbox.session() as session:
+    assert session.run("x = 20\\nx + 1").value == 21
+    assert session.run("while True: pass", timeout=0.2).outcome == "timeout"
+    heard = []
+    session.run("print('a')\\nprint('b')", on_output=heard.append)
+    assert "".join(heard) == "a\\nb\\n", heard
+    session.set("y", [1, "two", b"3"])
+    assert session.get("y") == [1, "two", b"3"]
+    session.write_file("f", b"12")
+    assert session.read_file("f") == b"12"
+    session.checkpoint("here")
+    session.run("x = 0")
+    session.rollback("here")
+    session.save("state")
+    replies = ["<execute_python>\\nx * 2\\n</execute_python>", "The answer is 40."]
+    assert CodeAgent(ScriptedModel(replies), session).run("Twice x?").answer.endswith("40.")
+    with sandbox.restore("state") as again:
+        assert again.run("x").value == 20
+    try:
+        sandbox.plugin("x = 1")
+    except SandboxError as error:
+        assert "plugins are not offered" in str(error)
+
+async def main():
+    async with async_connect(command=command) as sandbox:
+        sessions = [await sandbox.session() for _ in range(3)]
+        results = await asyncio.gather(*(session.run("6 * 7") for session in sessions))
+        assert [result.value for result in results] == [42] * 3
+        step = asyncio.create_task(sessions[0].run("while True: pass"))
+        await asyncio.sleep(0.3)
+        step.cancel()
+        try:
+            await step
+        except asyncio.CancelledError:
+            pass
+        assert (await sessions[0].run("1")).value == 1
+
+asyncio.run(main())
+try:
+    connect(command=[sys.executable, "-c", "pass"])
+except SandboxError as error:
+    assert "has ended" in str(error), error
+try:
+    connect("http://127.0.0.1:9", token="x")
+except SandboxError as error:
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_server_elsewhere_is_used_as_from_linux(system: str, tmp_path: Path) -> None:
+    done = _there(system, _CONNECT, *command("confined-python"), cwd=tmp_path)
+    assert done.stdout == "done\n", done.stdout + done.stderr
