@@ -47,6 +47,10 @@ _SYSTEM_DATA = (
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle")
 """Packages that a zygote imports after it has given up its rights."""
 _METADATA = ".dist-info"
+_WORKSPACE_LINKS = (("/home/user", "/proc/self/cwd"), ("/mnt/data", "/proc/self/cwd"))
+"""Where programs that were written for other services look for their files: in a new root that is the directory that a
+session works in, its workspace until the program changes it.
+"""
 _DEVICES = ("/dev/null", "/dev/urandom")
 """Not /dev/zero: mapped shared it is memory that no size tells of."""
 _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
@@ -124,7 +128,7 @@ def plan(
         read=read,
         listed=listed,
         devices=_existing(_DEVICES),
-        links=links,
+        links=(*links, *_WORKSPACE_LINKS) if workspaces else links,
         workspaces=workspaces and os.path.realpath(workspaces),
         landlock=facts.landlock_abi,
         fork_gate=facts.notify.works,

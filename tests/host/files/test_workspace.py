@@ -660,3 +660,21 @@ print(session.run("open('s.csv').read()").value, sandbox._core._root.path)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     value, path = done.stdout.split()
     assert value == "private" and not os.path.exists(path)
+
+
+@pytest.mark.parametrize("place", ["/home/user", "/mnt/data"])
+def test_the_places_of_other_services_lead_to_the_workspace(place: str) -> None:
+    """Each session's own, those of a branch too."""
+    with Sandbox("confined-python") as sandbox, sandbox.session() as session:
+        if not any(one.name == "mount-namespace" and one.active for one in session.protection):
+            pytest.skip("there is no new root")
+        session.run(f"open('{place}/a.txt', 'w').write('one')").check()
+        assert session.read_file("a.txt") == b"one"
+        (branch,) = session.branch()
+        branch.run(f"open('{place}/a.txt', 'w').write('two')").check()
+        assert session.run(f"import os\nopen('{place}/a.txt').read(), os.listdir('{place}')").value == (
+            "one",
+            ["a.txt"],
+        )
+        outside = session.run(f"open('{place}/../../etc/passwd')")
+        assert not outside.ok and session.run(f"os.symlink('/etc', '{place}/etc')").outcome == "violation"
