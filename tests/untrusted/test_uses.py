@@ -59,6 +59,7 @@ WHY = {
     "agent/models/offline.py": BOUND
     + "a recording that the user names, line by line; every error of a line is caught and told",
     "agent/formulas.py": BOUND + "a formula of 300 characters at most, in one pass",
+    "agent/inequalities.py": BOUND + "a text of _MAX_TEXT characters at most, a token at a time",
     "agent/readings.py": BOUND + "12 readings of an answer at most, in one pass each; numbers as long as `int` takes",
     "agent/statements.py": BOUND
     + "20,000 characters, each pattern in one pass; windows of 80 characters before a number",
@@ -85,6 +86,7 @@ WHY = {
     "cli/check.py": OWN + "writes JSON",
     "cli/common.py": BOUND + "the program that the user names, to 16 MiB; a pipe is welcome",
     "cli/doctor.py": OWN + "writes JSON",
+    "cli/container.py": OWN + "its own modules and metadata, of which it makes a wheel; starts the engine of the user",
     "cli/example.py": OWN + "its own examples",
     "cli/jupyter.py": OWN + "writes JSON; a name of a command line, to 100 characters",
     "cli/many.py": OWN + "writes JSON",
@@ -145,6 +147,8 @@ WHY = {
     + "a line whose length is checked first; classes and counted repeats, each in one pass",
     "policy/resolved.py": OWN + "the prepared profiles of the installation",
     "policy/schema.py": OWN + "its own source; writes JSON",
+    "host/faces/blocking.py": OWN + "its own module for containers; opens a sandbox",
+    "remote/container.py": OWN + "starts the engine of the user; opens the pipe to it",
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",
     "remote/calls.py": OWN + "writes JSON",
     "remote/pipe.py": OWN + "starts the command that the user gives",
