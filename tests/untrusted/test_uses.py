@@ -59,7 +59,7 @@ WHY = {
     "agent/models/offline.py": BOUND
     + "a recording that the user names, line by line; every error of a line is caught and told",
     "agent/formulas.py": BOUND + "a formula of 300 characters at most, in one pass",
-    "agent/inequalities.py": BOUND + "a text of _MAX_TEXT characters at most, a token at a time",
+    "agent/inequalities.py": BOUND + "a text of 2,000 characters at most, a token at a time",
     "agent/readings.py": BOUND + "12 readings of an answer at most, in one pass each; numbers as long as `int` takes",
     "agent/statements.py": BOUND
     + "20,000 characters, each pattern in one pass; windows of 80 characters before a number",
