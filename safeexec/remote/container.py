@@ -123,7 +123,7 @@ class ContainerCore(RemoteSandboxCore):
         except (SandboxClosed, ProtocolError) as error:
             said = self._wire.said()
             yield Work(self._wire.close)
-            raise ProtectionError(f"the container did not start ({said or error}); {BUILD}") from None
+            raise ProtectionError(f"the Linux container did not start ({said or error}); {BUILD}") from None
         if answer.get("version") != VERSION:
             yield Work(self._wire.close)
             raise ProtectionError(f"the image has safeexec {answer.get('version')}, and this is {VERSION}: {BUILD}")

@@ -184,7 +184,7 @@ def _serve(process: subprocess.Popen[bytes], writing: threading.Lock, wake: int,
     """The whole life of the thread: take what the server says, until it is told to end the command."""
     assert process.stdin is not None and process.stdout is not None
     try:
-        _read(process.stdout.fileno(), wake, calls)
+        _read(process, wake, calls)
     except Exception as error:
         calls.lose(error)
         os.read(wake, 1)
@@ -204,20 +204,26 @@ def _serve(process: subprocess.Popen[bytes], writing: threading.Lock, wake: int,
         process.stdin.close()
 
 
-def _has_more(fd: int, wake: int) -> bool:
-    """Wait until there is something to read. False: `wake` has something."""
+def _has_more(process: subprocess.Popen[bytes], fd: int, wake: int) -> bool:
+    """Wait until there is something to read. False: `wake` has something, or the command has ended while another
+    process holds its pipe open (the monitor of a container does).
+    """
     if sys.platform == "win32":
         return True
     poller = select.poll()
     for each in (fd, wake):
         poller.register(each, select.POLLIN)
-    return not any(ready == wake for ready, _ in poller.poll())
+    while not (ready := poller.poll(1000)):
+        if process.poll() is not None:
+            return False
+    return not any(found == wake for found, _ in ready)
 
 
-def _read(fd: int, wake: int, calls: _Calls) -> None:
+def _read(process: subprocess.Popen[bytes], wake: int, calls: _Calls) -> None:
     """Take what the server says, until `wake` has something. Raises what is wrong with it, or that it has ended."""
-    lines = Lines(MAX_MESSAGE)
-    while _has_more(fd, wake):
+    assert process.stdout is not None
+    fd, lines = process.stdout.fileno(), Lines(MAX_MESSAGE)
+    while _has_more(process, fd, wake):
         data = os.read(fd, 1 << 20)
         if not data:
             raise SandboxClosed(f"{calls.command} has ended; what it said is on standard error")
@@ -225,3 +231,5 @@ def _read(fd: int, wake: int, calls: _Calls) -> None:
             calls.take(line)
         if lines.too_long:
             calls.take(None)
+    if process.poll() is not None:
+        raise SandboxClosed(f"{calls.command} has ended; what it said is on standard error")
