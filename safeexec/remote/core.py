@@ -227,9 +227,6 @@ class RemoteSessionCore:
             except (SessionClosed, SandboxClosed):
                 pass
 
-    def abandon(self) -> None:
-        """Nobody holds it any more: the server has it until the connection ends."""
-
     # Steps
 
     def run(
