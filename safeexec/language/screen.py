@@ -10,7 +10,7 @@ it can never run: ``if 0: import os``.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from types import CodeType, ModuleType
 from typing import Final
 
@@ -39,30 +39,22 @@ def is_clean(codes: tuple[CodeType, ...], rules: Rules, source: str, known_names
     imported = _imported(source) if "import" in source else ()
     if imported is None or not all(map(rules.importable, imported)):
         return False
+    every = [*codes]
+    read: set[str] = set()
+    bound: set[str] = set()
+    for code in every:
+        read.update(code.co_names)
+        bound.update(code.co_varnames, code.co_cellvars)
+        for constant in code.co_consts:
+            if type(constant) is CodeType:
+                every.append(constant)
+            elif type(constant) is tuple:  # of keyword arguments; or an ordinary one, which the visit then clears
+                bound.update(item for item in constant if type(item) is str)
     known = rules.plain
-    found: set[str] = set()
-    for code in _all(codes):
-        for group in (code.co_names, code.co_varnames, code.co_cellvars, *_texts(code)):
-            if group and not known.issuperset(group):
-                found.update(group)
-    if not all(name in known or rules.is_plain(name) for name in found):
-        return False
-    return not _reads_refused(codes, imported, rules, known_names)
-
-
-def _all(codes: tuple[CodeType, ...]) -> Iterator[CodeType]:
-    pending = list(codes)
-    while pending:
-        code = pending.pop()
-        yield code
-        pending += [constant for constant in code.co_consts if type(constant) is CodeType]
-
-
-def _texts(code: CodeType) -> Iterator[list[str]]:
-    """Names of keyword arguments; also ordinary tuples of strings, which the visit then clears."""
-    for constant in code.co_consts:
-        if type(constant) is tuple:
-            yield [item for item in constant if type(item) is str]
+    for names in read, bound:
+        if not known.issuperset(names) and not all(name in known or rules.is_plain(name) for name in names):
+            return False
+    return not _reads_refused(read, imported, rules, known_names)
 
 
 def _imported(source: str) -> set[str] | None:
@@ -75,16 +67,15 @@ def _imported(source: str) -> set[str] | None:
     return {part.split()[0] for plain, module, _ in statements for part in (plain or module).split(",")}
 
 
-def _reads_refused(
-    codes: tuple[CodeType, ...], imported: Iterable[str], rules: Rules, known_names: Container[str]
-) -> bool:
+def _reads_refused(names: set[str], imported: Iterable[str], rules: Rules, known_names: Container[str]) -> bool:
     """Tell whether a module is at hand, by an import of this text or of an earlier step, and a name of it that is
-    refused stands in the code.
+    refused is among `names`.
     """
-    names = {name for code in _all(codes) for name in code.co_names}
-    modules = {canonical(above) for module in imported for above in parents(module)}
+    modules = {canonical(above) for module in imported for above in parents(module)} if imported else set()
     if type(known_names) is dict:
-        modules |= {canonical(found.__name__) for name in names if type(found := known_names.get(name)) is ModuleType}
+        for name in names:
+            if type(found := known_names.get(name)) is ModuleType:
+                modules.add(canonical(found.__name__))
     for module in modules:
         if module in CALLS and not names.isdisjoint(CALLS[module].split()):
             return True

@@ -102,7 +102,10 @@ class Channel:
 
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
-        data = yield from apart(_payload(message), partial(self._talk.say, message))
+        if (large := _PAYLOADS.get(type(message))) is None:
+            data = self._talk.say(message)
+        else:
+            data = yield from apart(len(getattr(message, large) or b""), partial(self._talk.say, message))
         try:
             if fds:
                 sent = socket.send_fds(self.socket, [data], list(fds))
@@ -251,10 +254,10 @@ class Channel:
         self._close_pidfd()
 
 
-def _payload(message: Struct) -> int:
-    """Bytes of the value or query in a message: all else in one is small."""
-    if isinstance(message, m.Assign | m.ToolReply):
-        return len(message.value or b"")
-    if isinstance(message, m.Query):
-        return len(message.query)
-    return len(message.arguments) if isinstance(message, m.Invoke) else 0
+_PAYLOADS: dict[type[Struct], str] = {
+    m.Assign: "value",
+    m.ToolReply: "value",
+    m.Query: "query",
+    m.Invoke: "arguments",
+}
+"""The field with a value or a query, of the messages that have one: all else in a message is small."""

@@ -50,7 +50,7 @@ from safeexec.host.session.standard_input import StandardInput
 from safeexec.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
-from safeexec.host.waiting import Core, Wait, Work, apart, drive, ending, weight
+from safeexec.host.waiting import AT_ONCE, Core, Wait, Work, apart, drive, ending, weight
 from safeexec.host.watch import accountant, lineage
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.bill import Bill
@@ -388,7 +388,8 @@ class SessionCore:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
         before.
         """
-        text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
+        check = partial(checked_source, self.policy, source)
+        text, refusal = (yield Work(check)) if type(source) is str and len(source) > AT_ONCE else check()
         limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
