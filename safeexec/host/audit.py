@@ -7,7 +7,7 @@ Each finished step is told once, with the same fields, to
 - the audit log, one JSON object per line, where the sandbox was given one;
 - OpenTelemetry, when the application has imported it: a span ``safeexec.step`` and counters whose only attributes are
   policy and outcome; and gauges ``safeexec.sessions.…`` of those open, idle, resting, queued and restored, by policy
-  and label; ``safeexec.steps.…`` of those journalled, copied, lost and differed, by policy.
+  and label; ``safeexec.steps.…`` of those journalled, copied and lost, by policy.
 
 A sandbox for which none of them listens has no observer, and its steps pay nothing.
 """
@@ -191,7 +191,6 @@ _UNDO = {
     "journalled": "steps that are undone by doing those before them once more",
     "copied": "steps after which the process was copied",
     "lost": "journalled steps that came out otherwise when they were done once more",
-    "differed": "journalled steps that came to another state when a sample was done once more beside the session",
 }
 
 

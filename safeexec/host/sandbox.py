@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
-SAMPLE = 16
-"""Of so many sessions that are to rest, the steps of one are done once more beside it first: 5 ms."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 
 
@@ -100,9 +98,8 @@ class SandboxCore:
         """Of these all but those that rest."""
         self._opened = 0
         """How many sessions there have been."""
-        self.undo = [0, 0, 0, 0]
-        """Steps that were journalled, that were copied, that were lost, and that differed: see `stats`."""
-        self._rests = count(1)
+        self.undo = [0, 0, 0]
+        """Steps that were journalled, that were copied, and that were lost: see `stats`."""
         self._zygote: ZygoteHandle | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
@@ -538,21 +535,12 @@ class SandboxCore:
 
     def steps_lost(self, count: int) -> None:
         """Steps of a session came out otherwise when they were done once more."""
-        self._came_out_otherwise(2, "%d steps of a session came out otherwise when done once more, and are lost", count)
-
-    def takes_sample(self) -> bool:
-        """Whether the steps of a session that is to rest are done once more beside it, to see what comes of them."""
-        return next(self._rests) % SAMPLE == 0
-
-    def steps_differ(self, count: int) -> None:
-        """Steps that were done once more beside a session came to another state."""
-        self._came_out_otherwise(3, "%d steps of a session came to another state when done once more beside it", count)
-
-    def _came_out_otherwise(self, which: int, message: str, count: int) -> None:
-        self.undo[which] += count
+        self.undo[2] += count
         logging: Any = sys.modules.get("logging")
         if logging is not None:
-            logging.getLogger("safeexec").warning(message, count)
+            logging.getLogger("safeexec").warning(
+                "%d steps of a session came out otherwise when done once more, and are lost", count
+            )
 
     def step_ended(self) -> None:
         """Where sessions come and go, ask for a spare child before the next one comes.

@@ -41,11 +41,6 @@ class SandboxStats(SessionCounts, frozen=True):
     steps_lost: int = 0
     """Of the journalled ones: those that came out otherwise when they were done once more, and were lost."""
 
-    steps_differed: int = 0
-    """Of the journalled ones: those of sessions that came to another state when a sample was done once more beside
-    them. Such a session is copied from then on, and has lost nothing.
-    """
-
     def to_dict(self) -> dict[str, Any]:
         """The numbers as what `json.dumps` takes, for a page of your service."""
         fields: dict[str, Any] = to_builtins(self)
@@ -66,7 +61,7 @@ def count(
     queued: Mapping[str | None, int],
     spare: int,
     room: int | None = None,
-    undo: Sequence[int] = (0, 0, 0, 0),
+    undo: Sequence[int] = (0, 0, 0),
 ) -> SandboxStats:
     """The numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
@@ -81,7 +76,7 @@ def count(
             rows.setdefault(label, [0, 0, 0, 0, 0, 0])[3] += number
     counts = {label: SessionCounts(*row) for label, row in rows.items()}
     totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
-    journalled, copied, lost, differed = undo
+    journalled, copied, lost = undo
     return SandboxStats(
         **totals,
         by_label=counts,
@@ -90,5 +85,4 @@ def count(
         steps_journalled=journalled,
         steps_copied=copied,
         steps_lost=lost,
-        steps_differed=differed,
     )

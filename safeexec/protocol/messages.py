@@ -337,10 +337,6 @@ class Repeat(msgspec.Struct, tag="repeat", array_like=True):
     entries: list[JournalEntry]
 
 
-class Digest(msgspec.Struct, tag="digest", array_like=True):
-    """A number for all that the variables hold."""
-
-
 class ListNames(msgspec.Struct, tag="names", array_like=True):
     """The names of the namespace that guest code bound."""
 
@@ -506,12 +502,6 @@ class Names(msgspec.Struct, tag="name-list", array_like=True):
     names: Annotated[list[str], _MANY]
 
 
-class Digested(msgspec.Struct, tag="digested", array_like=True):
-    """The answer to `Digest`: the same in two processes that have come to the same state."""
-
-    digest: int
-
-
 class Described(msgspec.Struct, tag="described", array_like=True):
     """The answer to `Describe`."""
 
@@ -554,7 +544,6 @@ ToChild = (
     | Assign
     | Remove
     | Repeat
-    | Digest
     | ListNames
     | Describe
     | Freeze
@@ -576,7 +565,6 @@ FromChild = (
     | Shown
     | Fetched
     | Names
-    | Digested
     | Described
     | Saved
     | Tested

@@ -75,7 +75,6 @@ LATE = (
     "safeexec.language.transformer",
     "safeexec.child.step.errors",
     "safeexec.child.step.tracebacks",
-    "safeexec.child.step.digest",
     "safeexec.hints.tables.modules",
     "safeexec.hints.tables.libraries",
     "safeexec.hints.tables.attributes",

@@ -91,8 +91,6 @@ class Server:
             m.Fetch: self._fetch,
             m.Assign: self._assign,
             m.Remove: self._remove,
-            m.Repeat: self._repeat,
-            m.Digest: self._digest,
             m.ListNames: self._names,
             m.Describe: self._describe,
             m.Deliver: self._deliver,
@@ -133,6 +131,15 @@ class Server:
                 self._grant()
         elif kind is m.Assign or kind is m.Remove:
             self._grant()
+        if kind is m.Repeat:
+            for entry in request.entries:  # here, so that each finds the stack as deep as the first time
+                self.guest.streams.empty()
+                if isinstance(entry.request, m.Execute):
+                    self._step = entry.request.step
+                came: Any = self._do(entry.request)
+                if entry.did != (came.did if isinstance(came, m.StepDone) else bool(came.problem)):
+                    return m.Done(problem="something else came of it than before")
+            return self._names()
         self._busy = kind in _STEPS
         answer = self._do(request)
         self._busy = False
@@ -414,21 +421,6 @@ class Server:
             return m.Done(problem=f"no variable {request.name!r}"[: m.PROBLEM_CHARACTERS])
         del self.guest.namespace[request.name]
         return m.Done()
-
-    def _repeat(self, request: m.Repeat) -> m.Names | m.Done:
-        for entry in request.entries:
-            self.guest.streams.empty()
-            if isinstance(entry.request, m.Execute):
-                self._step = entry.request.step
-            answer: Any = self._do(entry.request)
-            if entry.did != (answer.did if isinstance(answer, m.StepDone) else bool(answer.problem)):
-                return m.Done(problem="something else came of it than before")
-        return self._names()
-
-    def _digest(self, request: m.Digest) -> m.Digested:
-        from safeexec.child.step.digest import digest  # for few rests
-
-        return m.Digested(digest(self.guest.namespace, self.guest.names()))
 
     def _names(self, request: m.ListNames | None = None) -> m.Names:
         return m.Names(self.guest.names()[: m.MANY])

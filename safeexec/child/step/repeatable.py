@@ -60,11 +60,17 @@ IMPURE: Final = _words(
     """
 )
 """Builtins that show addresses or reach what no name tells of."""
-FRAMES: Final = _words("gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals")
-"""Attributes that lead to the frames of whoever runs a step."""
+HIDING: Final = _words(
+    """
+    gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals attrgetter methodcaller get_type_hints
+    buffer_info ctypes
+    """
+)
+"""Attributes that lead to the frames of whoever runs a step, take names as texts, or show addresses."""
 OUTWARD: Final = {
     "datetime": _words("now today utcnow"),
     "io": _words("open open_code FileIO"),
+    "mpmath": _words("randmatrix"),
     "numpy": _words("memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence"),
     "random": _words("SystemRandom"),
     "sympy": _words("randMatrix"),
@@ -74,17 +80,20 @@ RANDOM: Final = _words("random numpy.random samples rand")
 """What leads to the generators of random numbers, whose state differs from one new child to the next."""
 SEEDED: Final = _words("seed Random default_rng RandomState")
 """What makes such a state: from entropy, unless a number is given."""
-_SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d)")
+_SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d+\s*[,)])")
 LASTING: Final = _words("gc weakref signal atexit")
 """Modules by which code of the program runs at times of its own."""
 SET_NAMES: Final = _words("set frozenset keys items union intersection difference symmetric_difference")
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
-SORTS: Final = _words("sort sorted min max nsmallest nlargest")
-TEXTS: Final = _words("str repr format ascii")
-"""What is named together where objects may be put in the order of their texts."""
+TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
+TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
+"""What makes a text of an object, which may show where the object lies."""
+_FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
+"""A name of an attribute, or a key, in a template of `str.format`."""
 IMPORT: Final = opmap["IMPORT_NAME"]
 CO_COROUTINE: Final = 0x80
-"""Of `inspect`, which is not imported for it."""
+CO_OPTIMIZED: Final = 0x1
+"""Of `inspect`, which is not imported for them. A class body is not optimized."""
 MOST = 3000
 """Objects that are walked through after a step."""
 NAMES = 20_000
@@ -102,7 +111,7 @@ _DUNDERS: Final = (
     frozenset(name for kind in _PLAIN_KINDS for name in vars(kind))
     | _words(
         """
-    __name__ __qualname__ __module__ __doc__ __dict__ __class__ __annotations__ __slots__ __mro__ __bases__
+    __name__ __qualname__ __module__ __doc__ __class__ __annotations__ __slots__ __mro__ __bases__
     __enter__ __exit__ __call__ __post_init__ __set_name__ __get__ __set__ __missing__ __match_args__ __getattr__
     __setattr__ __repr__ __str__ __eq__ __ne__ __init__ __new__ __format__ __fspath__ __matmul__ __imatmul__
     __iadd__ __isub__ __imul__ __itruediv__ __truediv__ __cause__ __context__ __notes__ __args__ __wrapped__
@@ -134,6 +143,7 @@ class Repeatable:
 
     __slots__ = (
         "_attributes",
+        "_classes",
         "_functions",
         "_impure",
         "_judged",
@@ -157,12 +167,14 @@ class Repeatable:
         self._namespace = namespace
         self._outer = {name for name in given if not hasattr(builtins, name)} - GUARD_NAMES | {*tools}
         self._impure = self._outer | IMPURE
-        self._attributes = set(FRAMES)
+        self._attributes = set(HIDING)
         self._plain: set[str] = set()
         self._judged: dict[CodeType, bool] = {}
         self._learnt: dict[str, list[int]] = {}
         self._loading: set[str] = set()
         self._sets = self._functions = self._texts = False
+        self._classes = False
+        """Whether a function has a class inside, which no variable need hold."""
         self.random = False
         """Whether a step has named the generators of random numbers."""
         self.strange = False
@@ -189,7 +201,8 @@ class Repeatable:
                 and IMPORT not in does
                 and CodeType not in map(type, code.co_consts)
                 and (self._sets or (SET_NAMES.isdisjoint(names) and SET_CODES.isdisjoint(does)))
-                and (self._texts or SORTS.isdisjoint(names))
+                and (self._texts or (TEXTS.isdisjoint(names) and TEXT_CODES.isdisjoint(does)))
+                and not any(type(constant) in (str, tuple) for constant in code.co_consts)
             ):
                 continue  # the usual step
             if not self._judge(code, source):
@@ -221,8 +234,7 @@ class Repeatable:
                 and printed is not None
                 and ADDRESS not in printed
                 and ADDRESS not in told
-                and not (self._sets and self._functions and self._ordered_by_address())
-                and not (self._texts and self._has_addresses_as_texts())
+                and not (self._functions and self._shows_or_orders_addresses())
             )
         except BaseException:  # code of the guest's, which a look at its objects may run
             fine = False
@@ -257,12 +269,27 @@ class Repeatable:
         if not self._sets:
             self._sets = not SET_NAMES.isdisjoint(names) or not SET_CODES.isdisjoint(codes)
         if not self._texts:
-            self._texts = not SORTS.isdisjoint(names) and not TEXTS.isdisjoint(names)
-        if IMPORT in codes:
+            self._texts = not TEXTS.isdisjoint(names) or not TEXT_CODES.isdisjoint(codes)
+        fine = self._judge_names(code, source) if IMPORT in codes or not self._plain.issuperset(names) else True
+        return self._judge_constants(code) and fine
+
+    def _judge_constants(self, code: CodeType) -> bool:
+        """The same of names that stand in constants: keywords of patterns, and the fields of templates."""
+        for constant in code.co_consts:
+            if type(constant) is CodeType:
+                self._classes |= bool(code.co_flags & CO_OPTIMIZED and not constant.co_flags & CO_OPTIMIZED)
+            elif type(constant) is tuple and not self._attributes.isdisjoint(constant):
+                return False
+            elif type(constant) is str:
+                self._texts |= "%s" in constant or "%r" in constant
+                if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
+                    return False
+        return True
+
+    def _judge_names(self, code: CodeType, source: str | None) -> bool:
+        if IMPORT in code.co_code[::2]:
             return self._judge_closely(code, source)
-        if self._plain.issuperset(names):
-            return True
-        for name in names:
+        for name in code.co_names:
             if name not in self._plain:
                 if self._doubtful(name):
                     return self._judge_closely(code, source)
@@ -290,7 +317,7 @@ class Repeatable:
                 fine = self._imported(name) and fine
             if name == "__del__" or (does == "IMPORT_NAME" and name in LASTING):
                 self.never = True
-            if name in RANDOM and (name == "rand" or does.startswith(_FROM)):
+            if name in RANDOM and (name in ("rand", "random") or does.startswith(_FROM)):
                 self._meet_random()
             if does.startswith(("STORE", "DELETE")):
                 continue
@@ -408,12 +435,19 @@ class Repeatable:
                 waiting += [namespace[name] for name in _all_names(thing.__code__) if name in namespace]
             waiting += gc.get_referents(thing)
 
-    def _has_addresses_as_texts(self) -> bool:
-        """Whether there is a class of the program's whose objects show where they lie."""
-        return any(
-            issubclass(type(thing), type) and thing.__repr__ is object.__repr__ and not _is_of_library(thing)
-            for thing in self._namespace.values()
-        )
+    def _shows_or_orders_addresses(self) -> bool:
+        """Whether a text may show where an object of the program's lies, or the order of a set may hang on it: also one
+        that the step made and dropped.
+        """
+        if (self._sets or self._texts) and self._classes:
+            return True
+        for thing in self._namespace.values():
+            if issubclass(type(thing), type) and not _is_of_library(thing):
+                if self._texts and thing.__repr__ is object.__repr__ and thing.__str__ is object.__str__:
+                    return True
+                if self._sets and thing.__hash__ is object.__hash__:
+                    return True
+        return self._sets and self._ordered_by_address()
 
     def _ordered_by_address(self) -> bool:
         """Whether there is a set whose order hangs on where objects lie."""

@@ -117,12 +117,6 @@ class Home(Protocol):
     def steps_lost(self, count: int) -> None:
         """Steps came out otherwise when they were done once more."""
 
-    def takes_sample(self) -> bool:
-        """Whether the steps of a session that is to rest are done once more beside it, to see what comes of them."""
-
-    def steps_differ(self, count: int) -> None:
-        """Steps that were done once more beside a session came to another state."""
-
     def step_ended(self) -> None:
         """A step of a session has ended."""
 

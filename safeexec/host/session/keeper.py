@@ -308,8 +308,6 @@ class Keeper:
         if self.state is RESTING:
             return
         if self.state is IDLE and self.overused is None and self.line.can_rest():
-            if not (yield from self._is_sound()):
-                return
             self.doing = None
             self.sources.last = ""  # the process that comes knows nothing of it as lost
             self.line.undo()
@@ -318,34 +316,6 @@ class Keeper:
             self.go(RESTING)
         else:
             yield from self._compact()
-
-    def _is_sound(self) -> Core[bool]:
-        """Whether the session's steps can be done once more, as far as is known: a sample is, beside the session, and
-        the whole namespace compared. If they come to something else, the state gets a copy, and so do those to come.
-        """
-        line = self.line
-        runner = line.runner
-        assert runner is not None
-        if line.looked_at or runner.origin is not None or not self.sandbox.takes_sample():
-            return True
-        self.go(ASKING)
-        try:
-            digest = (yield from runner.ask(m.Digest(), m.Digested)).digest
-        except (Gone, ProtocolError) as error:
-            message, _ = yield from self._died(" while it rested", error)
-            self.notes_next.append(f"between its steps {message}")
-            return False
-        self.go(IDLE)
-        try:
-            if (yield from line.comes_to(digest)):
-                return True
-        except (Gone, ProtocolError, SandboxError, OSError):
-            return True  # no process was to be had: another time
-        line.repeats = False
-        self.sandbox.steps_differ(line.history.current.memory.depth)
-        copy = yield from self.freeze()
-        line.release(line.history.add(copy))
-        return False
 
     def _compact(self) -> Core[None]:
         """Make the newest copy anew, so that it and the process share what both hold.

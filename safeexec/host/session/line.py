@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -55,13 +54,12 @@ RESTORE_SECONDS = 6.0
 """How long all copies together may take, whatever each of them does, beside the host's own work at the files: then the
 session starts over.
 """
-REPEAT_SECONDS = 5.0
+REPEAT_SECONDS = 1.0
 """How long all steps of a journal may take when they are done once more. A child's own bound is 20 ms of processor."""
 MOST_ENTRIES, MOST_BYTES = 1000, 128 << 10
 """Steps of a journal, whatever the child says: it makes a copy after far fewer. Bytes of sources and of values that the
 host has set, after which the next step or change is copied.
 """
-_DEFINES = re.compile(rb"\b(?:class|def|lambda)\b")
 DIED_BRANCHING = "the checkpoint died while it was branched"
 
 
@@ -97,6 +95,8 @@ class Line:
         """The steps that could not be done once more when the state was last brought back."""
         self._used = False
         """Whether the process makes that copy now."""
+        self._defines = False
+        """Whether a step may have made a class."""
         self.looked_at = False
         """Whether the process was asked for what only code of the program may know how to show, which may change it."""
         self._change: m.Assign | m.Remove | None = None
@@ -155,17 +155,13 @@ class Line:
         runner = self.runner
         if runner is None or not runner.at_rest or not self.repeats or not self.history.needs_no_process():
             return False
-        if self.looked_at and (runner.origin is not None or _DEFINES.search(b"\n".join(self._sources())) is not None):
+        if self.may_have_changed():
             return False
         return runner.origin is not None or len(runner.lineage.sessions) == 1
 
-    def _sources(self) -> Iterator[bytes]:
-        """Those of the steps that would be done once more, the last one first."""
-        memory = self.history.current.memory
-        while (origin := memory.origin) is not None:
-            if isinstance(request := memory.entry.request, m.Execute):
-                yield request.source
-            memory = origin
+    def may_have_changed(self) -> bool:
+        """Whether a look at a variable may have run code of a class of the program's, which no step does once more."""
+        return self.looked_at and (self._defines or (self.runner is not None and self.runner.origin is not None))
 
     def rest(self) -> Core[None]:
         """Give up the process, and all that only a process needs."""
@@ -279,9 +275,10 @@ class Line:
             self._used = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
 
-    def must_copy(self) -> bool:
-        """Whether the next state is to have a copy, whatever leads to it."""
-        return not self.repeats or self.history.current.memory.size > MOST_BYTES
+    def must_copy(self, source: bytes = b"") -> bool:
+        """Whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
+        self._defines = self._defines or b"class" in source or b"type(" in source
+        return not self.repeats or self.history.current.memory.size > MOST_BYTES or self.may_have_changed()
 
     def entry_of(self, request: Any, did: int) -> m.JournalEntry | None:
         """The entry of the journal for a step that the process says can be done once more."""
@@ -308,6 +305,7 @@ class Line:
         if self._coming is not None:
             self._give_up_coming()
         if entry is None:
+            self.looked_at = False  # what a look has changed is in the copy
             copy, self._leave, self._used = self._leave, None, False
             if copy is not None:
                 assert history.next is not None
@@ -508,29 +506,6 @@ class Line:
         self.sandbox.steps_lost(len(self.lost))
         yield from self.stop()
         return False
-
-    def comes_to(self, digest: int) -> Core[bool]:
-        """Whether a new child comes to a state of that digest when it does all of the journal once more, beside the
-        session.
-        """
-        entries: list[m.JournalEntry] = []
-        memory = self.history.current.memory
-        while memory.origin is not None:
-            entries.append(memory.entry)
-            memory = memory.origin
-        beside = Line(self.sandbox, self.policy, self.sandbox.spare_for(self.policy))
-        try:
-            yield from beside.begin()
-            if not (yield from beside._repeat(entries[::-1])):
-                return False
-            assert beside.runner is not None
-            answer = yield from beside.runner.ask(m.Digest(), m.Digested)
-            return bool(answer.digest == digest)
-        finally:
-            yield from wait_for(beside.end_processes())
-            if beside.workspace is not None:
-                yield from beside.on_files(beside.workspace.close)
-            beside.close()
 
     def _repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did

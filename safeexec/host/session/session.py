@@ -406,7 +406,7 @@ class SessionCore:
         shows = listeners.display is not None
         request = m.Execute(
             *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
-            self.line.must_copy(),
+            self.line.must_copy(text),
             self.policy.checkpoints == "idle",
         )
         if stdin is None:
@@ -550,7 +550,7 @@ class SessionCore:
         result = build_result(facts, done, step.value)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
-            entry = None if done.due else line.entry_of(request, done.did)
+            entry = None if done.due or records else line.entry_of(request, done.did)
             result = (yield from self._undone(result)) if must_go else self._kept(result, entry)
         if self.keeper.state is STEPPING:
             self.keeper.go(IDLE)

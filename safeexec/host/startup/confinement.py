@@ -341,7 +341,8 @@ def _site_paths() -> Iterator[str]:
 def _loader_libraries() -> Iterator[str]:
     """The shared libraries in the folders of LD_LIBRARY_PATH, and not what lies beside them."""
     for folder in loader_folders():
-        yield from (os.path.join(folder, name) for name in _list(folder) if name.endswith(".so") or ".so." in name)
+        libraries = (name for name in _list(folder) if name.rstrip(".0123456789").endswith(".so"))  # libz.so.1.3 too
+        yield from filter(os.path.isfile, (os.path.join(folder, name) for name in libraries))
 
 
 def _installation_targets() -> Iterator[str]:

@@ -46,7 +46,7 @@ class _Counted:
     def collect(self) -> Iterator[Metric]:
         told = list(self._stats())
         steps = CounterMetricFamily("safeexec_undo_steps", "Steps, by how they are undone", labels=["how"])
-        for how in ("journalled", "copied", "lost", "differed"):
+        for how in ("journalled", "copied", "lost"):
             steps.add_metric([how], sum(getattr(one, f"steps_{how}") for one in told))
         yield steps
         resting = sum(one.resting for one in told)

@@ -239,6 +239,22 @@ COPIED = {
     "computed code": ["eval('1 + 1')"],
     "a computed name": ["import datetime", "name = 'n' + 'ow'", "getattr(datetime.datetime, name)()"],
     "the process": ["import os", "os.getpid()"],
+    "a set of objects that is dropped": [
+        "class A:\n    def __init__(self, x):\n        self.x = x",
+        "order = [a.x for a in {A(n) for n in range(20)}]",
+    ],
+    "a set of objects of a class inside": [
+        "def f():\n    class A: pass\n    return len({A() for _ in range(5)})",
+        "f()",
+    ],
+    "an address in a text in a list": ["class A: pass", "texts = [f'{A()}' for _ in range(500)]"],
+    "an address by a percent sign": ["class A: pass", "texts = ['%s' % A() for _ in range(500)]"],
+    "a clock by a pattern": [
+        "import datetime as d\nmatch d.datetime:\n    case object(now=f):\n        pass\nt = str(f())",
+    ],
+    "a clock by its name": ["import datetime as d, operator\nt = str(operator.methodcaller('now')(d.datetime))"],
+    "a clock by a template": ["import datetime as d\nt = '{0.datetime.now}'.format(d)"],
+    "a seed that is computed": ["import random", "r = random.Random(1 if 0 else None)"],
 }
 
 
@@ -248,6 +264,30 @@ def test_what_cannot_be_done_once_more_is_copied(sandbox: Sandbox, steps: list[s
         for source in steps:
             session.run(source)
         assert depth(session) == 0
+
+
+def test_the_stack_is_as_deep_as_the_first_time(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run(
+            "def deep(n=0):\n    try:\n        return deep(n + 1)\n    except RecursionError:\n        return n"
+        ).check()
+        session.run("x = 1").check()
+        before = session.run("depth = deep()\ndepth").value
+        result = session.run("while True: pass", timeout=0.2)
+        assert (result.state, session.get("depth")) == ("restored", before)
+
+
+def test_what_a_look_has_changed_is_in_no_journal(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run(
+            "n = 0\nclass A:\n    def __repr__(self):\n        global n\n        n += 1\n        return 'A'"
+        ).check()
+        session.run("a = A()").check()
+        session.variables()
+        session.run("m = n").check()
+        seen = session.get("m")
+        result = session.run("while True: pass", timeout=0.2)
+        assert (result.state, session.get("m")) == ("restored", seen)
 
 
 def test_a_step_that_comes_out_otherwise_is_lost_and_told(sandbox: Sandbox) -> None:

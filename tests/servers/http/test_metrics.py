@@ -9,7 +9,7 @@ from safeexec.servers.http.metrics import Metrics
 def test_what_all_sandboxes_count_is_told_together() -> None:
     told = [
         SandboxStats(resting=3, steps_journalled=5, steps_copied=2),
-        SandboxStats(steps_copied=1, steps_lost=4, steps_differed=1),
+        SandboxStats(steps_copied=1, steps_lost=4),
     ]
     lines = Metrics(lambda: 7, lambda: told).text().decode().splitlines()
     assert [line for line in lines if line.startswith(("safeexec_sessions", "safeexec_undo"))] == [
@@ -17,6 +17,5 @@ def test_what_all_sandboxes_count_is_told_together() -> None:
         'safeexec_undo_steps_total{how="journalled"} 5.0',
         'safeexec_undo_steps_total{how="copied"} 3.0',
         'safeexec_undo_steps_total{how="lost"} 4.0',
-        'safeexec_undo_steps_total{how="differed"} 1.0',
         "safeexec_sessions_resting 3.0",
     ]
