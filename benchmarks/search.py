@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.common import Table, options
 from safeexec import Budget, Policy, Result, Sandbox, SearchResult, search
-from safeexec.examples import feature_choice, formula, four_patches, game_of_24
+from safeexec.examples import feature_choice, four_patches, game_of_24
 
 DATA = "data = [[number] for number in range({} * 1_000_000 // 104)]\n"
 """So many MB of small objects, as a table of rows is, that the programs do not touch."""
@@ -39,9 +39,6 @@ TASKS = {
         feature_choice.propose,
         feature_choice.SCORE,
         {"method": "beam", "width": 2, "depth": 4},
-    ),
-    "formula": Task(
-        formula.PREPARE, formula.PROGRAMS, formula.SCORE, {"method": "tree", "width": 10, "depth": 3, "goal": -0.21}
     ),
     "four patches": Task(
         four_patches.PREPARE, list(four_patches.PATCHES.values()), four_patches.SCORE, {"timeout": 0.2}

@@ -1,13 +1,9 @@
-"""Show a run of an agent in a terminal while it happens: with rich where it is installed and the output is a
-terminal, else as plain lines. Whatever a model or guest code wrote is made printable first.
-"""
+"""Show a run of an agent as lines while it happens. Whatever a model or guest code wrote is made printable first."""
 
 from __future__ import annotations
 
-import sys
-from keyword import kwlist
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING
 
 from safeexec.agent.blocks import read_blocks
 from safeexec.agent.extraction import without_thinking
@@ -17,11 +13,9 @@ from safeexec.agent.outcome import (
     Event,
     NoticeEvent,
     ObservationEvent,
-    OutputEvent,
     ReplyEvent,
     RetryEvent,
     StepEvent,
-    TextEvent,
 )
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import without_middle
@@ -34,15 +28,6 @@ if TYPE_CHECKING:
 
 _PROSE_LIMIT = 4000
 _SOURCE_LIMIT = 40_000
-_KEYWORDS = rf"\b(?:{'|'.join(kwlist)})\b"
-
-
-class View(Protocol):
-    """What shows events."""
-
-    def show(self, event: Event) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class StepPictures:
@@ -68,27 +53,14 @@ class StepPictures:
         return f"picture: {path}"
 
 
-def open_view(pictures: StepPictures) -> View:
-    """rich on a terminal, plain lines anywhere else."""
-    stream = sys.stdout
-    if stream.isatty():
-        try:
-            return RichView(pictures, stream)
-        except ImportError:
-            pass
-    return PlainView(pictures, stream)
+class View:
+    """Shows events as lines without control sequences, on standard output."""
 
-
-class PlainView:
-    """Lines without control sequences."""
-
-    def __init__(self, pictures: StepPictures, stream: TextIO) -> None:
+    def __init__(self, pictures: StepPictures) -> None:
         self._pictures = pictures
-        self._stream = stream
 
     def _line(self, text: str) -> None:
-        self._stream.write(printable(text).rstrip("\n") + "\n")
-        self._stream.flush()
+        print(printable(text).rstrip("\n"), flush=True)
 
     def show(self, event: Event) -> None:
         match event:
@@ -109,60 +81,6 @@ class PlainView:
                 self._line(f"=== {summary(result)}")
             case _:
                 pass
-
-    def close(self) -> None:
-        pass
-
-
-class RichView:
-    """Panels and colours. Raises ImportError without rich."""
-
-    def __init__(self, pictures: StepPictures, stream: TextIO) -> None:
-        from rich.console import Console
-
-        self._pictures = pictures
-        self._console = Console(file=stream, highlight=False, markup=False)
-        self._status: Any = self._console.status("thinking")
-        self._received = 0
-        self._status.start()
-
-    def show(self, event: Event) -> None:
-        from rich.panel import Panel
-        from rich.text import Text
-
-        match event:
-            case TextEvent(text):
-                self._received += len(text)
-                self._status.update(f"receiving: {self._received} characters")
-            case RetryEvent(reason, seconds):
-                self._received = 0
-                self._console.print(Text(printable(f"{reason}; again in {seconds:.1f} s"), style="yellow"))
-            case ReplyEvent(reply):
-                self._received = 0
-                if prose := prose_of(reply):
-                    self._console.print(Text(printable(prose)))
-            case StepEvent(number, source):
-                code = Text(printable(without_middle(source, _SOURCE_LIMIT)))
-                code.highlight_regex(_KEYWORDS, "bold cyan")  # no lexer: those are not linear
-                self._console.print(Panel(code, title=f"step {number}", title_align="left", border_style="blue"))
-                self._status.update("running")
-            case OutputEvent(text):
-                lines = printable(text).rstrip("\n").split("\n")
-                self._status.update(Text(f"running: {lines[-1][:60]}"))
-            case ObservationEvent(step):
-                style = "green" if step.result.ok else "red"
-                shown = Text(printable(outcome_text(step)))
-                self._console.print(Panel(shown, title=status(step), title_align="left", border_style=style))
-                for line in self._pictures.save(step):
-                    self._console.print(Text(line, style="cyan"))
-                self._status.update("thinking")
-            case NoticeEvent(text):
-                self._console.print(Text(printable(f"to the model: {text}"), style="dim"))
-            case EndEvent(result):
-                self._console.print(Text(printable(summary(result)), style="bold" if result.ok else "bold red"))
-
-    def close(self) -> None:
-        self._status.stop()
 
 
 def prose_of(reply: Reply) -> str:

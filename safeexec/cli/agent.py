@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safeexec.agent import AgentError, CodeAgent, DataAnalyst, MistralModel, RecordedModel, Transcript
-from safeexec.agent.view import StepPictures, open_view
+from safeexec.agent.view import StepPictures, View
 from safeexec.cli.common import add_file_option, add_model_options, files_of
 from safeexec.text import printable
 
@@ -65,11 +65,10 @@ def main(options: argparse.Namespace) -> int:
         return 2
     model, recorded = _model(options)
     path = _transcript_path(options)
-    view = open_view(StepPictures(options.display_dir))
+    view = View(StepPictures(options.display_dir))
     try:
         result = _run(options, model, recorded, path, view.show)
     finally:
-        view.close()
         if path is not None and _holds_something(path):  # also after Ctrl-C: a run can be resumed from it
             print(f"transcript: {printable(str(path))}")
     return 0 if result.ok else 1

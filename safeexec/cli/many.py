@@ -6,10 +6,8 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from safeexec import ErrorInfo, Result, Sandbox
 from safeexec.cli.common import MAX_SOURCE, decoded, files_of, tell
@@ -48,8 +46,6 @@ def main(options: argparse.Namespace) -> int:
             print(json.dumps({"file": name, **result.to_dict()}), flush=True)
         elif not result.ok:
             tell(f"{one_line(name)}: {result.outcome}{_reason(result)}")
-        if bar is not None:
-            bar()
 
     def programs() -> Iterator[str]:
         """The texts of those that can be read, and their names in `running`."""
@@ -64,10 +60,7 @@ def main(options: argparse.Namespace) -> int:
             running.append(name)
             yield source
 
-    with (
-        Sandbox(options.policy, files=files_of(options.file) or None) as sandbox,
-        _progress(len(paths), options.json) as bar,
-    ):
+    with Sandbox(options.policy, files=files_of(options.file) or None) as sandbox:
         for number, result in sandbox.map_as_completed(programs(), workers=options.workers, timeout=options.timeout):
             ended(running[number], result)
     if not options.json:
@@ -89,22 +82,3 @@ def _problem(options: argparse.Namespace, root: Path) -> str | None:
 def _reason(result: Result) -> str:
     error = result.error
     return f": {error.type}: {one_line(error.message.splitlines()[0], 200)}" if error and error.message else ""
-
-
-def _progress(total: int, quiet: bool) -> AbstractContextManager[Any]:
-    """A progress bar on a terminal, where rich is installed; entering it gives a function that moves it by one."""
-    if quiet or not sys.stderr.isatty():
-        return nullcontext(None)
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        return nullcontext(None)
-    return _bar(Progress(console=Console(stderr=True), transient=True), total)
-
-
-@contextmanager
-def _bar(progress: Any, total: int) -> Iterator[Callable[[], None]]:
-    with progress:
-        task = progress.add_task("programs", total=total)
-        yield lambda: progress.advance(task)

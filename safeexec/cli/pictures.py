@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from safeexec.cli import sixel
 from safeexec.text import printable
 from safeexec.untrusted.markup import framed_html, framed_svg
 from safeexec.untrusted.saving import SIGNATURES, NewFiles, is_picture
@@ -44,7 +43,6 @@ class Pictures:
         self._files = NewFiles(directory) if directory else None
         self._new = temporary
         """Whether files are for what cannot be shown alone."""
-        self._sixels: sixel.Sixels | None = None
         self._first = 0
         self._count = 0
 
@@ -52,7 +50,7 @@ class Pictures:
         """Write and show each display; one that is neither is described on stderr. Raises OSError."""
         for display in displays:
             self._count += 1
-            shown = (inline(display, os.environ) or self._as_sixels(display)) if sys.stdout.isatty() else ""
+            shown = inline(display, os.environ) if sys.stdout.isatty() else ""
             names = self._write(self._files, display) if self._files is not None and not (shown and self._new) else []
             if shown:
                 sys.stdout.write(shown + "\n")
@@ -68,21 +66,6 @@ class Pictures:
                     else "--display-dir DIR writes it to a file"
                 )
                 print(f"display {self._count}: a picture; {advice}", file=sys.stderr)
-
-    def _as_sixels(self, display: Display) -> str:
-        """The sequence for a terminal that shows sixels to a person: making them takes a sandbox of its own."""
-        png = display.png
-        if not self._new or png is None or not is_picture("image/png", png):
-            return ""
-        if not sixel.understood():
-            return ""
-        self._sixels = self._sixels or sixel.Sixels()
-        return self._sixels.of(png)
-
-    def close(self) -> None:
-        """End what was opened to show pictures."""
-        if self._sixels is not None:
-            self._sixels.close()
 
     def _write(self, files: NewFiles, display: Display) -> list[str]:
         """Write each kind that a display has; the paths. Numbers begin behind those that are taken."""

@@ -11,7 +11,7 @@ from safeexec import Policy
 from safeexec.agent import MistralModel, Model
 from safeexec.agent.loop import ignore_event
 from safeexec.agent.repair import RepairAgent, RepairResult
-from safeexec.agent.view import StepPictures, open_view
+from safeexec.agent.view import StepPictures, View
 from safeexec.cli.common import add_model_options, tell
 from safeexec.text import printable
 
@@ -79,7 +79,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
-    view = None if options.json else open_view(StepPictures("pictures"))
+    view = None if options.json else View(StepPictures("pictures"))
     agent = RepairAgent(
         model,
         options.repository,
@@ -96,13 +96,10 @@ def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
     )
     if view is None:
         return _run(agent, options.task)
-    try:
-        plan = agent.plan()
-        checks = " and ".join(shlex.join(command) for command in plan["verify"])
-        tell(f"repair {plan['repository']}: {checks}; editable: {', '.join(plan['editable'])}")
-        return _run(agent, options.task)
-    finally:
-        view.close()
+    plan = agent.plan()
+    checks = " and ".join(shlex.join(command) for command in plan["verify"])
+    tell(f"repair {plan['repository']}: {checks}; editable: {', '.join(plan['editable'])}")
+    return _run(agent, options.task)
 
 
 def _run(agent: RepairAgent, task: str | None) -> RepairResult:

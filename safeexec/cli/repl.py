@@ -78,7 +78,6 @@ class Desk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.pictures.close()
         for session in self.sessions.values():
             session.close()
 

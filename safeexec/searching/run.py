@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from importlib import import_module
-from threading import RLock
 from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -441,7 +439,7 @@ def search(
     Ctrl-C, or when the sandbox dies: `why` of the result says it. Its `tree`, given as `resume`, is gone on with; it is
     changed in place while the search runs. With `workers`, programs, scores and proposers run in so many threads; the
     choice does not depend on which of them are done first. `timeout` in seconds is that of each program. `progress`
-    shows a bar (tqdm, where it is installed), or is a function that gets the tree.
+    shows a line that grows, or is a function that gets the tree.
 
     `session` stays as it is. Every other session is closed but `best` of the result, which is the caller's to close.
     Raises ValueError and TypeError for arguments that make no sense.
@@ -577,55 +575,25 @@ def _stop(futures: list[Future[None]], made: Search) -> None:
 
 
 class _SearchProgress:
-    """The progress of a search, for a person or for a function."""
+    """The progress of a search, for a person (one line of standard error, written anew) or for a function."""
 
     def __init__(self, progress: bool | Callable[[SearchTree], object]) -> None:
         self._tell = progress if callable(progress) else None
-        self._bar: Any = _bar() if progress is True else None
+        self._shown = progress is True
 
     def __enter__(self) -> _SearchProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        if self._shown:
+            print(file=sys.stderr)
 
     def __call__(self, tree: SearchTree) -> None:
         if self._tell is not None:
             self._tell(tree)
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"best {None if tree.best is None else tree.best.score}", refresh=False)
-            self._bar.update(tree.spent.steps - self._bar.n)
-
-
-def _bar() -> Any:
-    try:
-        tqdm = import_module("tqdm.auto").tqdm
-    except ImportError:
-        return _ProgressLine()
-    # Without its watching thread, which would outlive the search, and with a lock of this process alone: its own is of
-    # multiprocessing, whose first lock starts a process (seen on CPython 3.14).
-    bar: Any = type("Bar", (tqdm,), {"monitor_interval": 0})
-    bar.set_lock(RLock())
-    return bar(desc="search", unit="program")
-
-
-class _ProgressLine:
-    """Stands for a bar where tqdm is not installed: one line of standard error, written anew."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self._text = ""
-
-    def set_postfix_str(self, text: str, refresh: bool) -> None:
-        self._text = text
-
-    def update(self, count: int) -> None:
-        self.n += count
-        print(f"\rsearch: {self.n} programs, {self._text}", end="", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        print(file=sys.stderr)
+        if self._shown:
+            best = None if tree.best is None else tree.best.score
+            print(f"\rsearch: {tree.spent.steps} programs, best {best}", end="", file=sys.stderr, flush=True)
 
 
 def _checked(workers: int) -> int:

@@ -94,7 +94,6 @@ WHY = {
     "cli/pictures.py": OWN + "sizes of the screen",
     "cli/plugin.py": OWN + "settings of the command line; writes JSON",
     "cli/policy.py": OWN + "writes JSON",
-    "cli/sixel.py": BOUND + "what a terminal answers, to 200 bytes; sixels by one pattern of two classes",
     "cli/typed.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
     "cli/replay.py": OWN + "numbers of a command line, of nine digits at most",
     "cli/repair.py": OWN + "writes JSON",
