@@ -88,6 +88,8 @@ SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "S
 TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
 TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
 """What makes a text of an object, which may show where the object lies."""
+SORTS: Final = _words("sort sorted min max nsmallest nlargest")
+"""What is named together with a text where objects may be put in the order of their texts."""
 _FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
 """A name of an attribute, or a key, in a template of `str.format`."""
 IMPORT: Final = opmap["IMPORT_NAME"]
@@ -149,10 +151,12 @@ class Repeatable:
         "_judged",
         "_learnt",
         "_loading",
+        "_made_sets",
         "_namespace",
         "_outer",
         "_plain",
         "_sets",
+        "_sorts",
         "_texts",
         "fine",
         "never",
@@ -173,6 +177,10 @@ class Repeatable:
         self._learnt: dict[str, list[int]] = {}
         self._loading: set[str] = set()
         self._sets = self._functions = self._texts = False
+        self._sorts = False
+        """Whether one code sorts, and names what makes a text of an object."""
+        self._made_sets = False
+        """Whether a step has made a set, and not only views of a dict."""
         self._classes = False
         """Whether a function has a class inside, which no variable need hold."""
         self.random = False
@@ -200,7 +208,8 @@ class Repeatable:
                 self._plain.issuperset(names)
                 and IMPORT not in does
                 and CodeType not in map(type, code.co_consts)
-                and (self._sets or (SET_NAMES.isdisjoint(names) and SET_CODES.isdisjoint(does)))
+                and (self._made_sets or (SET_NAMES.isdisjoint(names) and SET_CODES.isdisjoint(does)))
+                and SORTS.isdisjoint(names)
                 and (self._texts or (TEXTS.isdisjoint(names) and TEXT_CODES.isdisjoint(does)))
                 and not any(type(constant) in (str, tuple) for constant in code.co_consts)
             ):
@@ -268,6 +277,10 @@ class Repeatable:
             )
         if not self._sets:
             self._sets = not SET_NAMES.isdisjoint(names) or not SET_CODES.isdisjoint(codes)
+        if not self._sorts:
+            self._sorts = not SORTS.isdisjoint(names) and not TEXTS.isdisjoint(names)
+        if not self._made_sets:
+            self._made_sets = "set" in names or "frozenset" in names or not SET_CODES.isdisjoint(codes)
         if not self._texts:
             self._texts = not TEXTS.isdisjoint(names) or not TEXT_CODES.isdisjoint(codes)
         fine = self._judge_names(code, source) if IMPORT in codes or not self._plain.issuperset(names) else True
@@ -278,8 +291,11 @@ class Repeatable:
         for constant in code.co_consts:
             if type(constant) is CodeType:
                 self._classes |= bool(code.co_flags & CO_OPTIMIZED and not constant.co_flags & CO_OPTIMIZED)
-            elif type(constant) is tuple and not self._attributes.isdisjoint(constant):
-                return False
+            elif type(constant) is tuple:
+                if not self._attributes.isdisjoint(constant):
+                    return False
+                if not RANDOM.isdisjoint(constant):
+                    self._meet_random()
             elif type(constant) is str:
                 self._texts |= "%s" in constant or "%r" in constant
                 if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
@@ -436,28 +452,26 @@ class Repeatable:
             waiting += gc.get_referents(thing)
 
     def _shows_or_orders_addresses(self) -> bool:
-        """Whether a text may show where an object of the program's lies, or the order of a set may hang on it: also one
+        """Whether a text shows where an object of the program's lies, or the order of a set may hang on it: also of one
         that the step made and dropped.
         """
-        if (self._sets or self._texts) and self._classes:
+        values = [*self._namespace.values(), builtins_of(self._namespace).get("_")]
+        kinds = [thing for thing in values if issubclass(type(thing), type) and not _is_of_library(thing)]
+        if self._made_sets and (self._classes or any(kind.__hash__ is object.__hash__ for kind in kinds)):
             return True
-        for thing in self._namespace.values():
-            if issubclass(type(thing), type) and not _is_of_library(thing):
-                if self._texts and thing.__repr__ is object.__repr__ and thing.__str__ is object.__str__:
-                    return True
-                if self._sets and thing.__hash__ is object.__hash__:
-                    return True
-        return self._sets and self._ordered_by_address()
+        texts = self._texts and (self._classes or any(kind.__repr__ is object.__repr__ for kind in kinds))
+        if texts and self._sorts:
+            return True
+        return (self._sets or texts) and any(
+            thing is None
+            or (issubclass(type(thing), _SETS) and not all(map(_hashes_by_value, thing)))
+            or (texts and _shows_address(gc.get_referents(thing)))
+            for thing in self._walk([values])
+        )
 
-    def _ordered_by_address(self) -> bool:
-        """Whether there is a set whose order hangs on where objects lie."""
-        roots = [*self._namespace.values(), builtins_of(self._namespace).get("_")]
-        for thing in self._walk(roots):
-            if thing is None:
-                return True
-            if issubclass(type(thing), _SETS) and not all(map(_hashes_by_value, thing)):
-                return True
-        return False
+
+def _shows_address(things: Iterable[Any]) -> bool:
+    return any(type(thing) is str and " at 0x" in thing for thing in things)
 
 
 _ON_NAMES = tuple(
