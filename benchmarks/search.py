@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from benchmarks import four_patches
 from benchmarks.common import Table, options
 from safeexec import Budget, Policy, Result, Sandbox, SearchResult, search
-from safeexec.examples import feature_choice, four_patches, game_of_24
+from safeexec.examples import feature_choice, game_of_24
 
 DATA = "data = [[number] for number in range({} * 1_000_000 // 104)]\n"
 """So many MB of small objects, as a table of rows is, that the programs do not touch."""
