@@ -91,8 +91,8 @@ class Importer:
 
     def import_(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         """``__import__`` of guest code. Raises `RefusedImport`, and whatever importing the real module raises."""
-        if type(fromlist) is list:
-            return import_module(name)
+        if type(fromlist) is list and not fromlist:  # as C code imports, for itself
+            return builtins.__import__(name, globals, locals, fromlist, level)
         if level and self._place and not (type(globals) is dict and globals.get("__package__")):
             return self._sibling(name, globals, locals, fromlist, level)
         rules = self._rules

@@ -456,17 +456,23 @@ _LATER: Final = (
     ast.IfExp,
     ast.BoolOp,
     ast.GeneratorExp,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
     ast.FunctionDef,
+    ast.AsyncFunctionDef,
     ast.ClassDef,
     ast.Try,
+    ast.TryStar,
+    ast.Match,
     ast.If,
     ast.While,
 )
 
 
 def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
-    """The calls of `open` and `input` that no condition, function or `try` stands around, so that they are sure to
-    run.
+    """Yield the calls at the top level that no condition, function, comprehension or `try` encloses: they run, but for
+    those in the body of a `for` without items.
     """
     pending = (
         [node for node in getattr(tree, "body", ()) if isinstance(node, _SURE)]

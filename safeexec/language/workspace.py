@@ -79,8 +79,8 @@ class WorkspaceModules:
         return found
 
     def _is_installed(self, top: str) -> bool:
-        here = os.getcwd()
-        elsewhere = [path for path in sys.path if os.path.isabs(path) and not path.startswith(here)]
+        here = f"{os.getcwd()}/"
+        elsewhere = [path for path in sys.path if os.path.isabs(path) and not f"{path}/".startswith(here)]
         return PathFinder.find_spec(top, elsewhere) is not None
 
     def _places(self) -> list[tuple[str, ...]]:

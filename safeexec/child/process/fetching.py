@@ -47,11 +47,11 @@ def _answer(given: Any) -> HttpAnswer:
     """What the tool of `safeexec.toolkit` gives, or another of its name: a dict, a text or bytes."""
     found = given if isinstance(given, dict) else {"content" if isinstance(given, bytes) else "text": given}
     content, kind = found.get("content"), str(found.get("content_type", ""))
-    if content is None:
-        content = str(found.get("text", "")).encode()
+    if not isinstance(content, bytes):
+        content = str(found.get("text", "") if content is None else content).encode()
         kind = f"{kind.partition(';')[0]}; charset=utf-8"
     headers = {"Content-Type": kind, "Content-Length": str(len(content))}
-    return HttpAnswer(int(found.get("status", 200)), headers, bytes(content))
+    return HttpAnswer(int(found.get("status", 200)), headers, content)
 
 
 def _by_urllib(fetch: Fetch) -> None:
@@ -60,9 +60,13 @@ def _by_urllib(fetch: Fetch) -> None:
     def opened(_handler: Any, request: Any) -> Any:
         from email.message import Message
         from http.client import responses
+        from urllib.error import URLError
         from urllib.response import addinfourl
 
-        answer = fetch(request.get_method(), request.full_url)
+        try:
+            answer = fetch(request.get_method(), request.full_url)
+        except (TimeoutError, ConnectionError) as error:
+            raise URLError(error) from error
         headers = Message()
         for name, value in answer.headers.items():
             headers[name] = value
