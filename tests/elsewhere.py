@@ -48,6 +48,8 @@ def pretend(system: str) -> None:
     for module, names in _LACKING[system].items():
         for name in names.split():
             module.__dict__.pop(name, None)
+    if sys.version_info >= (3, 13):
+        os.process_cpu_count = os.cpu_count  # as it is where processes are bound to no processor
     if system == "win32":
         sys.modules.update(dict.fromkeys(_MODULES))  # type: ignore[arg-type]  # None: not to be had
         real = ctypes.CDLL

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from safeexec import SandboxStats
-from safeexec.servers.http.metrics import Metrics
+
+metrics = pytest.importorskip("safeexec.servers.http.metrics")
 
 
 def test_what_all_sandboxes_count_is_told_together() -> None:
@@ -11,7 +14,7 @@ def test_what_all_sandboxes_count_is_told_together() -> None:
         SandboxStats(resting=3, steps_journalled=5, steps_copied=2),
         SandboxStats(steps_copied=1, steps_lost=4),
     ]
-    lines = Metrics(lambda: 7, lambda: told).text().decode().splitlines()
+    lines = metrics.Metrics(lambda: 7, lambda: told).text().decode().splitlines()
     assert [line for line in lines if line.startswith(("safeexec_sessions", "safeexec_undo"))] == [
         "safeexec_sessions 7.0",
         'safeexec_undo_steps_total{how="journalled"} 5.0',
