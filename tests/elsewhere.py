@@ -6,7 +6,7 @@ before and stays this system's: `os.WNOHANG`, SIGKILL and AF_UNIX are there for 
 
 from __future__ import annotations
 
-import asyncio  # noqa: F401
+import asyncio
 import ctypes
 import http.client  # noqa: F401
 import logging  # noqa: F401
@@ -45,6 +45,7 @@ _MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "tty", "pty", "syslog"
 
 def pretend(system: str) -> None:
     """Become `darwin` or `win32`."""
+    asyncio.new_event_loop().close()  # since 3.14 the first loop decides by the platform of which kind all are
     for module, names in _LACKING[system].items():
         for name in names.split():
             module.__dict__.pop(name, None)
