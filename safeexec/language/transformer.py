@@ -456,9 +456,6 @@ _LATER: Final = (
     ast.IfExp,
     ast.BoolOp,
     ast.GeneratorExp,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
     ast.FunctionDef,
     ast.AsyncFunctionDef,
     ast.ClassDef,
@@ -471,8 +468,8 @@ _LATER: Final = (
 
 
 def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
-    """Yield the calls at the top level that no condition, function, comprehension or `try` encloses: they run, but for
-    those in the body of a `for` without items.
+    """Yield the calls at the top level that no condition, function or `try` encloses: they run, but for those in a
+    `for` or a comprehension over nothing.
     """
     pending = (
         [node for node in getattr(tree, "body", ()) if isinstance(node, _SURE)]

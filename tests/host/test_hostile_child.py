@@ -531,7 +531,7 @@ def test_files_with_and_without_a_name_have_one_limit_and_pass_it_by_little(open
     )
     assert result.outcome == "violation" and result.error is not None and result.error.rule == "limits.workspace_mb"
     held = re.search(r"holds (\d+) MiB in files, (\d+) of them in removed ones", result.error.message)
-    assert held is not None and int(held[2]) < int(held[1]) < 2 * 32
+    assert held is not None and int(held[2]) < int(held[1]) < 32 + 250  # what a core writes between two looks
     assert session.run("import os; os.listdir()").value == []
 
 

@@ -107,7 +107,6 @@ WHY = {
     "host/files/workspace.py": BOUND + "by descriptor without a link; within limits.workspace_mb",
     "host/files/workspace_files.py": BOUND + "by descriptor without a link; sizes first, regular files with one name",
     "host/session/kept.py": BOUND + "the start of a source, in one pass",
-    "host/session/line.py": BOUND + "the source of a step, for three words in one pass",
     "host/session/standard_input.py": OWN + "its own pipe",
     "host/session/output.py": BOUND + "pages of output, in one pass for marks of ten bytes",
     "host/startup/configuration.py": OWN + "a number of the policy",

@@ -278,7 +278,9 @@ class Line:
     def must_copy(self, source: bytes = b"") -> bool:
         """Whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
         self._defines = self._defines or b"class" in source or b"type(" in source
-        return not self.repeats or self.history.current.memory.size > MOST_BYTES or self.may_have_changed()
+        if self.looked_at and self.may_have_changed():
+            return True
+        return not self.repeats or self.history.current.memory.size > MOST_BYTES
 
     def entry_of(self, request: Any, did: int) -> m.JournalEntry | None:
         """The entry of the journal for a step that the process says can be done once more."""
