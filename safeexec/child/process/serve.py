@@ -143,8 +143,6 @@ class Server:
         self._busy = kind in _STEPS
         answer = self._do(request)
         self._busy = False
-        if os.getpid() != self._pid:
-            _end_copy(answer)
         return answer
 
     def _do(self, request: Any) -> msgspec.Struct:
@@ -153,6 +151,8 @@ class Server:
         if kind in _STEPS:
             self._judge(request)
         answer = self._acts[kind](request)
+        if os.getpid() != self._pid:
+            _end_copy(answer)
         if kind in _STEPS and isinstance(answer, m.StepDone):
             answer.step = self._step
             if self._step:

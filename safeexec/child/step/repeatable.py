@@ -283,7 +283,10 @@ class Repeatable:
             self._made_sets = "set" in names or "frozenset" in names or not SET_CODES.isdisjoint(codes)
         if not self._texts:
             self._texts = not TEXTS.isdisjoint(names) or not TEXT_CODES.isdisjoint(codes)
-        fine = self._judge_names(code, source) if IMPORT in codes or not self._plain.issuperset(names) else True
+        if IMPORT in codes:
+            fine = self._judge_closely(code, source)
+        else:
+            fine = self._plain.issuperset(names) or self._judge_names(code, source)
         return self._judge_constants(code) and fine
 
     def _judge_constants(self, code: CodeType) -> bool:
@@ -303,8 +306,6 @@ class Repeatable:
         return True
 
     def _judge_names(self, code: CodeType, source: str | None) -> bool:
-        if IMPORT in code.co_code[::2]:
-            return self._judge_closely(code, source)
         for name in code.co_names:
             if name not in self._plain:
                 if self._doubtful(name):
