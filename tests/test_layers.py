@@ -110,8 +110,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "text",
         "typed",
     },
+    "store": {"store", "recordings", "untrusted", "errors", "text"},
     "host": {
         "host",
+        "store",
         "hints",
         "untrusted",
         "recordings",

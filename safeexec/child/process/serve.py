@@ -35,7 +35,7 @@ _WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
 _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
-_AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Describe, m.Save, m.SelfTest}
+_AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Repeat, m.Describe, m.Save, m.SelfTest}
 """Requests before which the state gets the checkpoint that is due: those that change it; those that may never be
 answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: it tries a fork, which would use up the
 checkpoint's permission.
@@ -67,6 +67,8 @@ class Server:
         """Whether the state that the process is in is to have one."""
         self._new = True
         """Whether the process began as a new child, and not from a checkpoint: its random numbers are no other's."""
+        self._lasting = False
+        """Whether what steps are done once more from is a state that was saved with its random numbers."""
         self._acted = False
         """Whether the state is another than that of a new child."""
         self._debt_steps = self._debt_bytes = 0
@@ -164,8 +166,6 @@ class Server:
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
             self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
-            if kind is m.Load:
-                self._judge(request)
         return answer
 
     # Checkpoints
@@ -175,7 +175,7 @@ class Server:
         guest = self.guest
         if type(request) is not m.Execute:
             # Whatever it loads, calls or binds, no step has named.
-            guest.repeatable.never |= self._step > 0 or type(request) is m.Load
+            guest.repeatable.never |= self._step > 0
         elif request.judged:
             guest.judges = True
         elif self._step:
@@ -189,18 +189,16 @@ class Server:
             return True
         self._debt_steps += 1
         self._debt_bytes += len(request.source)
+        given = request.copied or request.stdin or request.argv is not None
+        again = not (done.due or given or done.threads or _thread._count() > 0)
+        done.again = again and (self._lasting or not self.guest.repeatable.random)
         return (
-            done.due
+            not again
             or not self._idle
-            or request.copied
-            or request.stdin
-            or request.argv is not None
-            or done.threads
             or self._debt_steps > DEBT_STEPS
             or self._debt_bytes > DEBT_BYTES
             or self.guest.cpu_seconds - self._debt_began > DEBT_SECONDS
             or (self._new and self.guest.repeatable.random)
-            or _thread._count() > 0
         )
 
     def _begin_debt(self) -> None:
@@ -444,14 +442,16 @@ class Server:
     def _save(self, request: m.Save) -> m.Saved:
         from safeexec.child.process import state  # with cloudpickle 15 ms
 
-        return state.save(self.link.take_fd(), self.guest)
+        self._lasting |= request.lasting
+        return state.save(self.link.take_fd(), self.guest, request.lasting)
 
     def _load(self, request: m.Load) -> m.Done:
         from safeexec.child.process import state
 
         fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
         self._grant()
-        return state.load(fd, self.guest)
+        answer, self._lasting = state.load(fd, self.guest, request.foreign)
+        return answer
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

@@ -359,6 +359,23 @@ class Repeatable:
         known = {text for text in code.co_consts if type(text) is str}
         return OUTWARD.keys().isdisjoint(self._learnt) and not any(map(self._doubtful, known))
 
+    def known(self) -> tuple[Any, ...]:
+        """What a state must tell of the steps that led to it, for `know`."""
+        return tuple([getattr(self, name) for name in _KNOWN]), list(self._learnt)
+
+    def know(self, known: Any) -> None:
+        """A state has been restored of which this is known. Its objects are walked through, as no step has named
+        them here.
+        """
+        flags, learnt = known
+        for name, value in zip(_KNOWN, flags, strict=True):
+            setattr(self, name, bool(value))
+        if self.random:
+            self._plain -= SEEDED
+        for name in learnt:
+            self._learn(name)
+        self.strange = True
+
     def given(self, value: Any) -> None:
         """The host has bound a variable."""
         if type(value) not in _ATOMS:
@@ -475,6 +492,7 @@ def _shows_address(things: Iterable[Any]) -> bool:
     return any(type(thing) is str and " at 0x" in thing for thing in things)
 
 
+_KNOWN: Final = ("_sets", "_functions", "_texts", "_sorts", "_made_sets", "_classes", "random", "strange", "never")
 _ON_NAMES = tuple(
     _words(
         """

@@ -527,6 +527,24 @@ class Line:
             pass
         return False
 
+    def repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
+        """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
+        did.
+        """
+        return (yield from self._repeat(entries)) if entries else True
+
+    def resume(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
+        """The process has done these once more: they are part of the session, and lead to the state of that number."""
+        history = self.history
+        for entry in entries:
+            if isinstance(entry.request, m.Execute):
+                history.begin(entry.request.step)
+            else:
+                history.begin_change()
+            files = history.current.files
+            self.release(history.commit(files, tool_calls, entry=entry, size=_size_of(entry.request)))
+        history.current.memory.number = number
+
     def thaw_in_time(self) -> Core[None]:
         """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not
         where guest code may start processes: this one would take the place of one of them. Where there are files, it is

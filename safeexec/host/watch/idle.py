@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import weakref
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,8 @@ class IdleSessions:
             self._next = monotonic() + max(self._tick, self._close_after / LATE)
         for session in sandbox.open_sessions(awake=awake):
             try:
+                if session.durable is not None and session.durable.overdue:
+                    drive(session.attend(partial(session.durable.leave, session)))
                 if session.can_rest():
                     drive(session.attend(session.rest))
                 if session.abandoned and not sandbox.labelled(session):
