@@ -202,6 +202,8 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     """Whether the standard input is a stream."""
     namespace: dict[str, Value] = {}
     """Variables that were set first."""
+    undone: bool = False
+    """Whether it is no step here, but one that was undone before: its calls of tools follow, which were made."""
 
     @property
     def text(self) -> str:

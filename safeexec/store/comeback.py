@@ -7,6 +7,7 @@ led to, and of the one that it was done in, where it can be done once more.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -32,6 +33,13 @@ class MadeCall(NamedTuple):
     """None: nobody knows what came of it."""
 
 
+class Undone(NamedTuple):
+    """A step that is no part of the state, and the calls that it made."""
+
+    run: form.Run
+    made: list[MadeCall]
+
+
 class Doing(NamedTuple):
     """Something that led from one state to another, and can be done once more."""
 
@@ -54,6 +62,8 @@ class Left(Struct):
     """What leads from the state of the heading to the newest one that can be had."""
     step: int
     """The last step that had begun."""
+    begun: int
+    """The step that had not ended; 0: there is none."""
     now: int
     """The step whose state that is."""
     moments: int
@@ -62,10 +72,10 @@ class Left(Struct):
     """How many calls of tools there were."""
     lost: list[int]
     """Steps that had ended, and are no part of that state."""
-    undone: form.Run | None
-    """The step that had begun and not ended, or the first one of those that are lost."""
-    made: list[MadeCall]
-    """The calls of the steps that are no part of the state."""
+    undone: list[Undone]
+    """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
+    that nobody has run again.
+    """
     waiting: list[form.Called]
     """The deferred calls of steps that are, which were not carried out."""
     unsure: list[form.Called]
@@ -146,6 +156,10 @@ class _PartReading:
         self._begun: form.Run | None = None
         self._ended: dict[int, form.Run | None] = {}
         """The steps that ended since the last owner came."""
+        self._undone: deque[Undone] = deque()
+        """Those that an earlier owner has undone."""
+        self._before: dict[int, list[MadeCall]] = {}
+        """By step, the calls of the one that it does once more."""
         self._calls: dict[int, MadeCall] = {}
         self._effects: dict[str, form.Effect] = {}
         self._named: dict[str, None] = {}
@@ -154,11 +168,8 @@ class _PartReading:
     def all(self, part: int, recording: Recording) -> Left:
         for line, record in enumerate(recording):
             self._take(line, record)
-        reached = next(one for one in reversed(self._operations) if self._can_be_had(one.moment))
-        after = [one for one in self._operations if one.line > reached.line and one.ended]
-        lost = [one.step for one in after if one.step in self._ended]
+        reached, lost = self._newest()
         gone = {*lost, *([self._begun.step] if self._begun is not None else [])}
-        undone = self._ended[lost[0]] if lost else self._begun
         calls = [one.called for one in self._calls.values()]
         open_ones = {key for key, one in self._effects.items() if one.became in ("begun", "undoing", "unknown")}
         return Left(
@@ -168,12 +179,12 @@ class _PartReading:
             size=recording.size,
             doings=self._doings(reached.moment),
             step=self._step,
+            begun=0 if self._begun is None else self._begun.step,
             now=reached.now,
             moments=self._moments,
             calls=self._count,
             lost=lost,
-            undone=undone,
-            made=[one for one in self._calls.values() if one.called.step in gone and one.called.effect != "deferred"],
+            undone=self._all_undone(lost),
             waiting=[
                 one
                 for one in calls
@@ -183,12 +194,40 @@ class _PartReading:
             dropped=list(self._named),
         )
 
+    def _newest(self) -> tuple[_Operation, list[int]]:
+        """The last operation whose state can be had, and the steps that ended after it."""
+        lost: list[int] = []
+        for one in reversed(self._operations):
+            if self._can_be_had(one.moment):
+                return one, lost[::-1]
+            if one.ended and one.step in self._ended:
+                lost.append(one.step)
+        raise RecordingError("no state can be had")  # the first one always can
+
+    def _all_undone(self, lost: list[int]) -> list[Undone]:
+        runs = [self._ended[step] for step in lost] + [self._begun]
+        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *self._undone]
+
+    def _made_by(self, step: int) -> list[MadeCall]:
+        """The calls of a step, and those of the one that it does once more to which it has not come."""
+        own = [one for one in self._calls.values() if one.called.step == step and one.called.effect != "deferred"]
+        before = self._before.get(step, [])
+        same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
+        return own + (before[len(own) :] if same else [])
+
     def _take(self, line: int, record: form.AnyRecord) -> None:
         if isinstance(record, form.OfSession) and record.session != 1:
             return
         self._step = max(self._step, getattr(record, "step", 0))
-        if isinstance(record, form.Begun):
+        if isinstance(record, form.Run) and record.undone:
+            self._undone.append(Undone(record, []))
+        elif isinstance(record, form.Begun):
             self._begun = record if isinstance(record, form.Run) else None
+            if self._undone and self._begun is not None and self._undone[0].run.source == self._begun.source:
+                again = self._undone.popleft()
+                self._before[record.step] = again.made or self._made_by(again.run.step)
+            else:
+                self._undone.clear()
         elif isinstance(record, form.Called):
             self._calls[record.call] = MadeCall(record, None)
             self._count = max(self._count, record.call)
@@ -213,7 +252,10 @@ class _PartReading:
         elif isinstance(record, form.Dropped):
             self._named.pop(record.name, None)
         elif isinstance(record, form.Resumed):
-            self._ended.clear()  # what was lost then was told
+            # What was lost then was told; who runs it again gets the answers that it had.
+            self._undone = deque(self._all_undone(self._newest()[1]))
+            self._begun = None
+            self._ended.clear()
             self._named.clear()
         moment = record.moment
         if moment is not None:
@@ -240,15 +282,16 @@ def told(left: Left) -> list[str]:
     notes = []
     if left.lost:
         notes.append(f"{_steps(left.lost)} lost: no state was saved after {'it' if len(left.lost) == 1 else 'them'}")
-    if left.undone is not None and left.undone.step not in left.lost:
-        notes.append(f"step {left.undone.step} had not ended when the host did, and is undone")
-    for call in left.made[:NAMED]:
+    if left.begun and left.begun not in left.lost:
+        notes.append(f"step {left.begun} had not ended when the host did, and is undone")
+    made = [call for one in left.undone for call in one.made]
+    for call in made[:NAMED]:
         if call.answer is None:
             notes.append(f"{_shown(call.called)} was begun: nobody knows what became of it")
         else:
             notes.append(f"{_shown(call.called)} was made, with the outcome {call.answer.outcome}")
-    if len(left.made) > NAMED:
-        notes.append(f"{len(left.made) - NAMED} more calls were made by these steps")
+    if len(made) > NAMED:
+        notes.append(f"{len(made) - NAMED} more calls were made by these steps")
     notes += [f"{_shown(one)}, a call with an effect: nobody knows what became of it" for one in left.unsure[:NAMED]]
     notes += [f"{_shown(one)} was deferred, and not carried out" for one in left.waiting[:NAMED]]
     if left.dropped:

@@ -136,8 +136,8 @@ class Durable:
         """What was read already, for the next time it comes back."""
         self.lineage: Any = None
         """The recording that goes on with each new tape."""
-        self._interrupted: tuple[form.Run, list[comeback.MadeCall]] | None = None
-        """The step that was undone, and its calls: if its source runs again, they are answered as they were."""
+        self._undone: deque[comeback.Undone] = deque()
+        """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
         self._before: deque[comeback.MadeCall] = deque()
 
     # What the recorder asks
@@ -187,8 +187,10 @@ class Durable:
         """A step begins, after so many variables are set. `size`: bytes of its source."""
         self._bytes, self._values = size, values
         self._before.clear()
-        if self._interrupted is not None and self._interrupted[0].source == source:
-            self._before.extend(self._interrupted[1])
+        if self._undone and self._undone[0].run.source == source:
+            self._before.extend(self._undone.popleft().made)
+        else:
+            self._undone.clear()
 
     def before(self, call: m.ToolRequest) -> EarlierCall | None:
         """The same call, where an earlier run of this step has made it."""
@@ -268,7 +270,6 @@ class Durable:
         """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
         tape = self._tape
         assert tape is not None
-        self._interrupted = None
         late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
         try:
             if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
@@ -345,9 +346,8 @@ class Durable:
         """What the lines before the saved state say that is still to be known."""
         for name in session.line.history.named:
             yield form.Named(name=name, step=session.step, now=session.line.history.current.step)
-        if self._interrupted is not None:
-            run, made = self._interrupted
-            yield run
+        for run, made in self._undone:
+            yield replace(run, undone=True)
             for call in made:
                 yield call.called
                 if call.answer is not None:
@@ -469,7 +469,7 @@ class Durable:
                 # Up to the one that came out otherwise, and no further.
                 otherwise = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
                 left.lost = sorted({*left.lost, *(run.step for run in otherwise)})
-                left.undone = otherwise[0] if otherwise else left.undone
+                left.undone = [*(comeback.Undone(run, []) for run in otherwise), *left.undone]
                 left.now = doings[done - 1].step if done else left.heading.now
                 notes = [*notes, OTHERWISE]
                 doings = doings[:done]
@@ -559,8 +559,7 @@ class Durable:
             self._now = doing.moment
             self._ways[self._now] = way
         self._since, session.again, session.files_changed = None, None, False
-        if left.undone is not None:
-            self._interrupted = left.undone, left.made
+        self._undone = deque(left.undone)
         place = StorePlace(self._store, held, comeback.part_of(left.part), left.size)
         tape = self._taped(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
         lineage.tape, lineage.calls = tape, count(left.calls + 1)
