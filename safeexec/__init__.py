@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         SandboxError,
         SessionBusy,
         SessionClosed,
+        SessionTaken,
         StateFileError,
+        StoreError,
         ToolError,
         WorkspaceError,
     )
@@ -69,11 +71,13 @@ if TYPE_CHECKING:
     from safeexec.searching.plan import Budget, Proposal
     from safeexec.searching.run import SearchResult, async_search, search
     from safeexec.searching.tree import SearchNode, SearchTree
+    from safeexec.store.interface import StoredSession, StoreOptions
 
 _HOME = {
     "safeexec.errors": (
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
-        "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError ToolError WorkspaceError"
+        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StoreError ToolError "
+        "WorkspaceError"
     ),
     "safeexec.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.host.faces.blocking": "Namespace Sandbox Session Stream",
@@ -102,6 +106,7 @@ _HOME = {
         "ToolCallRecord Usage Variable"
     ),
     "safeexec.searching.plan": "Budget Proposal",
+    "safeexec.store.interface": "StoredSession StoreOptions",
     "safeexec.searching.jobs": "SearchState",
     "safeexec.searching.run": "SearchResult async_search search",
     "safeexec.searching.tree": "SearchNode SearchTree",
@@ -161,8 +166,12 @@ __all__ = [
     "SessionBusy",
     "SessionClosed",
     "SessionCounts",
+    "SessionTaken",
     "StateFileError",
     "StepFailed",
+    "StoreError",
+    "StoreOptions",
+    "StoredSession",
     "Stream",
     "TemplateInfo",
     "Timeline",

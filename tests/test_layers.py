@@ -145,6 +145,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "marked",
         "outcomes",
         "results",
+        "store",
         "text",
     },
 }

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from safeexec.results import CommandResult
     from safeexec.store import Store, StoredSession, StoreOptions
 
+TIDY_SECONDS = 3600.0
+"""How often sessions are looked for that the store need not keep any more."""
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
@@ -123,6 +125,7 @@ class SandboxCore:
 
             self.store = open_store(store)
         self._durable: Mode = durable
+        self._tidy_next = 0.0
         self._queue_seconds = queue_seconds
         self._idle_seconds = idle_seconds
         self._idle: IdleSessions | None = None
@@ -399,6 +402,15 @@ class SandboxCore:
         """The sessions in the store."""
         store = self._has_store()
         return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
+
+    def tidy(self) -> None:
+        """Now and then, from the thread for idle sessions: what the store need not keep any more goes."""
+        if self.store is None or self.store.options.keep_days is None or monotonic() < self._tidy_next:
+            return
+        from safeexec.store.interface import expire
+
+        self._tidy_next = monotonic() + TIDY_SECONDS
+        expire(self.store)
 
     def _has_store(self) -> Store:
         if self.store is None:

@@ -25,12 +25,25 @@ NAMED = 20
 """Steps and calls that are told one by one."""
 
 
+_OPEN = ("begun", "undoing", "unknown")
+"""Of an effect: it was begun, and nobody knows whether it has happened."""
+
+
 class MadeCall(NamedTuple):
     """A call of a host tool by a step that is no part of the state."""
 
     called: form.Called
     answer: form.Answered | None
-    """None: nobody knows what came of it."""
+    """None: nobody knows what came of it, if it was made at once."""
+    effect: form.Effect | None = None
+    """What became of it last, where it is a deferred call, or one that can be undone."""
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows if it was made."""
+        if self.called.effect == "deferred":
+            return self.effect is not None and self.effect.became in _OPEN
+        return self.answer is None
 
 
 class Undone(NamedTuple):
@@ -169,9 +182,10 @@ class _PartReading:
         for line, record in enumerate(recording):
             self._take(line, record)
         reached, lost = self._newest()
-        gone = {*lost, *([self._begun.step] if self._begun is not None else [])}
-        calls = [one.called for one in self._calls.values()]
-        open_ones = {key for key, one in self._effects.items() if one.became in ("begun", "undoing", "unknown")}
+        undone = self._all_undone(lost)
+        gone = {*lost, *(one.run.step for one in undone)}
+        calls = list({one.called.key: one.called for one in self._calls.values()}.values())  # of each key the last
+        open_ones = {key for key, one in self._effects.items() if one.became in _OPEN}
         return Left(
             part=part,
             heading=self.heading,
@@ -184,13 +198,13 @@ class _PartReading:
             moments=self._moments,
             calls=self._count,
             lost=lost,
-            undone=self._all_undone(lost),
+            undone=undone,
             waiting=[
                 one
                 for one in calls
                 if one.effect == "deferred" and one.step not in gone and one.key not in self._effects
             ],
-            unsure=[one for one in calls if one.key in open_ones],
+            unsure=[one for one in calls if one.key in open_ones and one.step not in gone],
             dropped=list(self._named),
         )
 
@@ -206,11 +220,16 @@ class _PartReading:
 
     def _all_undone(self, lost: list[int]) -> list[Undone]:
         runs = [self._ended[step] for step in lost] + [self._begun]
-        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *self._undone]
+        earlier = [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
+        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *earlier]
 
     def _made_by(self, step: int) -> list[MadeCall]:
         """The calls of a step, and those of the one that it does once more to which it has not come."""
-        own = [one for one in self._calls.values() if one.called.step == step and one.called.effect != "deferred"]
+        own = [
+            one._replace(effect=self._effects.get(one.called.key))
+            for one in self._calls.values()
+            if one.called.step == step
+        ]
         before = self._before.get(step, [])
         same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
         return own + (before[len(own) :] if same else [])
@@ -286,9 +305,12 @@ def told(left: Left) -> list[str]:
         notes.append(f"step {left.begun} had not ended when the host did, and is undone")
     made = [call for one in left.undone for call in one.made]
     for call in made[:NAMED]:
-        if call.answer is None:
+        if call.unknown:
             notes.append(f"{_shown(call.called)} was begun: nobody knows what became of it")
-        else:
+        elif call.called.effect == "deferred":
+            if call.effect is not None:
+                notes.append(f"{_shown(call.called)} was carried out: {call.effect.became}")
+        elif call.answer is not None:
             notes.append(f"{_shown(call.called)} was made, with the outcome {call.answer.outcome}")
     if len(made) > NAMED:
         notes.append(f"{len(made) - NAMED} more calls were made by these steps")

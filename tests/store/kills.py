@@ -35,7 +35,7 @@ KINDS = {
     ),
     "two calls": "a = pay({i})\nb = pay(a)\nboth = (a, b)\ndone = {i}",
     "clock": "import time\nt = time.time() > 0\ncount = globals().get('count', 0) + 1\ndone = {i}",
-    "sets": "seen = globals().get('seen', set()) | {{str({i}), 'x' * {i}}}\norder = list(seen)\ndone = {i}",
+    "sets": "seen = globals().get('seen', set()) | {{str({i}), 'x' * {i}}}\norder = sorted(seen)\ndone = {i}",
     "deferred": "send({i})\npaid = pay({i})\ndone = {i}",
     "numbers": "ys = [n * {i} % 101 for n in range(2000)]\nbest = max(ys), sum(ys)\ndone = {i}",
 }

@@ -484,6 +484,8 @@ class SessionFace:
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
+        core.callers += 1
+        core.abandoned = False
 
     def __reduce__(self) -> NoReturn:
         """A copy would end the session when it is given up: neither `copy` nor `pickle` make one."""

@@ -32,6 +32,7 @@ from safeexec.host.session.states import CLOSED
 from safeexec.host.waiting import Core, Work, ending
 from safeexec.outcomes import Changes
 from safeexec.protocol import messages as m
+from safeexec.protocol.values import encode
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.recordings.reader import Recording
@@ -87,14 +88,18 @@ class EarlierCall:
 
     def __init__(self, call: comeback.MadeCall) -> None:
         self.key = call.called.key
-        self.unknown = call.answer is None
+        self.unknown = call.unknown
         self._call = call
 
     def reply(self, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
         """What it got then. None where the call is to be made now, with the same key."""
-        answer = self._call.answer
+        answer, again = self._call.answer, rule is not None and rule.idempotent
+        if self._call.called.effect == "deferred":
+            if self._call.effect is None or self._call.effect.became == "dropped" or (self.unknown and again):
+                return None
+            return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
         if answer is None:
-            if rule is not None and (rule.idempotent or rule.deferred):
+            if again:
                 return None
             error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
             return m.ToolReply(call.call, error_type="ToolError", error=error)
@@ -352,6 +357,8 @@ class Durable:
                 yield call.called
                 if call.answer is not None:
                     yield call.answer
+                if call.effect is not None:
+                    yield call.effect
         if session.effects is not None:
             yield from session.effects.unfinished()
 

@@ -544,7 +544,7 @@ class RecordedTools:
             session.calls_of_step += 1
             outcome: Any = "error" if reply.error_type else "ok"
             session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))
-            if before.unknown:
+            if before.unknown and reply.error_type:
                 return reply  # it is as unknown as it was
         else:
             try:

@@ -171,6 +171,8 @@ class SessionCore:
         self.rested = self.used
         """The use after which it last began to rest, as `used` was then."""
         self.watched = WatchedSession(self)
+        self.callers = 0
+        """How many hold it."""
         self.abandoned = False
         """Whether no caller has it any more."""
         self.rests = False
@@ -409,9 +411,11 @@ class SessionCore:
         self.watched = WatchedSession(self)
 
     def abandon(self) -> None:
-        """No caller has it any more."""
-        self.abandoned = True
-        self.sandbox.look_after(self)
+        """A caller less holds it."""
+        self.callers -= 1
+        if self.callers <= 0:
+            self.abandoned = True
+            self.sandbox.look_after(self)
 
     # Steps
 

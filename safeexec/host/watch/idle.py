@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import weakref
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         def open_sessions(self, *, awake: bool = False) -> list[SessionCore]: ...
         def labelled(self, session: SessionCore) -> bool: ...
         def replenish(self) -> None: ...
+        def tidy(self) -> None: ...
 
 
 TICK_SECONDS = 0.5
@@ -77,6 +79,8 @@ class IdleSessions:
         if (sandbox := self._sandbox()) is None:
             return False
         sandbox.replenish()
+        with suppress(SandboxError):
+            sandbox.tidy()
         awake = self._close_after is None or monotonic() < self._next
         if self._close_after is not None and not awake:
             self._next = monotonic() + max(self._tick, self._close_after / LATE)

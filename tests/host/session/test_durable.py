@@ -42,7 +42,7 @@ def book(seat: str, effect_key: str) -> str:
     return seat.upper()
 
 @tool(effect="deferred")
-def send(to: str) -> None:
+def send(to: str | int) -> None:
     with open(made, "a") as file:
         print("send", to, file=file)
     if to == "last" and os.environ.get("DIES"):
@@ -200,6 +200,15 @@ def test_a_deferred_call_that_was_not_begun_is_carried_out(hosts: Hosts) -> None
     shown = hosts.run("show(session.run('1'))\nshow(session.run('2'))")
     assert hosts.calls() == ["send last", "send ben"]
     assert "send('last') of step 1, a call with an effect: nobody knows what became of it" in shown[0]
+
+
+def test_an_effect_of_a_lost_step_is_not_repeated(hosts: Hosts) -> None:
+    program = "show(session.run('send(1)\\na = pay(2)\\nimport time\\nt = time.time()'))\ndie()"
+    for _ in range(3):
+        hosts.run(program, DURABLE="close")
+    shown = hosts.run("show(session.run('1'))", DURABLE="close")
+    assert sorted(hosts.calls()) == ["pay 2", "send 1"]
+    assert shown[0].count("send(1) of step ") == shown[0].count("pay(2) of step ") == 1
 
 
 def test_only_one_process_has_a_session(tmp_path: Path, hosts: Hosts) -> None:
