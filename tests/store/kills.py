@@ -120,7 +120,8 @@ def run(kills: int, seed: int, durable: str, store: str | None = None) -> dict[s
             folder = Path(name)
             calm = folder / "calm"
             calm.mkdir()
-            assert start(calm, f"{name}/calm/store", kind, length, "calm", durable).wait(300) == 0
+            with start(calm, f"{name}/calm/store", kind, length, "calm", durable) as worker:
+                assert worker.wait(300) == 0
             place = store or f"{name}/store"
             label, strikes = f"{kind} {seed} {number}", 0
             while True:
