@@ -20,6 +20,7 @@ from safeexec.child.step.changes import Tracker
 from safeexec.child.step.displays import Displays
 from safeexec.child.step.execute import Guest
 from safeexec.child.step.output import Streams
+from safeexec.child.step.repeatable import look_at_modules as look_at_modules
 from safeexec.child.step.tools import ToolCaller, make_help, tool_functions
 from safeexec.language.language import Language
 from safeexec.protocol import messages as m

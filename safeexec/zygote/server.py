@@ -75,7 +75,8 @@ class Zygote:
 
     def _late_work(self) -> list[tuple[str, Callable[[], object]]]:
         """What no first result waits for, each with a name."""
-        return [(f"import of {name}", partial(importlib.import_module, name)) for name in preload.LATE]
+        imports = [(f"import of {name}", partial(importlib.import_module, name)) for name in preload.LATE]
+        return [("look at modules", preload.look_at_modules), *imports]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""

@@ -88,6 +88,8 @@ class Line:
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
+        self._entropy = b""
+        """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
         self._leave: Checkpoint | None = None
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
@@ -117,7 +119,7 @@ class Line:
         spare, self._spare = self._spare, None
         ready = (yield from spare.ready()) if spare is not None else None
         if spare is not None and ready is not None:
-            self._born(spare.channel)
+            self._born(spare.channel, ready)
         else:
             if self.workspace is None and self.policy.filesystem.workspace != "none":
                 self.workspace = self.sandbox.new_workspace(self.policy)
@@ -128,18 +130,19 @@ class Line:
 
     def _new_child(self) -> Core[None]:
         if self.out.fd < 0 and self.workspace is None and (spare := self.sandbox.spare_for(self.policy)) is not None:
-            if (yield from spare.ready()) is not None:
+            if (ready := (yield from spare.ready())) is not None:
                 self.out, self.err = spare.out, spare.err
-                self._born(spare.channel)
+                self._born(spare.channel, ready)
                 return
             spare.close()
         self._open_streams()
         outputs = (self.out.fd, self.err.fd, self.out.shared)
-        channel = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
-        self._born(channel)
+        self._born(*(yield from self.sandbox.new_child(self.policy, self.workspace, outputs)))
 
-    def _born(self, channel: Channel) -> None:
+    def _born(self, channel: Channel, ready: m.Ready) -> None:
         self.born += 1
+        if self.born == 1:
+            self._entropy = ready.entropy
         lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
         self._join(lineage)
         if self.policy.limits.processes:
@@ -433,8 +436,8 @@ class Line:
                 return carried
             if copy is not None and not self.lost:
                 self.lose(copy)
-        carried = yield from self.start_over(history.last_resort(), [])
-        assert carried is not None
+        if (carried := (yield from self.start_over(history.last_resort(), []))) is None:
+            raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
             why = "checkpoints are off, so" if off else "no checkpoint was left:"
             carried.append(self._told_lost(f"{why} {STARTS_EMPTY}"))
@@ -459,7 +462,7 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if entries and not (yield from self._done_again(entries)):
+        if (entries or self._entropy) and not (yield from self._done_again(entries, self._entropy)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -499,9 +502,9 @@ class Line:
         self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
 
-    def _done_again(self, entries: list[m.JournalEntry]) -> Core[bool]:
+    def _done_again(self, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
         """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
-        if (yield from self._repeat(entries)):
+        if (yield from self._repeat(entries, entropy)):
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
         self.repeats = False
@@ -509,7 +512,7 @@ class Line:
         yield from self.stop()
         return False
 
-    def _repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
+    def _repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
         the first time. Nobody hears of what they print or show.
         """
@@ -518,7 +521,7 @@ class Line:
         self.out.begin()
         self.err.begin()
         try:
-            yield from runner.channel.send(m.Repeat(entries))
+            yield from runner.channel.send(m.Repeat(entries, entropy))
             answer = yield from runner.channel.receive(deadline)
             if isinstance(answer, m.Names):
                 self.remaining = answer.names[: m.FEW]
@@ -604,7 +607,7 @@ class Line:
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
-        self._memory_base = parent._memory_base
+        self._memory_base, self._entropy = parent._memory_base, parent._entropy
         self._join(copy.lineage)
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
