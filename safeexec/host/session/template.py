@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
 from safeexec.host.queue import Turnstile
-from safeexec.host.session.parked import park
+from safeexec.host.session.frozen import park
 from safeexec.host.session.recorder import TemplateRecord, preparation, record
 from safeexec.host.session.requests import check_branches
 from safeexec.host.waiting import CallTool, Core
@@ -177,7 +177,7 @@ class TemplateCore:
     def _living(self) -> Core[Checkpoint]:
         """The copy of its state."""
         copy = self._copy
-        if copy is None or not (yield from copy.has_parked(monotonic())):
+        if copy is None or not (yield from copy.has_frozen(monotonic())):
             yield from self.close()
             copy = yield from self._prepare()
         return copy
