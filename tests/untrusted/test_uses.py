@@ -179,7 +179,7 @@ WHY = {
     "jsonable.py": OWN + "writes JSON",
     "signatures.py": OWN + "hints of the host's own tools",
     "matching.py": BOUND + "names, 5,000 of 60 characters at most; one pass for where words begin",
-    "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
+    "text.py": BOUND + "possessive patterns, shown linear in tests/common/test_text.py; numbers of lengths",
 }
 
 
