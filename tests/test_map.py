@@ -158,7 +158,7 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 FIRST_RUN = {
     "": "errors",
     "common": "identity text typed",
-    "engine": "approvals",
+    "engine": "advice approvals",
     "results": "outcomes",
     "engine/host": "arguments audit descriptors forks labels patience queue sandbox waiting",
     "engine/host/faces": "blocking",

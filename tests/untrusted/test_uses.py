@@ -16,8 +16,8 @@ import safeexec
 
 ROOT = Path(safeexec.__file__).parent
 ROOMS = (
-    "host",
-    "policy",
+    "engine/host",
+    "engine/policy",
     "reports",
     "cli",
     "agent",
@@ -26,10 +26,12 @@ ROOMS = (
     "remote",
     "protocol",
     "inline",
-    "linux",
-    "recordings",
+    "engine/linux",
+    "engine/recordings",
+    "results",
+    "common",
 )
-"""The rooms that run in the host. (`hints`, `compiler` and `facades` do so for reports, on a program that
+"""The rooms that run in the host. (`hints` and `language` do so for reports, on a program that
 `reports/needs.py` bounds.)"""
 MODULES = {"re", "subprocess", "yaml", "html", "json", "xml", "csv", "tarfile", "zipfile", "marshal", "tomllib"} | {
     "pickle", "tokenize", "difflib", "email", "codecs", "configparser", "gzip", "bz2", "lzma",
