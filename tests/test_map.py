@@ -26,6 +26,9 @@ RECIPES = (
     "Change a system call rule",
     "Add a message",
     "Add a command",
+    "Add a method of the servers",
+    "Allow or refuse a construct of the language",
+    "Add a limit",
     "Add a kernel mechanism",
     "Add a reader of strangers' text",
 )
