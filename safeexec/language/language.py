@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ class RestrictedLanguage(Language):
 
     def __init__(self, plan: LanguagePlan) -> None:
         super().__init__(plan)
+        self.unseen = unseen
         self._with_input: LanguagePlan | None = None
         self._workspace: WorkspaceModules | None = None
         self._namespace: dict[str, Any] = {}
@@ -68,11 +69,6 @@ class RestrictedLanguage(Language):
 
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         rules_of(self.plan).is_closed_path = is_closed
-
-    def caught(self) -> Sequence[tuple[Exception, int]]:
-        found = unseen[:]
-        unseen.clear()
-        return found
 
     def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
         if self._workspace is not None:

@@ -13,7 +13,6 @@ from safeexec.common.own import ast
 from safeexec.engine.child.step.program import (
     TOO_DEEP,
     CompiledStep,
-    ProgramJudge,
     Rejection,
     check_text,
     compile_code,
@@ -30,8 +29,8 @@ PyCF_MASK: Final = functools.reduce(
 """The flags of `compile` that are future statements."""
 
 
-class PolicyJudge(ProgramJudge):
-    """Judges a program by the rules of a policy."""
+class PolicyJudge:
+    """A `ProgramJudge` by the rules of a policy."""
 
     __slots__ = ("_known_names", "_rules", "_source")
 
@@ -64,7 +63,7 @@ def compile_step(source: str, plan: LanguagePlan, *, filename: str, known_names:
     Raises `Rejection` with every violation of the policy, and what `compile_program` raises.
     """
     rules = rules_of(plan)
-    judge = PolicyJudge(source, rules, known_names) if plan.mode == "restricted" else ProgramJudge()
+    judge = PolicyJudge(source, rules, known_names) if plan.mode == "restricted" else None
     return compile_program(source, filename, rules.step_flags, judge)
 
 

@@ -13,7 +13,7 @@ import builtins
 import re
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
@@ -71,27 +71,23 @@ class Rejection(Exception):
         super().__init__(f"line {first.line}: {first.message}{more}")
 
 
-class ProgramJudge:
-    """Judges one program before it runs: a look at its code first, a visit of its syntax tree where that is not enough.
-    This one takes every program.
-    """
-
-    __slots__ = ()
+class ProgramJudge(Protocol):
+    """Judges one program before it runs: by its compiled code first, by its syntax tree where that is not enough."""
 
     def needs_tree(self) -> bool:
         """Tell, from the text alone, whether only the tree can say. A guess that saves time, and may be wrong."""
-        return False
+        ...
 
     def passes(self, *codes: CodeType) -> bool:
         """Tell whether the compiled code shows that nothing in it is refused."""
-        return True
+        ...
 
     def visit(self, *trees: ast.AST) -> bool:
         """Tell whether the trees were rewritten. Raises `Rejection` with all that is refused in them."""
-        return False
+        ...
 
 
-def compile_program(source: str, filename: str, flags: int = 0, judge: ProgramJudge = ProgramJudge()) -> CompiledStep:  # noqa: B008 (it has no state)
+def compile_program(source: str, filename: str, flags: int = 0, judge: ProgramJudge | None = None) -> CompiledStep:
     """Compile a step or a module, once `judge` has taken it. `flags` are those of `compile`.
 
     Raises `Rejection`, SyntaxError as CPython does (also for null bytes and for nesting that exhausts the parser),
@@ -110,9 +106,9 @@ def check_text(source: str) -> None:
         raise TypeError(f"the source must be str, not {type(source).__name__}")
 
 
-def _compile(source: str, filename: str, flags: int, judge: ProgramJudge) -> CompiledStep:
-    step = None if judge.needs_tree() else _compile_text(source, filename, flags)
-    if step is not None and judge.passes(*step.codes):
+def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None) -> CompiledStep:
+    step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
+    if step is not None and (judge is None or judge.passes(*step.codes)):
         return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.
     collecting = gc.isenabled()
@@ -120,7 +116,7 @@ def _compile(source: str, filename: str, flags: int, judge: ProgramJudge) -> Com
     try:
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
-        rewritten = judge.visit(*((tree,) if last is None else (tree, last)))
+        rewritten = judge is not None and judge.visit(*((tree,) if last is None else (tree, last)))
         return _compile_tree(tree, last, filename, flags) if step is None or rewritten else step
     finally:
         if collecting:
@@ -209,6 +205,8 @@ class Language:
         """The finder of the program's own modules, where they are not CPython's to find."""
         self.remember: Callable[[str, str], None] = _forget
         """Keeps the source of a module for tracebacks, under the name of its file."""
+        self.unseen: list[tuple[Exception, int]] = []
+        """Refusals in whose place the program got a default, and their lines. Who tells of them empties it."""
 
     def install(self, namespace: dict[str, Any]) -> None:
         """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
@@ -239,10 +237,6 @@ class Language:
 
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         """Refuse to open, before a step runs, the paths that `is_closed` tells."""
-
-    def caught(self) -> Sequence[tuple[Exception, int]]:
-        """The refusals since the last time in whose place the program got a default, and their lines."""
-        return ()
 
     def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
         """Compile one step; with `stdin` it may read its standard input. Raises as `compile_program` does."""

@@ -102,8 +102,10 @@ _noted: dict[tuple[str, int], Refusal] = {}
 def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
-    for refused, line in language.caught():
-        _noted[str(refused), line] = _of_name(refused, line, language.plan)
+    if language.unseen:
+        for refused, line in language.unseen:
+            _noted[str(refused), line] = _of_name(refused, line, language.plan)
+        language.unseen.clear()
     if not _noted:
         return []
     reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
