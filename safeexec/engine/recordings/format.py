@@ -57,7 +57,7 @@ class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class DisplayText(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One display of a step: MIME type → text; base64 for the types that are no text (`safeexec.results.outcomes.is_text`)."""
+    """One display of a step: MIME type → text; base64 unless `safeexec.results.outcomes.is_text` takes it."""
 
     data: dict[str, str]
     truncated: bool = False
@@ -145,6 +145,8 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     """The step whose state it begins in."""
     moment: Number = 0
     """The number of that state."""
+    entropy: str = ""
+    """What the random numbers of its process came from, in hexadecimal digits; "" where the state has them."""
 
 
 class Stop(Record, frozen=True, kw_only=True, tag="stop"):

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from safeexec.common.own import contextlib, os
+from safeexec.engine.child.process import randomness
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.step import refusals
@@ -65,12 +66,6 @@ class Server:
         """The control socket of the next checkpoint."""
         self._due = False
         """Whether the state that the process is in is to have one."""
-        self._new = True
-        """Whether the process began as a new child, and not from a checkpoint: its random numbers are no other's."""
-        self._lasting = False
-        """Whether what steps are done once more from is a state that was saved with its random numbers."""
-        self._acted = False
-        """Whether the state is another than that of a new child."""
         self._debt_steps = self._debt_bytes = 0
         """What has been done since the last checkpoint."""
         self._debt_began = 0.0
@@ -101,11 +96,11 @@ class Server:
             m.SelfTest: self._self_test,
         }
 
-    def serve(self, spawn: m.Spawn) -> NoReturn:
+    def serve(self, spawn: m.Spawn, entropy: bytes) -> NoReturn:
         """Say Ready, then answer requests until the host closes the socket. `warm_up` first if none comes at once."""
         self._idle, self._pid, self._serving = spawn.idle, os.getpid(), True
         self.checkpoints.workspace = spawn.workspace
-        self.link.send(m.Ready())
+        self.link.send(m.Ready(entropy=entropy))
         if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
             self.warm_up()
         self._begin_debt()
@@ -134,6 +129,8 @@ class Server:
         elif kind is m.Assign or kind is m.Remove:
             self._grant()
         if kind is m.Repeat:
+            if request.entropy:
+                randomness.seed(request.entropy)
             for entry in request.entries:  # here, so that each finds the stack as deep as the first time
                 self.guest.streams.empty()
                 if isinstance(entry.request, m.Execute):
@@ -162,7 +159,6 @@ class Server:
             else:
                 answer.due = False  # a warm-up
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:
-            self._acted = True
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
             self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
@@ -175,30 +171,28 @@ class Server:
         guest = self.guest
         if type(request) is not m.Execute:
             # Whatever it loads, calls or binds, no step has named.
-            guest.repeatable.never |= self._step > 0
+            guest.repeatable.unpredictable |= self._step > 0
         elif request.judged:
             guest.judges = True
         elif self._step:
             guest.judges = False
-            guest.repeatable.never = True  # for a branch of the session that is judged
+            guest.repeatable.unpredictable = True  # for a branch of the session that is judged
 
     def _must_copy(self, request: Any, done: m.StepDone) -> bool:
         """Whether the state after this step can be had by a checkpoint alone, or at less cost."""
-        self._acted = True
         if type(request) is not m.Execute:
             return True
         self._debt_steps += 1
         self._debt_bytes += len(request.source)
         given = request.copied or request.stdin or request.argv is not None
         again = not (done.due or given or done.threads or _thread._count() > 0)
-        done.again = again and (self._lasting or not self.guest.repeatable.random)
+        done.again = again
         return (
             not again
             or not self._idle
             or self._debt_steps > DEBT_STEPS
             or self._debt_bytes > DEBT_BYTES
             or self.guest.cpu_seconds - self._debt_began > DEBT_SECONDS
-            or (self._new and self.guest.repeatable.random)
         )
 
     def _begin_debt(self) -> None:
@@ -219,12 +213,11 @@ class Server:
         there.
         """
         control, self._control, self._due = self._control, None, False
-        was, self._new = (self._new, self._debt_steps), False
         self._begin_debt()
         problem = self._copy_onto(control)
         if problem:
             # The state that it was due for is lost to a kill: so is what can be done once more from there.
-            self._new, self._debt_steps = was[0], DEBT_STEPS
+            self._debt_steps = DEBT_STEPS
         if problem == "" and not hurry:
             self.warm_up()
         return problem is not None
@@ -293,7 +286,7 @@ class Server:
             self._idle = request.idle
             self.guest.streams.attach()
         self._control = None  # the copy has closed it
-        self._new, self._due = self._new and not self._acted, False
+        self._due = False
         self._begin_debt()
         self.guest.lost.update(request.lost)
         names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
@@ -377,7 +370,7 @@ class Server:
             self.tools.close()
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
-        done.refusals = refusals.take(done.error, self.guest.language.plan)
+        done.refusals = refusals.take(done.error, self.guest.language)
         threads = self.guest.threads
         done.threads = threads is not None and threads.started and threads.ran()
         if self.guest.exit_functions:
@@ -409,7 +402,7 @@ class Server:
             return m.Done(problem=f"{request.name!r} belongs to the sandbox")
         try:
             self.guest.namespace[request.name] = value = decode(request.value, arrays=True)
-            self.guest.repeatable.given(value)
+            self.guest.repeatable.assigned(value)
         except MemoryError:
             return m.Done(problem="the value does not fit into the session's memory")
         return m.Done()
@@ -442,7 +435,6 @@ class Server:
     def _save(self, request: m.Save) -> m.Saved:
         from safeexec.engine.child.process import state  # with cloudpickle 15 ms
 
-        self._lasting |= request.lasting
         return state.save(self.link.take_fd(), self.guest, request.lasting)
 
     def _load(self, request: m.Load) -> m.Done:
@@ -450,8 +442,7 @@ class Server:
 
         fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
         self._grant()
-        answer, self._lasting = state.load(fd, self.guest, request.foreign)
-        return answer
+        return state.load(fd, self.guest, request.foreign)
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

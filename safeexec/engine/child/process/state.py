@@ -180,11 +180,11 @@ def save(fd: int | None, guest: Guest, lasting: bool = False) -> m.Saved:
         return m.Saved(file.tell(), saved, failed, libraries())
 
 
-def load(fd: int | None, guest: Guest, foreign: bool = False) -> tuple[m.Done, bool]:
-    """Bind what `save` wrote; no code, if it is `foreign`. Whether the state was a `lasting` one."""
-    guest.repeatable.never = True  # whatever it loads, no step has named
+def load(fd: int | None, guest: Guest, foreign: bool = False) -> m.Done:
+    """Bind what `save` wrote; no code, if it is `foreign`."""
+    guest.repeatable.unpredictable = True  # whatever it loads, no step has named
     if fd is None:
-        return m.Done(problem=NO_FILE), False
+        return m.Done(problem=NO_FILE)
     own = specials(guest.namespace, guest.language.builtins, guest.hidden)
     rest: Any = None
     with open(fd, "rb") as file:
@@ -193,14 +193,14 @@ def load(fd: int | None, guest: Guest, foreign: bool = False) -> tuple[m.Done, b
             if not lost and file.peek(1):
                 rest = pickle.load(file)
         except BaseException as error:
-            return m.Done(problem=problem(error)), False
+            return m.Done(problem=problem(error))
     guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
     notes = [f"{name!r} was not restored: {reason}"[: m.NOTE_CHARACTERS] for name, reason in lost.items()]
     if rest is not None:
         known, numbers = rest
         guest.repeatable.know(known)
         _take_random_numbers(numbers)
-    return m.Done(notes=notes[: m.FEW]), rest is not None
+    return m.Done(notes=notes[: m.FEW])
 
 
 def _random_numbers() -> dict[str, Any]:

@@ -121,6 +121,8 @@ class Durable:
         self._label = held.label
         self.mode = mode
         self.identity = secrets.token_hex(8)
+        self.entropy = b""
+        """What the random numbers of its first process came from."""
         self.asleep = False
         """Whether the session is left to the store, until it is used again."""
         self._tape: Tape | None = None
@@ -162,7 +164,7 @@ class Durable:
 
     def headed(self, heading: form.Heading) -> form.Heading:
         """The heading of the first part, as it is written."""
-        self._heading = replace(heading, identity=self.identity)
+        self._heading = replace(heading, identity=self.identity, entropy=self.entropy.hex())
         return self._heading
 
     def begun(self, session: SessionCore, *, saved: bool) -> None:
@@ -335,6 +337,7 @@ class Durable:
             step=session.step,
             now=history.current.step,
             moment=moment,
+            entropy="",
         )
         line = line_of(heading)
         yield Work(partial(self._store.append, held, comeback.part_of(number), 0, line, sync=True))
@@ -465,9 +468,13 @@ class Durable:
 
     def _come_back(self, session: SessionCore, left: comeback.Left, notes: list[str]) -> Core[None]:
         doings, size = left.doings, BATCH
+        try:
+            entropy = bytes.fromhex(left.heading.entropy)[: m.ENTROPY_BYTES]
+        except ValueError:
+            raise StoreError(f"the stored session {self._label!r} is damaged: its entropy is none") from None
         while True:
             yield from self._begin(session, left)
-            done = yield from self._again(session, doings, size)
+            done = yield from self._again(session, doings, size, entropy)
             if done == len(doings):
                 break
             yield from wait_for(session.line.end_processes())
@@ -521,13 +528,14 @@ class Durable:
                 f"{state_file.python_version()}: no function or class of it is kept"
             )
 
-    def _again(self, session: SessionCore, doings: list[comeback.Doing], size: int) -> Core[int]:
+    def _again(self, session: SessionCore, doings: list[comeback.Doing], size: int, entropy: bytes) -> Core[int]:
         """Do once more what led to the newest state, so many at a time. Returns how many came out as they did, if not
         all did: of them, those of whole parts.
         """
         line, steps = session.line, [self._entries(session, doing) for doing in doings]
-        for start in range(0, len(steps), size):
-            if not (yield from line.repeat([entry for entries in steps[start : start + size] for entry in entries])):
+        for start in range(0, max(len(steps), 1), size):
+            batch = [entry for entries in steps[start : start + size] for entry in entries]
+            if not (yield from line.repeat(batch, b"" if start else entropy)):
                 return start
         total = session.keeper.tool_records.total
         line.history.current.tool_calls = total

@@ -62,7 +62,7 @@ def record(
     """
     durable = options if isinstance(options, Durable) else None
     if durable is not None:
-        session.durable, session.identity = durable, durable.identity
+        session.durable, session.identity, durable.entropy = durable, durable.identity, session.line.entropy
     if options is True:
         options = RecordOptions()
     if durable is None and not isinstance(options, RecordOptions):
