@@ -346,8 +346,10 @@ class Recorder:
             self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
             raise
         where, plain = self._where(session), result.value is None or type(result.value) in (bool, int, float, str)
-        size = 0 if plain else AT_ONCE_BYTES + 1  # how much it is, nobody knows before
-        value = yield from session.bill.reading(size, partial(forms.encoded, result.value))
+        if plain:
+            value = forms.encoded(result.value)
+        else:  # how much it is, nobody knows before
+            value = yield from session.bill.reading(AT_ONCE_BYTES + 1, partial(forms.encoded, result.value))
 
         def ended(n: int, at: float) -> form.Ended:
             stdin = None if heard is None else forms.content(b"".join(heard))
