@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import FunctionType
 from typing import Any, Final
 
 from safeexec.common.own import ast
@@ -13,19 +12,18 @@ _GIVE_VALUES: Final = frozenset(["ascii", "bin", "bool", "chr", "float", "hex", 
 """Builtins whose results hash by what they are, whatever they are given."""
 _OF_SETS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 _VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.items()))
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
-    """Tell whether a set that the program makes may hold something else than numbers, texts, and instances of the
-    session's classes that have a hash of their own. On the safe side: what is not plain to see counts as anything.
+    """Tell whether a set that the program makes may hold something else than numbers and texts. On the safe side: what
+    is not plain to see counts as anything, also instances of a class with a hash of its own, which may be made of
+    others.
     """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     nodes = [*ast.walk(tree)]
-    inside = {id(node) for function in nodes if isinstance(function, _FUNCTIONS) for node in ast.walk(function)}
     taken = {*namespace, *_bound(nodes)}
     harmless: set[int] = set()
     for node in nodes:
@@ -56,12 +54,7 @@ def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
             return all(map(is_value, node.elts))
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return False
-        name = node.func.id
-        if name in _GIVE_VALUES and name not in taken:
-            return True
-        kind = namespace.get(name)
-        # In a function another class may have that name when it is called.
-        return isinstance(kind, type) and type(kind.__hash__) is FunctionType and id(node) not in inside
+        return node.func.id in _GIVE_VALUES and node.func.id not in taken
 
     def has_values(node: ast.expr) -> bool:
         """Whether all that it gives when it is iterated are values."""

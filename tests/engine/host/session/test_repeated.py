@@ -193,11 +193,6 @@ DIRECTED = {
         "m = Matrix([[1, 2], [3, 4]])",
         "seen = {str(n) for row in m.rows for n in row}\norder = list(seen)",
     ],
-    "sets of instances with a hash": [
-        "class Odd(Exception): pass\nclass A:\n    def __init__(self, x):\n        self.x = x\n"
-        "    def __hash__(self):\n        return hash(self.x)",
-        "order = [a.x for a in {A(0), A(1), A('2')}]",
-    ],
     "computed names": [
         "class A:\n    def go_north(self):\n        return 'n'\na = A()",
         "x = [getattr(a, 'go_' + way)() for way in ('north',)]",
@@ -306,6 +301,11 @@ COPIED = {
         "class B: pass\nclass A:\n    def __init__(self, x):\n        self.x = x\n"
         "    def __hash__(self):\n        return hash(self.x)",
         "def f():\n    return [a.x for a in {A(0), A(1), A(2)}]\nf()",
+    ],
+    "a set of objects whose hash is made of another's": [
+        "class A: pass\nclass P:\n    def __init__(self, x):\n        self.x, self.a = x, A()\n"
+        "    def __hash__(self):\n        return hash((self.a,))",
+        "order = [p.x for p in {P(n) for n in range(30)}]",
     ],
     "a set of keys that is dropped": [
         "class A:\n    def __init__(self, x):\n        self.x = x\nd = {A(n): n for n in range(20)}",
