@@ -1,7 +1,7 @@
 """`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or
 a limit.
 
-The loop itself is a generator without I/O: it yields what it wants (`wishes`) and is sent what came of it. `run` drives
+The loop itself is a generator without I/O: it yields requests and is sent their answers. `run` drives
 it blocking, `run_async` awaiting. The only thing that a reply can cause is a step in the session: there is no way from
 a reply, an observation or a file to the policy.
 """
@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
+from functools import partial
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,9 +42,9 @@ from safeexec.agent.outcome import (
     TextEvent,
     as_text,
 )
+from safeexec.agent.requests import AskModel, Confirm, Loop, Request
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation
-from safeexec.agent.wishes import AskModel, Confirm, FetchVariable, ForgetVariable, Loop, RunStep, Wish
 from safeexec.approvals import Decision
 from safeexec.text import shorten
 from safeexec.untrusted.json_text import loads
@@ -68,11 +69,11 @@ _PICTURES_KEPT = 16 << 20
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
 """What differs between two messages of the same failure."""
 
-Objection = str | None | Generator[Wish, Any, str | None]
-"""Against an answer, in words for the model; None: it is taken. A generator has its wishes fulfilled first."""
+Objection = str | None | Generator[Request, Any, str | None]
+"""Against an answer, in words for the model; None: it is taken. A generator has its requests answered first."""
 Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
 """Judges an answer, given with the steps so far."""
-Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Wish, Any, bool]]
+Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Request, Any, bool]]
 """Whether the prose of a reply is the answer, given with the steps so far."""
 
 
@@ -322,7 +323,7 @@ class _Work:
             if ended is not None:
                 return ended
 
-    def _rebuild_session(self) -> Generator[Wish, Any, str | None]:
+    def _rebuild_session(self) -> Generator[Request, Any, str | None]:
         """Run the recorded steps again, in a session that has not seen them. What the model is told about it."""
         recorded = self._transcript.kept_steps()
         failed = 0
@@ -330,17 +331,18 @@ class _Work:
             again = yield from self._execute(entry["source"], shown=False)
             failed += again.outcome != entry["outcome"]
         if self._watched:
-            yield ForgetVariable(_ANSWER_NAME)
+            yield partial(self._session.set, _ANSWER_NAME, None)
         return prompts.resumed(len(recorded), failed) if recorded else None
 
-    def _execute(self, source: str, *, shown: bool = True) -> Generator[Wish, Any, Result]:
+    def _execute(self, source: str, *, shown: bool = True) -> Generator[Request, Any, Result]:
         """Run a step. final_answer is defined before the first source that names it: until then the steps of the
         session are numbered as the model counts them.
         """
         if not self._defined and "final_answer" in source:
-            yield RunStep(FINAL_ANSWER, self._timeout(), shown=False)
+            yield partial(self._session.run, FINAL_ANSWER, timeout=self._timeout())
             self._defined = self._watched = True
-        result: Result = yield RunStep(source, self._timeout(), shown)
+        on_output = self._agent.on_output if shown else None
+        result: Result = yield partial(self._session.run, source, timeout=self._timeout(), on_output=on_output)
         if result.state != "kept":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
@@ -363,7 +365,7 @@ class _Work:
             return "max_tokens"
         return None
 
-    def _ask(self) -> Generator[Wish, Any, Reply]:
+    def _ask(self) -> Generator[Request, Any, Reply]:
         messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens, self._pictures)
         usage = self._usage
         began = time.monotonic()
@@ -383,7 +385,7 @@ class _Work:
 
     # One reply
 
-    def _take(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
+    def _take(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
         if reply.finish == "content_filter":
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
@@ -421,7 +423,7 @@ class _Work:
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
         return extract(text) if any(step.source == found.code for step in self._steps) else found
 
-    def _take_calls(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
+    def _take_calls(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
         without knowing of it.
         """
@@ -493,13 +495,13 @@ class _Work:
             )
         return None
 
-    def _concludes(self, prose: str) -> Generator[Wish, Any, bool]:
+    def _concludes(self, prose: str) -> Generator[Request, Any, bool]:
         """Whether the prose behind the code of a reply is the answer: the model wrote it before it saw the result."""
         if self._agent.conclude is None or not self._steps or not self._steps[-1].result.ok:
             return False
         return (yield from self._agent.conclude(_plain_answer(prose), tuple(self._steps)))
 
-    def _answer(self, answer: Any, stop: Stop) -> Generator[Wish, Any, AgentResult | None]:
+    def _answer(self, answer: Any, stop: Stop) -> Generator[Request, Any, AgentResult | None]:
         objection = self._agent.objection(answer, tuple(self._steps))
         if isinstance(objection, Generator):
             objection = yield from objection
@@ -513,7 +515,7 @@ class _Work:
 
     # One step
 
-    def _step(self, source: str, call: str | None) -> Generator[Wish, Any, AgentResult | None]:
+    def _step(self, source: str, call: str | None) -> Generator[Request, Any, AgentResult | None]:
         if len(self._steps) >= self._limits.max_steps:
             return self._end("max_steps")
         if self._left() == 0.0:
@@ -546,9 +548,9 @@ class _Work:
         self._agent.emit(ObservationEvent(step))
         if result.outcome == "cancelled":
             return self._end("cancelled")
-        given = (yield FetchVariable(_ANSWER_NAME)) if self._watched else None
+        given = (yield partial(self._session.get, _ANSWER_NAME)) if self._watched else None
         if given is not None:
-            yield ForgetVariable(_ANSWER_NAME)
+            yield partial(self._session.set, _ANSWER_NAME, None)
             if result.ok and is_answer(given):
                 return (yield from self._answer(given[0], "final_answer"))
         return self._judge(result, source)

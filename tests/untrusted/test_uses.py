@@ -70,10 +70,6 @@ WHY = {
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
     "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
     "agent/repair/judges.py": BOUND + "names of files, each in one pass; nothing is imported",
-    "agent/repair/commits.py": BOUND
-    + "references of a set size, ids of 40 digits, names in one pass; trees to 16 MiB, checked by their hash",
-    "agent/repair/surface.py": OWN + "the program that it sends to a child",
-    "agent/repair/surface_program.py": BOUND + "runs in a confined child alone, as text: the host does not import it",
     "agent/repair/verification.py": BOUND
     + "a log that the output limit has cut; numbers of nine digits at most; archives are written; reports line by line",
     "agent/snippets.py": BOUND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
 from safeexec.agent.repair.result import RepairResult
 from safeexec.agent.repair.tools import Approval, Bench
 from safeexec.agent.repair.verification import Command, Verifier, commands_of
-from safeexec.agent.wishes import InThread, Wish
 
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
@@ -193,11 +192,11 @@ class _Review:
         self._strict = strict
         self._objected = False
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
+    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
         pending = self._bench.copy.pending
         passes = self._bench.last.ok and not pending
         looked_at = passes and self._strict and not self._objected
-        warnings = (yield InThread(self._bench.warnings)) if looked_at else []
+        warnings = self._bench.warnings() if looked_at else []
         if self._objected or (passes and not warnings):
             return None
         self._objected = True
@@ -205,7 +204,7 @@ class _Review:
             return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
         if warnings:
             listed = "\n".join(map(str, warnings))
-            return f"The verification passes, but the change looks as if it served the tests:\n{listed}\n{_ADVICE}"
+            return f"The verification passes, but a person would have to look at this:\n{listed}\n{_ADVICE}"
         if "\n@@ " in str(answer)[:_MAX_ANSWER]:
             return "A diff in the text changes nothing: call apply_diff('...') with it in a step, then verify()."
         last = self._bench.last

@@ -26,18 +26,12 @@ _CONFIGURATION = frozenset(
 )
 _TEST_NAME = re.compile(r"(?:test_.*|.*_test|tests?|conftest)\.py")
 _TEST_DIRECTORIES = frozenset({"test", "tests", "testing"})
-_TEST_DATA = frozenset({".json", ".jsonl", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".in", ".out"})
 
 
 def is_test(path: str) -> bool:
     """Return whether a path looks like a test: its name, or a directory of tests."""
     *directories, name = PurePosixPath(path.lower()).parts or ("",)
     return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
-
-
-def is_test_data(path: str) -> bool:
-    """Return whether a file beside tests may say what they expect."""
-    return is_test(path) and PurePosixPath(path.lower()).suffix in _TEST_DATA
 
 
 def is_data(path: str) -> bool:

@@ -227,10 +227,6 @@ class Verifier:
                 self.close()
         return together(parts, [shlex.join(argv) for argv in wanted])
 
-    def session(self, commands: Sequence[list[str]] = ()) -> Session:
-        """A new session beside the prepared one, which shares nothing with it. Raises RepairError."""
-        return self._opened(commands).session()
-
     def _opened(self, commands: Iterable[list[str]]) -> Sandbox:
         """The sandbox, opened anew where a command needs a program that it does not list yet."""
         needed = {argv[0] for argv in (*self.commands, *commands) if _python_command(argv) is None}
