@@ -82,7 +82,7 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 """Keyword or other spelling → (construct, sample); an empty construct is one that no policy can refuse."""
 
-_SIGNS = "+ - * / // % ** @ << >> | & ^ == != < <= > >=".split()
+_SIGNS = ["+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "|", "&", "^", "==", "!=", "<", "<=", ">", ">="]
 _OTHERS: list[tuple[str, str]] = [
     *(("", f"x {sign} y") for sign in (*_SIGNS, "is not", "not in")),
     *(("", source) for source in ("x()", "x(y=z)", "{x: y}", "x if y else z", "[*x]", "{x}", "x[y:z]", "(x, y)")),
