@@ -57,6 +57,13 @@ def unpacked(fuel: Fuel, iterable: Any, per_item: int) -> Any:
     return iterable
 
 
+def paid_rows(fuel: Fuel, price: int, *iterables: Any) -> Any:
+    """`zip(...)` as the container of a loop: its rows are paid for and their items checked, so it can stay lazy."""
+    for iterable in iterables:
+        each(fuel, iterable, price)
+    return zip(*iterables, strict=False)
+
+
 def to_list(fuel: Fuel, *args: Any) -> list[Any]:
     return list(*[items(fuel, arg) for arg in args])
 
