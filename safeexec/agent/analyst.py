@@ -205,7 +205,7 @@ class DataAnalyst:
     def _written(
         self, session: Any, run: AgentResult, given: set[str]
     ) -> Generator[Request, Any, tuple[dict[str, bytes], tuple[str, ...]]]:
-        """What the steps left in the workspace, as far as it is small enough; the names of the rest."""
+        """Return what the steps left in the workspace, as far as it is small enough; the names of the rest."""
         touched = {change.name for step in run.steps for change in step.result.files}
         files: dict[str, bytes] = {}
         left_out = []

@@ -417,8 +417,8 @@ class _Work:
         return (yield from self._answer(_plain_answer(found.text), "answer"))
 
     def _read(self, text: str) -> Extraction:
-        """What a reply holds. Where there are tables, a fence of SQL is a step; a query that has run, or for which no
-        step is left, is quoted in an answer.
+        """Return what a reply holds. Where there are tables, a fence of SQL is a step; a query that has run, or for
+        which no step is left, is quoted in an answer.
         """
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
         return extract(text) if any(step.source == found.code for step in self._steps) else found
@@ -448,8 +448,8 @@ class _Work:
         return self._count_empty() if len(self._steps) == before else None
 
     def _is_said(self, found: Extraction) -> bool:
-        """Whether a reply that may be Python is meant as words: with native calling always, else once the model has
-        sent code with markup: `x = 7` and `[1, 2]` are answers then.
+        """Return whether a reply that may be Python is meant as words: with native calling always, else once the model
+        has sent code with markup: `x = 7` and `[1, 2]` are answers then.
         """
         if self._agent.native:
             return found.bare or (found.unmarked and found.kind == "none" and bool(self._steps))
@@ -496,7 +496,9 @@ class _Work:
         return None
 
     def _concludes(self, prose: str) -> Generator[Request, Any, bool]:
-        """Whether the prose behind the code of a reply is the answer: the model wrote it before it saw the result."""
+        """Return whether the prose behind the code of a reply is the answer: the model wrote it before it saw the
+        result.
+        """
         if self._agent.conclude is None or not self._steps or not self._steps[-1].result.ok:
             return False
         return (yield from self._agent.conclude(_plain_answer(prose), tuple(self._steps)))
@@ -595,12 +597,12 @@ class _Work:
 
 
 def is_answer(given: Any) -> bool:
-    """Whether final_answer() left this. Guest code may have bound anything to the name."""
+    """Return whether final_answer() left this. Guest code may have bound anything to the name."""
     return type(given) is list and len(given) == 1
 
 
 def _pictures(result: Result) -> tuple[str, ...]:
-    """What a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
+    """Return what a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
     if not result.displays:
         return ()
     blocks = result.observation(format="mistral")
@@ -608,7 +610,7 @@ def _pictures(result: Result) -> tuple[str, ...]:
 
 
 def _failure(result: Result) -> str | None:
-    """What went wrong, without what differs from attempt to attempt; None for a step that went well."""
+    """Return what went wrong, without what differs from attempt to attempt; None for a step that went well."""
     if result.ok:
         return None
     error = result.error
@@ -616,7 +618,7 @@ def _failure(result: Result) -> str | None:
 
 
 def _was_a_sentence(step: AgentStep) -> bool:
-    """Whether a line without markup that failed was prose: "It is 4." is valid Python, and an unknown name `It`."""
+    """Return whether a line without markup that failed was prose: "It is 4." is valid Python with a name `It`."""
     error = step.result.error
     line = step.source.strip()
     return error is not None and error.type == "NameError" and not any(mark in line for mark in "\n(=[{")

@@ -91,7 +91,7 @@ class AgentResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the run ended with an answer."""
+        """Return whether the run ended with an answer."""
         return self.stop in ("answer", "final_answer")
 
     def __bool__(self) -> bool:
@@ -116,7 +116,7 @@ class OfRun:
 
     @property
     def ok(self) -> bool:
-        """Whether the run ended with an answer."""
+        """Return whether the run ended with an answer."""
         return self.run.ok
 
     def __bool__(self) -> bool:
@@ -124,12 +124,12 @@ class OfRun:
 
     @property
     def reason(self) -> str:
-        """Why the run ended."""
+        """Return why the run ended."""
         return self.run.reason
 
     @property
     def answer(self) -> Any:
-        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        """Return what the run ended with: the value given to final_answer(), else the text of the answer, else None."""
         return self.run.answer
 
     @property
@@ -144,12 +144,12 @@ class OfRun:
 
     @property
     def stop(self) -> Stop:
-        """What ended the run, as a word."""
+        """Return what ended the run, as a word."""
         return self.run.stop
 
     @property
     def usage(self) -> AgentUsage:
-        """What the run took: tokens, calls of the model, steps, seconds."""
+        """Return what the run took: tokens, calls of the model, steps, seconds."""
         return self.run.usage
 
 

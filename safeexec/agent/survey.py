@@ -321,7 +321,7 @@ def survey_program(name: str) -> str:
 
 
 def survey_of(name: str, result: Result | None) -> FileSurvey:
-    """What that program found; None: there is no session to run it in."""
+    """Return what that program found; None: there is no session to run it in."""
     if result is None:
         return FileSurvey(name, problem="nobody looked: the session cannot be copied")
     if not result.ok:
@@ -334,8 +334,8 @@ def survey_of(name: str, result: Result | None) -> FileSurvey:
 
 
 def _read(name: str, found: Any) -> FileSurvey:
-    """What came out of the sandbox, which may be anything. Raises whatever the access to what the program does not
-    write raises (an array answers with IndexError); texts are cut.
+    """Return what came out of the sandbox, which may be anything. Raises whatever the access to what the program does
+    not write raises (an array answers with IndexError); texts are cut.
     """
     options = found["options"]
     return FileSurvey(

@@ -41,7 +41,8 @@ _MOST_LISTED = 16
 
 
 def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
-    """What to do instead of `name`, which a policy refuses or does not have; None if there is nothing to recommend.
+    """Return what to do instead of `name`, which a policy refuses or does not have; None if there is nothing to
+    recommend.
 
     `kind` says what `name` is: a ``module`` (dotted), a ``builtin``, an ``attribute`` (``name``, or ``module.name``) or
     a language ``construct``; `candidates` are the names that exist instead.
@@ -206,7 +207,9 @@ def without_network(plan: LanguagePlan) -> str | None:
 
 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
-    """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
+    """Return what to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's
+    names.
+    """
     full = f"{module}.{name}"
     known = plan.hints.get(full) or choose(MODULE_ATTRIBUTES.get(full, {}), plan)
     if known:

@@ -39,7 +39,7 @@ def items(fuel: Fuel, iterable: Any, per_item: int = 1) -> Any:
 
 
 def each(fuel: Fuel, iterable: Any, per_item: int) -> Any:
-    """What a loop walks over: the steps of its body are spent in advance, the types of its items are checked."""
+    """Return what a loop walks over: the steps of its body are spent in advance, the types of its items are checked."""
     items(fuel, iterable, per_item)
     if type(iterable) not in (range, str):
         for kind in set(map(type, iterable)):

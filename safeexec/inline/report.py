@@ -85,8 +85,8 @@ def at_bytes(message: str, source: str, line: int, start: int, end: int) -> Expr
 
 
 def at_syntax_error(error: Exception, source: str, bare: bool) -> ExpressionError:
-    """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the functions of
-    `math` have their bare names.
+    """Return what the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the
+    functions of `math` have their bare names.
     """
     if isinstance(error, SyntaxError):
         line = error.lineno or 1

@@ -291,6 +291,6 @@ def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
 
 
 def as_extended(policy: PolicyData) -> str:
-    """What a file says that extends `policy`: its name, or where it is."""
+    """Return what a file says that extends `policy`: its name, or where it is."""
     path = policy.files[0] if policy.files else ""
     return policy.name if names().get(policy.name) == path or not path.startswith("/") else path

@@ -268,28 +268,6 @@ def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
     assert len(result.run.steps) >= len(names)
 
 
-EDIT_TEST = "replace_text('tests/test_pricing.py', '== 80.0', '== 80')"
-
-
-def strict(shop: Path, *sources: str) -> RepairResult:
-    model = ScriptedModel([*(reply for source in sources for reply in (code(source), "Done.")), "Done."])
-    return RepairAgent(model, shop, editable=["src/", "tests/"], strict=True, approval=lambda action, diff: True).run()
-
-
-def test_a_strict_repair_is_ok_without_warnings_alone(shop: Path) -> None:
-    back = "replace_text('tests/test_pricing.py', '== 80', '== 80.0')\nverify('As it was')"
-    result = strict(shop, f"{EDIT_TEST}\n{GOOD}", back)
-    assert result.after.ok and not result.warnings and result.ok
-    asked = [entry["text"] for entry in result.run.transcript.entries if entry["kind"] == "notice"]
-    assert "tests/test_pricing.py:5: edited; it is a test" in asked[0]
-
-
-def test_a_strict_repair_that_keeps_its_warnings_is_not_ok(shop: Path) -> None:
-    result = strict(shop, f"{EDIT_TEST}\n{GOOD}")
-    assert result.after.ok and {warning.rule for warning in result.warnings} == {"test-changed"}
-    assert not result.ok and not result
-
-
 def test_approved_risks_are_reported(shop: Path) -> None:
     result = repair(
         shop,
@@ -522,7 +500,7 @@ def test_no_test_at_all_is_no_success(shop: Path) -> None:
 def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     """Nothing of it blocks the loop, and the result is that of `run`."""
     model = ScriptedModel([code(GOOD), "Done."])
-    agent = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"], strict=True)
+    agent = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"])
 
     async def repair_and_count() -> tuple[RepairResult, int]:
         turns = 0

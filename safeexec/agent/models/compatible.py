@@ -68,7 +68,7 @@ class SdkModel(ServedModel):
 
     @abstractmethod
     def _chunks(self, event: Any) -> Iterator[Any]:
-        """What an event adds to the reply, in the shape that `Assembly.feed` takes."""
+        """Return what an event adds to the reply, in the shape that `Assembly.feed` takes."""
 
     async def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         async with await self._stream(client, assembly.messages, tools) as events:

@@ -40,7 +40,7 @@ def is_data(path: str) -> bool:
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file decides, by its name, what a verification runs; or, hidden, what hooks, editors and CI run."""
+    """Return whether a file decides, by its name, what a verification runs; or, hidden, what hooks or editors run."""
     parts = PurePosixPath(path.lower()).parts or ("",)
     return parts[-1] in _CONFIGURATION or any(part.startswith(".") for part in parts)
 
@@ -53,7 +53,9 @@ def is_named(path: str, argv: Sequence[str]) -> bool:
 
 
 def likely_code(paths: Iterable[str]) -> list[str]:
-    """What of a repository looks like its code: `src`, its packages, its modules; tests and what runs them apart."""
+    """Return what of a repository looks like its code: `src`, its packages, its modules; tests and what runs them
+    apart.
+    """
     python = [PurePosixPath(path) for path in paths if path.endswith(".py")]
     tops = {path.parts[0] for path in python if path.name == "__init__.py" and len(path.parts) == 2}
     tops |= {path.parts[0] for path in python if len(path.parts) == 1} | {"src"}
@@ -101,8 +103,8 @@ def stands_in(path: str, exists: Callable[[str], bool]) -> str:
 
 
 def _installed(module: str) -> bool:
-    """Whether a top-level module of this name lies on the path. Only names of files are looked at: asking the import
-    system would import the parents of a dotted name, and run what hooks there are.
+    """Return whether a top-level module of this name lies on the path. Only names of files are looked at: asking the
+    import system would import the parents of a dotted name, and run what hooks there are.
     """
     if not module.isidentifier():
         return False  # no import statement finds it

@@ -21,7 +21,7 @@ from safeexec.text import printable
 class RepairResult(OfRun):
     """The outcome of a repair. Truthy when its last commit passes. The original is untouched until `apply`."""
 
-    def __init__(self, bench: Bench, run: AgentResult, *, strict: bool = False) -> None:
+    def __init__(self, bench: Bench, run: AgentResult) -> None:
         self.run = run
         self.before: Verification = bench.first
         self.after: Verification = bench.last
@@ -43,15 +43,14 @@ class RepairResult(OfRun):
         """The results of all tries, in their order, where there were several; this one is the best of them."""
         self._applied = False
         self._copy = bench.copy
-        self._strict = strict
         self._directory: Path | None = None
         self._cleanup: Callable[[], object] = _nothing
 
     @property
     def ok(self) -> bool:
-        """Return whether the verification passes, and the held-out one; of a strict repair, without a warning."""
+        """Return whether the verification passes, and the held-out one."""
         held_out = self.held_out is None or self.held_out.ok
-        return self.after.ok and held_out and not (self._strict and self.warnings)
+        return self.after.ok and held_out
 
     def rank(self) -> tuple[bool, bool, bool, int]:
         """Return what is least in the best of several results: it passes, has no warnings, changes few lines."""

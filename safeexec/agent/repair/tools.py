@@ -184,7 +184,9 @@ class Bench:
         return f"changed; now call verify()\n{without_middle(diff, _MAX_SHOWN)}".encode("utf-8", "replace").decode()
 
     def _risk(self, path: str, text: str | None) -> str:
-        """What makes a change one for a person: deleting, tests, and what decides how tests run; empty for others."""
+        """Return what makes a change one for a person: deleting, tests, and what decides how tests run; empty for
+        others.
+        """
         if text is None:
             return f"delete {path}"
         if is_test(path):
