@@ -15,7 +15,7 @@ from safeexec.agent.messages import Reply, ToolSpec
 from safeexec.agent.models.asking import answering, ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.requests import AskModel, Confirm, Request, RunApart
-from safeexec.approvals import decision
+from safeexec.engine.approvals import decision
 from safeexec.errors import CheckpointError
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 from itertools import islice
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.errors import ExpressionError
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def failure(message: str, source: str, line: int, start: int, end: int) -> Expre
     """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0. The caret
     shows the column in the text, without what a terminal would obey.
     """
-    from safeexec import text as shown  # with `re`: 3 ms that only a failure pays
+    from safeexec.common import text as shown  # with `re`: 3 ms that only a failure pays
 
     lines = lines_of(source)
     text = lines[line - 1] if 0 < line <= len(lines) else source

@@ -15,7 +15,7 @@ from safeexec.agent.outcome import AgentResult, OfRun
 from safeexec.agent.repair.patches import RepairCommit, RepairWarning
 from safeexec.agent.repair.tools import Bench
 from safeexec.agent.repair.verdicts import Verification
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 
 class RepairResult(OfRun):
