@@ -80,7 +80,7 @@ async def drive_async(agent: Driven, start: Callable[[Any], Generator[Request, A
 
 
 class Apart:
-    """Where programs run apart: each in a session that `fresh` opens, or all in `before`, a branch of the session from
+    """Runs programs apart: each in a session that `fresh` opens, or all in `before`, a branch of the session from
     before the run, which goes back for the next one. Without either they get no answer.
     """
 

@@ -67,7 +67,7 @@ _SHORTEST_STEP = 0.05
 _PICTURES_KEPT = 16 << 20
 """Characters of pictures in one transcript."""
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
-"""What differs between two messages of the same failure."""
+"""Parts that differ between two messages of the same failure."""
 
 Objection = str | None | Generator[Request, Any, str | None]
 """Against an answer, in words for the model; None: it is taken. A generator has its requests answered first."""
@@ -83,7 +83,7 @@ def ignore_event(event: Event) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentLimits:
-    """When a run ends by itself, and how much the model is sent. Raises `AgentError` for what is not a number."""
+    """Limits of a run, and of what the model is sent. Raises `AgentError` for a limit that is no number."""
 
     max_steps: int = 10
     max_tokens: int | None = None
@@ -189,7 +189,7 @@ class CodeAgent:
         twin._review, twin.conclude = review, conclude
         return twin
 
-    # Faces
+    # Sync and async API
 
     def run(self, task: str) -> AgentResult:
         """Work on `task` until there is an answer or a limit. The model's mistakes are in the result; none raises."""

@@ -1,4 +1,4 @@
-"""What a run of an agent gives back, and the events it reports on the way. Plain data."""
+"""Results of an agent's run, and the events that it reports. Plain data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AgentStep:
 
 @dataclass(slots=True)
 class AgentUsage:
-    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by our clock."""
+    """Costs of a run: tokens as the server counted them (`estimated_tokens`: not all were), seconds by our clock."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -109,7 +109,7 @@ class AgentResult:
 
 
 class OfRun:
-    """What the results of agents for one task have of their `run`. Truthy when they are `ok`."""
+    """Base of the results of agents for one task: the attributes of their `run`. Truthy when they are `ok`."""
 
     __slots__ = ()
     run: AgentResult
@@ -236,7 +236,7 @@ class ObservationEvent:
 
 @dataclass(frozen=True, slots=True)
 class NoticeEvent:
-    """What the loop tells the model besides an observation."""
+    """A message of the loop to the model, besides an observation."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""What the generators of an agent ask their driver for: a reply, a decision, a program run apart, or a plain call."""
+"""Requests of an agent's generators to their driver: a reply, a decision, a program run apart, or a plain call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AskModel:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """What the caller's `confirm` answers about a step. Answered with `Allow` or `Deny`."""
+    """The decision of the caller's `confirm` about a step. Answered with `Allow` or `Deny`."""
 
     source: str
 

@@ -275,7 +275,7 @@ def survey_any(name):
 
 @dataclass(frozen=True, slots=True)
 class FileSurvey:
-    """What is known about one file; `problem` says why there is nothing more."""
+    """The survey of one file; `problem` says why there is nothing more."""
 
     name: str
     rows: int = 0

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What a model can do when a step hit a limit: one sentence per outcome, with the limit and its usual causes."""
+"""Hints for steps that hit a limit: one sentence per outcome, with the limit and its usual causes."""
 
 from __future__ import annotations
 

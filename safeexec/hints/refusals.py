@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""What to do instead of what a policy refuses or does not have.
+"""Hints for names that a policy refuses or does not have.
 
 Hints of the policy win over ours, and no hint recommends what the policy does not have.
 """

@@ -34,7 +34,7 @@ def of_recording(records: Iterable[f.AnyRecord]) -> RunPage:
 
 
 class _Session:
-    """Where one session is."""
+    """The position of one session in the tree."""
 
     __slots__ = ("names", "now", "origin", "states")
 

@@ -1,4 +1,4 @@
-"""What a whole program would need from a policy, and the smallest policy file that grants it."""
+"""Find what a whole program needs from a policy, and write the smallest policy file that grants it."""
 
 from __future__ import annotations
 

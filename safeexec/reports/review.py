@@ -1,4 +1,4 @@
-"""What only a closer look at a policy finds: names that the installed modules or their review do not have."""
+"""Review a policy: find names that the installed modules do not have, and settings of little use."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ FETCHED = "it is among the `requirements`, which are fetched when a sandbox star
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy says of one name."""
+    """The answer of a policy about one name."""
 
     name: str
     kind: Kind

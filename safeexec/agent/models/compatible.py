@@ -23,7 +23,7 @@ _MAX_KIND = 100
 
 
 class SdkModel(ServedModel):
-    """What the two have in common."""
+    """Base of the two: one SDK, one stream of events."""
 
     sdk: ClassVar[str]
 

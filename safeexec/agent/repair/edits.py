@@ -189,7 +189,7 @@ def _add_line(hunk: Hunk, line: str, number: int) -> None:
 
 
 class Comparisons:
-    """How many lines may still be compared for one diff, whatever files and hunks it has: 0.25 s at worst. Counted for
+    """The budget of compared lines of one diff, whatever files and hunks it has: 0.25 s at worst. Counted for
     each hunk, sixty of them took 12 s.
     """
 

@@ -1,4 +1,4 @@
-"""What judges the code: tests, and how they run. A patch that changes it needs a person. Nothing is imported."""
+"""Recognise the files that judge the code: tests, and their configuration. A patch that changes them needs a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verification said, and whether one is better or worse than another. Pure."""
+"""Verdicts of verifications, and the comparison of two of them. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a verification said. `failing` names tests, and `passed` counts them, None where it is not said."""
+    """The verdict of one verification. `failing` names tests, `passed` counts them, None where the log does not say."""
 
     ok: bool
     log: str

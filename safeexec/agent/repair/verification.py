@@ -336,8 +336,8 @@ class Verifier:
             data = session.read_file(_REPORT, max_bytes=MAX_REPORT)
         except WorkspaceError:
             return end
-        told, _, last = data.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
-        for line in (*told.split("\n", MAX_CALLS)[:MAX_CALLS], last):
+        reports, _, last = data.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
+        for line in (*reports.split("\n", MAX_CALLS)[:MAX_CALLS], last):
             if not line.startswith(("[", "{")):
                 continue
             try:
