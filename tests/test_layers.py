@@ -138,6 +138,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "untrusted",
         "policy",
         "protocol",
+        "approvals",
         "errors",
         "engines",
         "marked",

@@ -18,23 +18,24 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from safeexec.engines import BUILD, IMAGE, VERSION, engine, words
+from msgspec import to_builtins
+
+from safeexec.engines import BUILD, VERSION, engine, image, words
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError
 from safeexec.host.files.given import check_given
+from safeexec.host.tools.relayed import shapes_of
 from safeexec.host.waiting import Core, Work
 from safeexec.policy.model import Policy
-from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
+from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore, toolbox_of
 from safeexec.remote.pipe import PipeWire
 from safeexec.text import printable
 
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
 REMOVE_SECONDS = 30.0
-HELD = "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges --pull never"
+HELD = "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges --pull never --log-driver none"
 OPTIONS = ("spare", "max_sessions", "queue_seconds", "idle_seconds")
 NOT_OFFERED = {
-    "tools": "host tools are called where the host is, and a container cannot call it",
-    "approval": "approvals are asked about host tools, and a container has none",
     "audit": "records of steps are written where the sandbox is; `session.run` gives each result",
 }
 """What a sandbox of this machine takes and one in a container does not, and why."""
@@ -51,10 +52,10 @@ class ContainerWire(PipeWire):
         """Starts it. Raises `ProtectionError` where there is no engine, `SandboxClosed` where it cannot be run."""
         self._engine = engine()
         self._name = f"safeexec-{os.getpid()}-{secrets.token_hex(4)}"
-        self._said = tempfile.NamedTemporaryFile()  # noqa: SIM115  # as long as the wire
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the wire; without a name, which a fork removed
         more = words("SAFEEXEC_ENGINE_RUN")
         run = ["run", "--rm", "--interactive", "--name", self._name, *HELD.split(), *more]
-        server = ["--entrypoint", "safeexec", os.environ.get("SAFEEXEC_IMAGE", IMAGE), "serve", "--stdio", "--owned"]
+        server = ["--entrypoint", "safeexec", image(), "serve", "--stdio", "--owned"]
         super().__init__([*self._engine, *run, *server], self._said)
 
     def said(self) -> str:
@@ -103,6 +104,7 @@ class ContainerCore(RemoteSandboxCore):
             check_given(arguments["files"], policy)
         self._which = {}
         self.policy = policy
+        self.toolbox = toolbox_of(arguments.get("tools"), arguments.get("approval"), policy)
         self.protection = []
         self.begun = False
         self._files = dict(arguments.get("files") or {})
@@ -117,7 +119,9 @@ class ContainerCore(RemoteSandboxCore):
         self.begun = True
         self._wire = yield Work(_wire)
         policy = self.policy
-        brought = {"name": policy.name, "yaml": policy.to_yaml(), "origins": dict(policy.origins)}
+        brought: dict[str, Any] = {"version": VERSION, "name": policy.name, "yaml": policy.to_yaml()}
+        brought["origins"] = dict(policy.origins)
+        brought["tools"] = to_builtins(shapes_of(self.toolbox))
         try:
             answer = yield from self._told("sandbox.bring", {**brought, "options": self._options}, START_SECONDS)
         except (SandboxClosed, ProtocolError) as error:
@@ -146,6 +150,7 @@ class ContainerCore(RemoteSandboxCore):
 
     def close(self) -> Core[None]:
         """Close the sandbox; the container stays for the next one."""
+        self.toolbox.close()
         which, self._which = self._which, {}
         if which and self._wire.alive:
             with suppress(SandboxClosed, SandboxError):

@@ -11,23 +11,33 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
-from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
+from safeexec.approvals import Approval
+from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.host.session.given import Given, checked_arguments, encoded, pieces_of
+from safeexec.host.session.kept import ToolLog
 from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
+from safeexec.host.tools.relayed import shapes_of
+from safeexec.host.tools.tool import tools_from
+from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.host.watch.bill import Bill
 from safeexec.marked import marked, unmarked
 from safeexec.outcomes import is_text
 from safeexec.policy.model import Policy
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.messages import ToolRequest
 from safeexec.remote.calls import Asked, Wire
 from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable
-from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
+from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepCall, StepDisplay, StepOutput, StepProgress
 from safeexec.text import as_bytes
+
+if TYPE_CHECKING:
+    from safeexec.host.sandbox import Tools
 
 R = TypeVar("R")
 PATIENCE_SECONDS = 60.0
@@ -36,17 +46,20 @@ STOP_SECONDS = 0.05
 """How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state that fit into one message."""
+EFFECTS = "a tool whose effect follows the steps of a session (safeexec.tool) is called where the session is, alone"
 UNRECORDED = "sessions are recorded where they run: on the server, with `safeexec serve --record DIR`"
 
 
 class RemoteSandboxCore:
     """One policy of a server."""
 
-    def __init__(self, wire: Wire, policy: str | None) -> None:
+    def __init__(self, wire: Wire, policy: str | None, tools: Tools = None, approval: Approval | None = None) -> None:
         self._wire = wire
         self._which = {} if policy is None else {"policy": policy}
         self.policy = Policy()
         self.protection: list[Mechanism] = []
+        self._given = tools, approval
+        self.toolbox = Toolbox({}, self.policy, None)
 
     @property
     def alive(self) -> bool:
@@ -56,6 +69,11 @@ class RemoteSandboxCore:
         """Ask what the server's policy says, and what holds its sessions."""
         try:
             self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
+            self.toolbox = toolbox_of(*self._given, self.policy)
+            if self.toolbox.tools:
+                declared = msgspec.to_builtins(shapes_of(self.toolbox))
+                answer = yield from self.ask("sandbox.tools", {**self._which, "tools": declared})
+                self._which = {"policy": answer.policy}
             self.protection = yield from self.asked_protection()
         except BaseException:
             yield from self.close()
@@ -66,6 +84,7 @@ class RemoteSandboxCore:
         return _mechanisms((yield from self.ask("sandbox.protection", self._which)))
 
     def close(self) -> Core[None]:
+        self.toolbox.close()
         yield Work(self._wire.close)
 
     def new_session(
@@ -140,6 +159,7 @@ class RemoteSandboxCore:
         params: dict[str, Any],
         *,
         listeners: Listeners = NOBODY,
+        calls: Calls | None = None,
         seconds: float = 0.0,
         stop: Callable[[], Core[object]] | None = None,
         undo: Callable[[Any], Core[None]] | None = None,
@@ -153,7 +173,7 @@ class RemoteSandboxCore:
         longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self.until_over(asked, monotonic() + longest, listeners)
+                yield from self.until_over(asked, monotonic() + longest, listeners, calls)
             except BaseException as problem:
                 ending = self._given_up(asked, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
@@ -165,17 +185,47 @@ class RemoteSandboxCore:
         finally:
             asked.close()
 
-    def until_over(self, asked: Asked, deadline: float, listeners: Listeners = NOBODY) -> Core[None]:
+    def until_over(
+        self, asked: Asked, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
+    ) -> Core[None]:
         while True:
             events, over = asked.came()
             for name, params in events:
-                _tell(listeners, name, params)
+                if name == "session.tool":
+                    deadline += yield from self._called(params, calls)
+                else:
+                    _tell(listeners, name, params)
             if over:
                 return
             if not (yield Wait((), deadline, bell=asked.bell)):
                 late = SandboxClosed("the server has not answered in time")
                 self._wire.lose(late, asked)
                 asked.fail(late)
+
+    def _called(self, params: Any, calls: Calls | None) -> Core[float]:
+        """Answer a call of a host tool. The seconds that the tools of this step have taken for it."""
+        told = _converted(params, StepCall)
+        if calls is None or told.tool not in self.toolbox.tools or told.session != calls.session:
+            raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")
+        calls.step, started = told.step, monotonic()
+        deadline = None if told.seconds is None else started + told.seconds
+        which: dict[str, Any] = {"session": told.session, "call": told.call}
+        answer: dict[str, Any] = {"outcome": "broken", "error": "the host was interrupted"}  # and the step ends
+        try:
+            reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), calls, deadline)
+            answer = {"value": None if reply.value is None else marked(reply.value), "error_type": reply.error_type}
+            answer |= {"error": reply.error, "inside": reply.inside, "outcome": calls.outcome()}
+        except ProtocolError as error:  # as in a session here, that ends the step
+            answer = {"outcome": "broken", "error": str(error)}
+        finally:
+            replied = self._wire.ask("session.reply", which | answer)
+        spent = monotonic() - started if calls.calls_of_step <= self.policy.tools.max_calls else 0.0
+        try:
+            yield from self.until_over(replied, monotonic() + PATIENCE_SECONDS)
+            _shaped("session.reply", replied.answer())
+        finally:
+            replied.close()
+        return spent
 
     def _given_up(
         self,
@@ -197,6 +247,22 @@ class RemoteSandboxCore:
             except Exception:
                 return
             yield from undo(answer)
+
+
+class Calls:
+    """The calls of host tools that one step makes, as a `Toolbox` sees whose they are."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.step = 0
+        self.calls_of_step = 0
+        self.tool_records = ToolLog()
+        self.bill = Bill()
+
+    def outcome(self) -> str:
+        """What became of the last call. Of those beyond the limit none but the first is recorded."""
+        total = self.tool_records.total
+        return self.tool_records.since(total - 1)[-1].outcome if self.calls_of_step == total else "refused"
 
 
 class RemoteSessionCore:
@@ -241,6 +307,7 @@ class RemoteSessionCore:
         namespace: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Core[Result]:
+        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params = {
             "session": self._id,
@@ -251,13 +318,14 @@ class RemoteSessionCore:
             "argv": None if argv is None else checked_arguments(argv),
             "namespace": self._sandbox.values(namespace),
             "wait": wait,
-            "stream": listeners is not NOBODY,
+            "stream": listeners is not NOBODY or calls is not None,
             "exact": True,
         }
         answer = yield from self._sandbox.ask(
-            "session.run", params, listeners=listeners, seconds=wait or 0.0, stop=self._stop
+            "session.run", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
         )
-        return _result(answer)
+        result = _result(answer)
+        return result if calls is None else msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
 
     def check_free(self) -> None:
         """The server says so when the step begins."""
@@ -289,7 +357,7 @@ class RemoteSessionCore:
         return _policy(drive(self._ask("policy")))
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
-        return self.policy.card(format)
+        return self.policy.card(format, tools=self._sandbox.toolbox.tools.values())
 
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
         answer = yield from self._ask("get", name=name, exact=True)
@@ -379,6 +447,14 @@ class RemoteSessionCore:
 
 
 # What goes
+
+
+def toolbox_of(tools: Tools, approval: Approval | None, policy: Policy) -> Toolbox:
+    """The host tools for a sandbox elsewhere. Raises `ToolError`."""
+    toolbox = Toolbox(tools_from(tools), policy, approval)
+    if toolbox.has_effects:
+        raise ToolError(EFFECTS)
+    return toolbox
 
 
 def _unrecorded(record: object) -> None:

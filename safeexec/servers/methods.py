@@ -23,6 +23,7 @@ from msgspec import Meta, Raw, Struct
 
 from safeexec.outcomes import ToolCallRecord, Variable
 from safeexec.policy.model import Limits
+from safeexec.recordings.format import ToolShape
 from safeexec.results import Result
 
 MAX_MESSAGE = 64 << 20
@@ -136,6 +137,19 @@ class StepDisplay(Struct, frozen=True):
     session: str = ""
 
 
+class StepCall(Struct, frozen=True):
+    """A step calls a host tool, and waits until `session.reply` tells what became of it. `arguments` are as the guest
+    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile.
+    """
+
+    call: int
+    tool: str
+    step: int
+    arguments: bytes
+    seconds: float | None
+    session: str
+
+
 class StepProgress(Struct, frozen=True):
     """A progress bar of a step has moved. Nobody may know of how much (`total`)."""
 
@@ -149,6 +163,7 @@ EVENTS: dict[str, type[Struct]] = {
     "session.output": StepOutput,
     "session.display": StepDisplay,
     "session.progress": StepProgress,
+    "session.tool": StepCall,
 }
 """What is sent of a step that runs with `stream`, under these names."""
 
@@ -179,6 +194,12 @@ METHODS = {
             {"state": Bytes, "trust": (str, ""), "timeout": (Seconds, None)},
             {"session": str},
         ),
+        _method(
+            "sandbox.tools",
+            "Declare host tools of the client. Answers the name of the policy with them; its steps need `stream`.",
+            {"tools": Annotated[list[ToolShape], Meta(max_length=1000)]},
+            {"policy": str},
+        ),
         _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
         _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
         _method(
@@ -199,6 +220,19 @@ METHODS = {
             "Run one SQL query over the session's frames and files.",
             {"query": str, "name": (Name | None, None), **_STEP},
             Result,
+        ),
+        _method(
+            "session.reply",
+            "What became of a tool call of the step that runs. `taken`: whether the step has waited for it.",
+            {
+                "call": int,
+                "outcome": Literal["ok", "error", "refused", "broken"],
+                "value": (Bytes | None, None),
+                "error_type": (Name, ""),
+                "error": (str, ""),
+                "inside": (bool, False),
+            },
+            {"taken": bool},
         ),
         _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),
         _method(

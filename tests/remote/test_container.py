@@ -153,10 +153,10 @@ def test_without_an_engine_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatc
 
 def test_every_argument_of_a_sandbox_is_taken_or_named(tmp_path: Path) -> None:
     """The table: what is new in `Sandbox` must be in one of them."""
-    taken = {"policy", "files", "engine", "requirements", *OPTIONS}
+    taken = {"policy", "files", "tools", "approval", "engine", "requirements", *OPTIONS}
     names = set(blocking.SandboxFace.__init__.__kwdefaults__ or ())
     assert names - taken == set(NOT_OFFERED)
-    given = {"tools": [len], "approval": lambda call: True, "audit": str(tmp_path / "log")}
+    given = {"audit": str(tmp_path / "log")}
     for name, value in given.items():
         with pytest.raises(SandboxError, match=f"{name}= is not offered in a container"):
             Sandbox("calculator", engine="container", **{name: value}).open()
