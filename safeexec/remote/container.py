@@ -33,7 +33,11 @@ from safeexec.text import printable
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
 REMOVE_SECONDS = 30.0
-HELD = "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges --pull never --log-driver none"
+HELD = (
+    "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges "
+    "--pull never --log-driver none"
+)
+"""What every container is started with. No log: all that crosses would be in it."""
 OPTIONS = ("spare", "max_sessions", "queue_seconds", "idle_seconds")
 NOT_OFFERED = {
     "audit": "records of steps are written where the sandbox is; `session.run` gives each result",
