@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from safeexec.host.plugins.source import Manifest, plugin_manifest
     from safeexec.host.replay.policies import compare_policies
     from safeexec.host.replay.replay import Replay, replay
-    from safeexec.host.session.template import TemplateInfo
     from safeexec.host.startup.confinement import describe as machine_protection
     from safeexec.host.stats import SandboxStats, SessionCounts
     from safeexec.host.tools.effects import tool
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
         PluginError,
         Result,
         StepFailed,
+        TemplateInfo,
         ToolCallRecord,
         Usage,
         Variable,
@@ -83,7 +83,6 @@ _HOME = {
     "safeexec.host.plugins.source": "Manifest plugin_manifest",
     "safeexec.host.replay.policies": "compare_policies",
     "safeexec.host.replay.replay": "Replay replay",
-    "safeexec.host.session.template": "TemplateInfo",
     "safeexec.host.stats": "SandboxStats SessionCounts",
     "safeexec.approvals": "Allow Deny",
     "safeexec.host.tools.effects": "tool",
@@ -99,7 +98,7 @@ _HOME = {
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
-        "ToolCallRecord Usage Variable"
+        "TemplateInfo ToolCallRecord Usage Variable"
     ),
     "safeexec.searching.plan": "Budget Proposal",
     "safeexec.searching.jobs": "SearchState",

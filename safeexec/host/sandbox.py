@@ -42,10 +42,10 @@ from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
-    from safeexec.host.session.template import Prepare, TemplateInfo, Templates
+    from safeexec.host.session.template import Prepare, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.watch.gate import ForkGate
-    from safeexec.results import CommandResult
+    from safeexec.results import CommandResult, TemplateInfo
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""

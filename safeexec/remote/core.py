@@ -10,6 +10,7 @@ import base64
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -32,12 +33,22 @@ from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolRequest
 from safeexec.remote.calls import Asked, Wire
-from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable
-from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepCall, StepDisplay, StepOutput, StepProgress
+from safeexec.results import CheckpointInfo, CommandResult, Display, Result, TemplateInfo, ToolCallRecord, Variable
+from safeexec.servers.methods import (
+    EVENTS,
+    MAX_MESSAGE,
+    METHODS,
+    PIPED,
+    StepCall,
+    StepDisplay,
+    StepOutput,
+    StepProgress,
+)
 from safeexec.text import as_bytes
 
 if TYPE_CHECKING:
-    from safeexec.host.sandbox import Tools
+    from safeexec.host.audit import Observer
+    from safeexec.host.sandbox import Files, Tools
 
 R = TypeVar("R")
 PATIENCE_SECONDS = 60.0
@@ -60,6 +71,7 @@ class RemoteSandboxCore:
         self.protection: list[Mechanism] = []
         self._given = tools, approval
         self.toolbox = Toolbox({}, self.policy, None)
+        self.observer: Observer | None = None
 
     @property
     def alive(self) -> bool:
@@ -96,11 +108,11 @@ class RemoteSandboxCore:
         **tightened: Any,
     ) -> Core[RemoteSessionCore]:
         _unrecorded(record)
-        if template is not None:
-            self.templates()
         if "files" in tightened:
             raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
         given = {name: value for name, value in tightened.items() if value is not None}
+        if template is not None:
+            given["template"] = template
         if namespace:
             given["namespace"] = self.values(namespace)
         seconds = given.get("queue_seconds", 0.0)
@@ -113,15 +125,26 @@ class RemoteSandboxCore:
         raise SandboxError("sessions are counted where they run: over a connection that is the server")
 
     def new_template(
-        self, name: str, prepare: object, files: object, timeout: object, tightened: object, face: object
-    ) -> NoReturn:
-        self.templates()
+        self,
+        name: str,
+        prepare: object,
+        files: Files | None,
+        timeout: float | None,
+        tightened: Mapping[str, Any],
+        face: object,
+    ) -> Core[TemplateInfo]:
+        if not isinstance(prepare, str | None):
+            raise SandboxError("a template elsewhere is prepared by a program: prepare= is its text")
+        held = {path: marked(data) for path, data in (yield Work(partial(contents_of, files or {})))}
+        given = {"name": name, "prepare": prepare, "files": held, "timeout": timeout, **tightened}
+        row: TemplateInfo = (yield from self.ask("sandbox.template", self._which | given)).template
+        return row
 
-    def templates(self) -> NoReturn:
-        raise SandboxError("templates are kept where sessions run: over a connection that is the server")
+    def templates(self) -> list[TemplateInfo]:
+        return list(drive(self.ask("sandbox.templates", self._which)).templates)
 
-    def drop_template(self, name: str) -> NoReturn:
-        self.templates()
+    def drop_template(self, name: str) -> Core[None]:
+        yield from self.ask("sandbox.drop_template", {**self._which, "name": name})
 
     def restore(
         self, path: str | os.PathLike[str], timeout: float | None, record: object = None
@@ -142,7 +165,7 @@ class RemoteSandboxCore:
             yield from RemoteSessionCore(self, answer.session).close()
 
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
-        return RemoteSessionCore(self, answer.session)
+        return RemoteSessionCore(self, answer.session, params.get("label"))
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
@@ -265,15 +288,20 @@ class Calls:
         return self.tool_records.since(total - 1)[-1].outcome if self.calls_of_step == total else "refused"
 
 
+_numbers = count(1)
+
+
 class RemoteSessionCore:
     """A session of a server."""
 
     workspace = None
     """Its files are the server's: `read_file`, `write_file` and `list_files` reach them."""
 
-    def __init__(self, sandbox: RemoteSandboxCore, identity: str) -> None:
+    def __init__(self, sandbox: RemoteSandboxCore, identity: str, label: str | None = None) -> None:
         self._sandbox = sandbox
         self._id = identity
+        self.number = next(_numbers)
+        self.label = label
 
     def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
         return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
@@ -325,7 +353,15 @@ class RemoteSessionCore:
             "session.run", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
         )
         result = _result(answer)
-        return result if calls is None else msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
+        if calls is not None:
+            result = msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
+        return self._told(source, result)
+
+    def _told(self, source: str, result: Result) -> Result:
+        """The result of a step, after the observer here has seen it."""
+        if (observer := self._sandbox.observer) is not None:
+            observer.step_done(self, source.encode("utf-8", "surrogatepass"), result)
+        return result
 
     def check_free(self) -> None:
         """The server says so when the step begins."""
@@ -336,7 +372,7 @@ class RemoteSessionCore:
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
-        return _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop)))
+        return self._told(query, _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
         return (yield from self._sandbox.check(source, stdin))
@@ -412,7 +448,7 @@ class RemoteSessionCore:
         if checkpoints is not None:
             params["checkpoints"] = checkpoints
         answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
-        return [RemoteSessionCore(self._sandbox, identity) for identity in answer.sessions]
+        return [RemoteSessionCore(self._sandbox, identity, self.label) for identity in answer.sessions]
 
     def save(
         self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
@@ -497,6 +533,25 @@ def _input(given: Given | None) -> dict[str, str] | str | None:
     return marked(_fitting(b"".join(pieces)))
 
 
+def contents_of(files: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    """The bytes of what is given for sessions to begin with; of a directory, of each regular file in it."""
+    found: list[tuple[str, bytes]] = []
+    for name, content in files.items():
+        if isinstance(content, bytes):
+            found.append((name, content))
+        elif os.path.isdir(content):
+            for place, _, names in os.walk(content):
+                inner = os.path.relpath(place, content).replace(os.sep, "/")
+                below = name if inner == "." else f"{name}/{inner}"
+                paths = [(f"{below}/{one}", os.path.join(place, one)) for one in sorted(names)]
+                found += [
+                    (to, _read_file(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)
+                ]
+        else:
+            found.append((name, _read_file(content)))
+    return found
+
+
 def _read_file(path: str | os.PathLike[str]) -> bytes:
     with open(path, "rb") as file:
         return _fitting(file.read(MAX_FILE + 1))
@@ -511,7 +566,7 @@ def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _shaped(method: str, answer: Any) -> Any:
-    shape = METHODS[method].answer
+    shape = (METHODS.get(method) or PIPED[method]).answer
     return answer if shape is Result else _converted(answer, shape)
 
 

@@ -24,7 +24,7 @@ from msgspec import Meta, Raw, Struct
 from safeexec.outcomes import ToolCallRecord, Variable
 from safeexec.policy.model import Limits
 from safeexec.recordings.format import ToolShape
-from safeexec.results import Result
+from safeexec.results import Result, TemplateInfo
 
 MAX_MESSAGE = 64 << 20
 """Bytes of one request or answer. Files and values in it are base64: three quarters of that."""
@@ -185,7 +185,14 @@ METHODS = {
         _method(
             "sandbox.session",
             "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace.",
-            {"files": (Files, {}), **_NAMESPACE, **_LABEL, "queue_seconds": (Seconds, None), **_TIGHTENED},
+            {
+                "files": (Files, {}),
+                **_NAMESPACE,
+                **_LABEL,
+                "queue_seconds": (Seconds, None),
+                "template": (Name | None, None),
+                **_TIGHTENED,
+            },
             {"session": str},
         ),
         _method(
@@ -293,3 +300,24 @@ METHODS = {
         _method("session.close", "End the session and remove its files.", {}, {}),
     )
 }
+
+PIPED = {
+    row.name: row
+    for row in (
+        _method(
+            "sandbox.template",
+            "Prepare a state, by a program and files, for sessions to begin in (`template` of `sandbox.session`).",
+            {
+                "name": Name,
+                "prepare": (str | None, None),
+                "files": (Files, {}),
+                "timeout": (Seconds, None),
+                **_TIGHTENED,
+            },
+            {"template": TemplateInfo},
+        ),
+        _method("sandbox.templates", "The templates.", {}, {"templates": list[TemplateInfo]}),
+        _method("sandbox.drop_template", "Give up a template. Its sessions go on.", {"name": Name}, {}),
+    )
+}
+"""What a server offers over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""

@@ -41,7 +41,18 @@ from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_
 from safeexec.marked import exact as exactly
 from safeexec.marked import marked, unmarked
 from safeexec.recordings.format import ToolShape
-from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method, Values
+from safeexec.servers.methods import (
+    INTERNAL,
+    MAX_MESSAGE,
+    METHOD,
+    METHODS,
+    OURS,
+    PARAMETERS,
+    PIPED,
+    Bytes,
+    Method,
+    Values,
+)
 from safeexec.toolkit import RelayedAnswer, RelayedTools
 from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
@@ -190,7 +201,7 @@ class Service:
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
         """The answer to one call, whose parameters are JSON. Raises and answers as `do`."""
-        method = METHODS.get(name)
+        method = METHODS.get(name) or PIPED.get(name)
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
         given = await fitted(name, parameters, method.parameters)
@@ -471,6 +482,14 @@ async def _open_session(
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 
+async def _template(
+    service: Service, sandbox: AsyncSandbox, *, name: str, files: Mapping[str, str | Bytes], **given: Any
+) -> Answer:
+    wanted = {key: value for key, value in given.items() if value is not None}
+    held = {path: _data(data) for path, data in files.items()}
+    return {"template": _plain(await sandbox.template(name, files=held, **wanted))}
+
+
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
@@ -572,6 +591,7 @@ _ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
     "check": _check,
     "session": _open_session,
     "restore": _restore,
+    "template": _template,
 }
 _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run,

@@ -5,20 +5,32 @@ SAFEEXEC_TESTS_IMAGE set, the engine of this machine runs the image of `safeexec
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, ProtectionError, Sandbox, SandboxClosed, SandboxError
+from safeexec import (
+    AsyncSandbox,
+    CheckpointError,
+    Policy,
+    ProtectionError,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    Session,
+    StepFailed,
+    tool,
+)
 from safeexec.host.faces import blocking
 from safeexec.remote import container
-from safeexec.remote.container import NOT_OFFERED, OPTIONS
+from safeexec.remote.container import OPTIONS
 from tests.footprint import pause
 from tests.test_elsewhere import _there
 
@@ -151,19 +163,85 @@ def test_without_an_engine_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatc
         Sandbox("calculator", engine="vm")  # type: ignore[arg-type]
 
 
-def test_every_argument_of_a_sandbox_is_taken_or_named(tmp_path: Path) -> None:
-    """The table: what is new in `Sandbox` must be in one of them."""
-    taken = {"policy", "files", "tools", "approval", "engine", "requirements", *OPTIONS}
-    names = set(blocking.SandboxFace.__init__.__kwdefaults__ or ())
-    assert names - taken == set(NOT_OFFERED)
-    given = {"audit": str(tmp_path / "log")}
-    for name, value in given.items():
-        with pytest.raises(SandboxError, match=f"{name}= is not offered in a container"):
-            Sandbox("calculator", engine="container", **{name: value}).open()
-    with Sandbox("calculator", engine="container") as sandbox, pytest.raises(SandboxError, match="plugins are not"):
-        sandbox.plugin("x = 1")
-    with pytest.raises(SandboxError, match="no network"):
-        Sandbox("calculator", engine="container", requirements=["attrs"]).open()
+def test_every_argument_of_a_sandbox_is_taken() -> None:
+    taken = {"policy", "files", "tools", "approval", "audit", "engine", "requirements", *OPTIONS}
+    assert set(blocking.SandboxFace.__init__.__kwdefaults__ or ()) | {"policy"} == taken
+
+
+NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
+    "requirements=": (
+        lambda sandbox, session: Sandbox("calculator", engine="container", requirements=["attrs"]).open(),
+        "a container, which has no network",
+    ),
+    "tools with effects": (
+        lambda sandbox, session: Sandbox("standard", engine="container", tools=[deferred]).open(),
+        "called where the session is, alone",
+    ),
+    "record=": (lambda sandbox, session: sandbox.session(record=True), "recorded where they run"),
+    "history()": (lambda sandbox, session: session.history(), "recorded where they run"),
+    "pending()": (lambda sandbox, session: session.pending(), "carried out where the tools are"),
+    "adopt()": (lambda sandbox, session: session.adopt(), "carried out where the tools are"),
+    "plugin()": (lambda sandbox, session: sandbox.plugin("x = 1"), "plugins are not offered"),
+    "template(prepare=FUNCTION)": (
+        lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
+        "prepared by a program",
+    ),
+    "session_for()": (lambda sandbox, session: sandbox.session_for("alice"), "found by its label"),
+    "stats()": (lambda sandbox, session: sandbox.stats(), "counted where they run"),
+    "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
+}
+"""The table of what a sandbox here does and one in a container does not, each with the words of its error."""
+
+
+@tool(effect="deferred")
+def deferred() -> None:
+    """Nothing."""
+
+
+def test_what_is_not_offered_says_so() -> None:
+    page = (Path(blocking.__file__).parents[2] / "docs" / "operations.md").read_text()
+    listed = page.partition("Not offered, with an error that says so:")[2].partition(".\n")[0]
+    with Sandbox("calculator", engine="container") as sandbox, sandbox.session() as session:
+        for name, (operation, words) in NOT_OFFERED.items():
+            with pytest.raises(SandboxError, match=words):
+                operation(sandbox, session)
+            assert name.strip("()=") in listed
+
+
+def test_sessions_begin_in_a_template(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("of the host")
+    with Sandbox("confined-python", engine="container", files={"b.txt": b"of the sandbox"}) as sandbox:
+        program = "text = open('a.txt').read() + ', ' + open('b.txt').read()\nopen('b.txt', 'w').write('changed')"
+        row = sandbox.template("prepared", prepare=program, files={"a.txt": tmp_path / "a.txt"}, branches=5)
+        assert (row.name, row.sessions, row.prepared) == ("prepared", 0, 1)
+        with sandbox.session(template="prepared") as one, sandbox.session(template="prepared") as two:
+            assert one.run("text = text.upper()\nopen('b.txt').read()").value == "changed"
+            assert two.get("text") == "of the host, of the sandbox"
+            assert [row.sessions for row in sandbox.templates()] == [2]
+            one.rollback("prepared")
+            assert one.get("text") == two.get("text")
+        with pytest.raises(StepFailed, match="could not be prepared"):
+            sandbox.template("bad", prepare="1 / 0")
+        with pytest.raises(CheckpointError, match="no template 'bad'"):
+            sandbox.session(template="bad")
+        sandbox.drop_template("prepared")
+        assert sandbox.templates() == []
+
+
+def test_an_audit_log_is_written_here(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    with Sandbox("calculator", engine="container", audit=log) as sandbox:
+        with sandbox.session(label="alice") as session:
+            session.run("1 + 1")
+            session.run("1 / 0")
+        sandbox.run("import os")
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(one["who"], one["outcome"]) for one in told] == [
+        ("alice", "ok"),
+        ("alice", "error"),
+        (None, "rejected"),
+    ]
+    assert told[0]["source_bytes"] == 5 and told[0]["session"] == told[1]["session"] != told[2]["session"]
 
 
 def test_nothing_is_left_when_the_host_dies() -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
-    from safeexec.host.session.template import Prepare, TemplateInfo
+    from safeexec.host.session.template import Prepare
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.toolbox import PendingCall
     from safeexec.host.waiting import Core
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.confinement import Mechanism
     from safeexec.recordings.tape import RecordOptions
     from safeexec.recordings.timeline import Timeline
-    from safeexec.results import CheckpointInfo, CommandResult, Result, ToolCallRecord, Variable
+    from safeexec.results import CheckpointInfo, CommandResult, Result, TemplateInfo, ToolCallRecord, Variable
 
 
 def environment(policy: Policy) -> dict[str, str]:
