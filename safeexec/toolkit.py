@@ -7,7 +7,7 @@ Sandbox("standard", tools=[toolkit.http_get(allow=["api.example.com"]), toolkit.
 
 from __future__ import annotations
 
-from safeexec.host.tools.ready_made import ask_human, http_get, limited, read_host_file
-from safeexec.host.tools.relayed import RelayedAnswer, RelayedTools
+from safeexec.engine.host.tools.ready_made import ask_human, http_get, limited, read_host_file
+from safeexec.engine.host.tools.relayed import RelayedAnswer, RelayedTools
 
 __all__ = ["RelayedAnswer", "RelayedTools", "ask_human", "http_get", "limited", "read_host_file"]

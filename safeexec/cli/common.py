@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from safeexec.outcomes import STATES
-from safeexec.text import printable
+from safeexec.common.text import printable
+from safeexec.results.outcomes import STATES
 from safeexec.untrusted.source_text import encoding_of
 
 if TYPE_CHECKING:

@@ -19,17 +19,17 @@ from typing import IO, Any
 
 from msgspec import to_builtins
 
-from safeexec.engines import BUILD, VERSION, engine, image, words
+from safeexec.common.text import printable
+from safeexec.engine.host.audit import observer_for
+from safeexec.engine.host.files.given import check_given
+from safeexec.engine.host.tools.relayed import shapes_of
+from safeexec.engine.host.waiting import Core, Work
+from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError
-from safeexec.host.audit import observer_for
-from safeexec.host.files.given import check_given
-from safeexec.host.tools.relayed import shapes_of
-from safeexec.host.waiting import Core, Work
-from safeexec.policy.model import Policy
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, toolbox_of
+from safeexec.remote.engines import BUILD, VERSION, engine, image, words
 from safeexec.remote.pipe import PipeWire
 from safeexec.results import TemplateInfo
-from safeexec.text import printable
 
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""

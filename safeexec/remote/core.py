@@ -16,24 +16,25 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
-from safeexec.approvals import Approval
+from safeexec.common.text import as_bytes
+from safeexec.engine.approvals import Approval
+from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
+from safeexec.engine.host.session.kept import ToolLog
+from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
+from safeexec.engine.host.tools.relayed import shapes_of
+from safeexec.engine.host.tools.tool import tools_from
+from safeexec.engine.host.tools.toolbox import Toolbox
+from safeexec.engine.host.waiting import Core, Wait, Work, drive
+from safeexec.engine.host.watch.bill import Bill
+from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
-from safeexec.host.session.given import Given, checked_arguments, encoded, pieces_of
-from safeexec.host.session.kept import ToolLog
-from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.host.tools.relayed import shapes_of
-from safeexec.host.tools.tool import tools_from
-from safeexec.host.tools.toolbox import Toolbox
-from safeexec.host.waiting import Core, Wait, Work, drive
-from safeexec.host.watch.bill import Bill
-from safeexec.marked import marked, unmarked
-from safeexec.outcomes import is_text
-from safeexec.policy.model import Policy
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolRequest
 from safeexec.remote.calls import Asked, Wire
 from safeexec.results import CheckpointInfo, CommandResult, Display, Result, TemplateInfo, ToolCallRecord, Variable
+from safeexec.results.marked import marked, unmarked
+from safeexec.results.outcomes import is_text
 from safeexec.servers.methods import (
     EVENTS,
     MAX_MESSAGE,
@@ -44,11 +45,10 @@ from safeexec.servers.methods import (
     StepOutput,
     StepProgress,
 )
-from safeexec.text import as_bytes
 
 if TYPE_CHECKING:
-    from safeexec.host.audit import Observer
-    from safeexec.host.sandbox import Files, Tools
+    from safeexec.engine.host.audit import Observer
+    from safeexec.engine.host.sandbox import Files, Tools
 
 R = TypeVar("R")
 PATIENCE_SECONDS = 60.0

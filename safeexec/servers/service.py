@@ -37,10 +37,10 @@ from safeexec import (
     SessionClosed,
     ToolError,
 )
-from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64
-from safeexec.marked import exact as exactly
-from safeexec.marked import marked, unmarked
-from safeexec.recordings.format import ToolShape
+from safeexec.engine.recordings.format import ToolShape
+from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64
+from safeexec.results.marked import exact as exactly
+from safeexec.results.marked import marked, unmarked
 from safeexec.servers.methods import (
     INTERNAL,
     MAX_MESSAGE,
@@ -78,7 +78,7 @@ MAX_TOOLS = 8
 MAX_SPELLED = 8
 """Bytes of JSON for one byte of a value as it crosses: `false, ` is one."""
 MAX_PARTS = 400_000
-"""The same with values of guests. Larger ones come as `safeexec.marked` writes them: `remote` does that."""
+"""The same with values of guests. Larger ones come as `safeexec.results.marked` writes them: `remote` does that."""
 
 
 class CallProblem(NamedTuple):
@@ -394,7 +394,7 @@ async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mappin
 
 
 def _answer_of(result: Result, exact: bool) -> Answer:
-    """A result as JSON; with `exact` its value keeps its types (`safeexec.marked`)."""
+    """A result as JSON; with `exact` its value keeps its types (`safeexec.results.marked`)."""
     answer = replace(result, value=None).to_dict() if exact else result.to_dict()
     if exact:
         answer["value"] = exactly(result.value, MAX_VALUE)

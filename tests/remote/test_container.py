@@ -28,7 +28,7 @@ from safeexec import (
     StepFailed,
     tool,
 )
-from safeexec.host.faces import blocking
+from safeexec.engine.host.faces import blocking
 from safeexec.remote import container
 from safeexec.remote.container import OPTIONS
 from tests.footprint import pause

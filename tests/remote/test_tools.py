@@ -195,7 +195,7 @@ def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes() -> None
 
     with connect(command=command("standard")) as plain:
         wire = plain._core._wire  # type: ignore[attr-defined]
-        from safeexec.host.waiting import drive
+        from safeexec.engine.host.waiting import drive
         from safeexec.remote.core import RemoteSandboxCore
 
         def named(number: int) -> RemoteSandboxCore:
