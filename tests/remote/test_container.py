@@ -199,7 +199,7 @@ def deferred() -> None:
 
 
 def test_what_is_not_offered_says_so() -> None:
-    page = (Path(blocking.__file__).parents[2] / "docs" / "operations.md").read_text()
+    page = (Path(container.__file__).parents[1] / "docs" / "operations.md").read_text()
     listed = page.partition("Not offered, with an error that says so:")[2].partition(".\n")[0]
     with Sandbox("calculator", engine="container") as sandbox, sandbox.session() as session:
         for name, (operation, words) in NOT_OFFERED.items():
