@@ -29,7 +29,7 @@ from safeexec import (
     tool,
 )
 from safeexec.engine.host.faces import blocking
-from safeexec.remote import container
+from safeexec.remote import container, engines
 from safeexec.remote.container import OPTIONS
 from tests.footprint import pause
 from tests.test_elsewhere import _there
@@ -46,7 +46,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     yield
     while container._started:
-        container._started.pop().close()
+        wire = container._started.pop()
+        wire.close()
+        assert not REAL or wire._name not in _containers()
 
 
 def test_steps_states_and_files(tmp_path: Path) -> None:
@@ -100,12 +102,22 @@ def test_sandboxes_share_a_container_which_stays() -> None:
 
 
 def test_fifty_sessions_side_by_side() -> None:
-    with Sandbox("calculator", engine="container") as sandbox:
+    """Each with files in and out, and a step that is killed."""
+
+    def used(pair: tuple[int, Session]) -> tuple[int, bytes]:
+        number, session = pair
+        session.write_file("in.txt", str(number))
+        session.run("x = int(open('in.txt').read())").check()
+        killed = session.run("x = None\nwhile True: pass", timeout=0.3)
+        assert (killed.outcome, killed.state) == ("timeout", "restored")
+        session.run("open('out.txt', 'w').write(str(x * x))").check()
+        return session.get("x"), session.read_file("out.txt")
+
+    with Sandbox("confined-python", engine="container") as sandbox:
         sessions = [sandbox.session() for _ in range(50)]
         with ThreadPoolExecutor(10) as threads:
-            done = list(threads.map(lambda pair: pair[1].run(f"x = {pair[0]}\nx * x").value, enumerate(sessions)))
-        assert done == [number * number for number in range(50)]
-        assert sessions[7].get("x") == 7
+            done = list(threads.map(used, enumerate(sessions)))
+        assert done == [(number, str(number * number).encode()) for number in range(50)]
 
 
 def test_on_an_event_loop() -> None:
@@ -122,19 +134,62 @@ def test_on_an_event_loop() -> None:
     asyncio.run(main())
 
 
-def test_a_container_that_is_killed_amid_a_step_is_told_and_the_next_sandbox_starts_another() -> None:
+def _containers() -> list[str]:
+    """The names of the containers that the engine of this machine has."""
+    done = subprocess.run([*engines.engine(), "ps", "--all", "--format", "{{.Names}}"], capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def test_a_container_that_is_killed_amid_a_step_is_told_and_the_next_sandbox_starts_another(tmp_path: Path) -> None:
     with Sandbox("calculator", engine="container") as sandbox:
         session = sandbox.session()
+        session.run("x = 1").check()
+        session.save(tmp_path / "state")
         wire = sandbox._core._wire  # type: ignore[attr-defined]
         with ThreadPoolExecutor(1) as threads:
-            step = threads.submit(session.run, "while True: pass", timeout=30)
+            step = threads.submit(session.run, "while True: pass", timeout=60)
             for _ in range(25):
                 pause()
-            wire._process.kill()
+            if REAL:
+                subprocess.run([*engines.engine(), "kill", wire._name], capture_output=True, check=True)
+            else:
+                wire._process.kill()
+            with pytest.raises(SandboxClosed, match="has ended"):
+                step.result(60)
+        for use in (lambda: session.run("x"), lambda: session.get("x"), sandbox.session):
             with pytest.raises(SandboxClosed):
-                step.result(20)
-        with sandbox.open().session() as another:
-            assert another.run("1 + 1").value == 2
+                use()
+        with sandbox.open().restore(tmp_path / "state") as another:
+            assert another.run("x + 1").value == 2
+        assert not REAL or wire._name not in _containers()
+
+
+@pytest.mark.skipif(not REAL, reason="of a container's own file system")
+def test_a_full_disk_is_told_and_costs_the_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = os.environ.get("SAFEEXEC_ENGINE_RUN", "")
+    monkeypatch.setenv("SAFEEXEC_ENGINE_RUN", f"{more} --tmpfs /small:mode=1777,size=48m --env TMPDIR=/small")
+    with Sandbox("confined-python", engine="container") as sandbox, sandbox.session() as session:
+        session.run("x = 1\nopen('kept.txt', 'w').write('kept')").check()
+        full = session.run(
+            "x = 2\nwith open('large', 'wb') as file:\n    for _ in range(90): file.write(bytes(1 << 20))"
+        )
+        assert not full.ok
+        with pytest.raises(SandboxError):
+            session.write_file("more", bytes(47 << 20))
+        session.run("import os\nif os.path.exists('large'): os.remove('large')")
+        assert session.run("open('kept.txt').read()").value == "kept"
+        with sandbox.session() as other:
+            assert other.run("open('a', 'w').write('b')").ok
+
+
+@pytest.mark.modules("pandas")
+def test_data_analysis_has_its_libraries() -> None:
+    """`safeexec container build` puts them in, unless `--extras` says otherwise."""
+    with Sandbox("data-analysis", engine="container") as sandbox, sandbox.session() as session:
+        session.write_file("sales.csv", "item,price\ntea,2\nmilk,3\n")
+        assert session.run("import pandas as pd\nint(pd.read_csv('sales.csv').price.sum())").value == 5
+        assert session.run("import numpy as np\nx = np.arange(4)").ok
+        assert session.get("x").tolist() == [0, 1, 2, 3]
 
 
 @ours
