@@ -220,13 +220,17 @@ class RemoteSandboxCore:
                     _tell(listeners, name, params)
             if over:
                 return
-            if not (yield Wait((), deadline, bell=asked.bell)):
+            # Looked at here, too: of a server that never stops talking, the bell has always rung.
+            if monotonic() >= deadline or not (yield Wait((), deadline, bell=asked.bell)):
                 late = SandboxClosed("the server has not answered in time")
                 self._wire.lose(late, asked)
                 asked.fail(late)
 
     def _called(self, params: Any, calls: Calls | None) -> Core[float]:
         """Answer a call of a host tool. The seconds that the tools of this step have taken for it."""
+        most = (self.policy.limits.value_kb << 10) * 4 // 3 + 4
+        if isinstance(params, dict) and len(str(params.get("arguments", ""))) > most:
+            raise ProtocolError("the server tells of a call with more than limits.value_kb")
         told = _converted(params, StepCall)
         if calls is None or told.tool not in self.toolbox.tools or told.session != calls.session:
             raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")

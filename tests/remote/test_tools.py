@@ -12,8 +12,19 @@ from typing import Any
 
 import pytest
 
-from safeexec import Allow, Deny, ProtocolError, Sandbox, SandboxError, ToolError, async_connect, connect, tool
-from safeexec.remote import container
+from safeexec import (
+    Allow,
+    Deny,
+    ProtocolError,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    ToolError,
+    async_connect,
+    connect,
+    tool,
+)
+from safeexec.remote import container, core
 from tests.remote.doors import command
 from tests.remote.test_container import ENGINE, REAL
 from tests.remote.test_servers import LIAR, RESULT
@@ -225,11 +236,12 @@ def call(**told: Any) -> dict[str, Any]:
         ({"arguments": ["x"]}, "shape"),
         ({"call": "1"}, "shape"),
         ({"seconds": "long"}, "shape"),
+        ({"arguments": "A" * 5000}, "more than limits.value_kb"),
     ],
 )
 def test_a_server_that_lies_calls_nothing(told: dict[str, Any], error: str) -> None:
     with connect(command=command("standard")) as real:
-        content = {"policy": real.policy.content()}
+        content = {"policy": real.policy.replace(value_kb=1).content()}
     table = {
         "sandbox.policy": [{"result": content}],
         "sandbox.protection": [{"result": {"protection": []}}],
@@ -248,3 +260,42 @@ def test_a_server_that_lies_calls_nothing(told: dict[str, Any], error: str) -> N
         with pytest.raises(ProtocolError, match=error):
             session.run("1")
     assert not called
+
+
+TALKS = """
+import json, sys
+ANSWERS = {"sandbox.policy": json.loads(sys.argv[1]), "sandbox.protection": {"protection": []},
+           "sandbox.session": {"session": "S"}, "sandbox.tools": {"policy": "P"}, "session.reply": {"taken": True}}
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    call = json.loads(line)
+    if call["method"] in ANSWERS:
+        say({"id": call["id"], "result": ANSWERS[call["method"]]})
+    while call["method"] == "session.run":
+        say(json.loads(sys.argv[2]))
+        if "tool" in json.loads(sys.argv[2])["params"]:
+            answer = json.loads(sys.stdin.readline())
+            say({"id": answer["id"], "result": {"taken": True}})
+"""
+
+
+@pytest.mark.parametrize("told", ["tool", "output"])
+def test_a_server_that_never_stops_talking_is_given_up(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect(command=command("standard")) as real:
+        content = {"policy": real.policy.content()}
+        most, seconds = real.policy.tools.max_calls, real.policy.limits.max_wall_seconds
+    called: list[str] = []
+
+    def price(item: str) -> None:
+        called.append(item)
+
+    output = {"method": "session.output", "params": {"text": "x", "stream": "stdout", "session": "S"}}
+    event = call() if told == "tool" else output
+    server = [sys.executable, "-c", TALKS, json.dumps(content), json.dumps(event)]
+    with connect(command=server, tools=[price]) as sandbox:
+        session = sandbox.session()
+        monkeypatch.setattr(core, "PATIENCE_SECONDS", 1.0 - seconds)
+        with pytest.raises((SandboxClosed, ProtocolError)):
+            session.run("1")
+    assert len(called) <= most
