@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "inline": {*BELOW, "engine/policy"},
     "page": {*BELOW, "engine/recordings"},
     "searching": {*LEAVES, "results"},
-    "remote": {*BELOW, "engine/host", "engine/policy", "servers"},
+    "remote": {*BELOW, "engine/approvals", "engine/host", "engine/policy", "servers"},
 }
 
 PACKAGES = ("safeexec", "safeexec.engine")
