@@ -109,6 +109,10 @@ class ContainerCore(RemoteSandboxCore):
         """Raises `SandboxError` for what a sandbox in a container does not take."""
         if policy.requirements:
             raise SandboxError("requirements are not fetched in a container, which has no network: build them in")
+        if arguments.get("store") is not None:
+            raise SandboxError(
+                "a store is kept here, and not in a container: put states into files with session.save()"
+            )
         if arguments.get("files"):
             check_given(arguments["files"], policy)
         self._which = {}

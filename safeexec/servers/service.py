@@ -35,6 +35,7 @@ from safeexec import (
     SandboxError,
     SandboxStats,
     SessionClosed,
+    StoreOptions,
     ToolError,
 )
 from safeexec.engine.recordings.format import ToolShape
@@ -153,7 +154,8 @@ class Service:
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
     When all files there take `record_mb` MiB, no session is opened, and those that are open go on without it.
-    `replica` is the name of one server of several: the id of each session begins with it and a dot.
+    `replica` is the name of one server of several: the id of each session begins with it and a dot. In `store` are the
+    sessions that clients open by a label, which is on the disk as `durable` says.
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
@@ -164,6 +166,8 @@ class Service:
         record: str | None = None,
         record_mb: int = RECORD_MB,
         replica: str = "",
+        store: StoreOptions | None = None,
+        durable: Literal["step", "second", "close"] = "second",
         **sandbox: Any,
     ) -> None:
         """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory,
@@ -182,7 +186,11 @@ class Service:
         self.record = record
         self.record_mb = record_mb
         self.replica = replica
-        self._arguments = sandbox
+        self.store = store
+        self.durable = durable
+        self._stored: dict[tuple[str, str], str] = {}
+        """The ids of the sessions of the store that are open, by policy and label."""
+        self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._tools: dict[str, list[ToolShape]] = {}
         """What the client has declared, by the policy's name then. The newest ones are last."""
@@ -317,6 +325,19 @@ class Service:
         if held is None:
             raise SessionClosed("there is no such session; it may have been closed")
         return held
+
+    def has_open(self, policy: str | None, label: str | None) -> bool:
+        """Whether the session of the store of that label is open."""
+        name = self.default if policy is None else policy
+        return label is not None and self._stored.get((name, label)) in self.sessions
+
+    def hold_stored(self, sandbox: AsyncSandbox, label: str, session: AsyncSession) -> str:
+        """Keep a session of the store: under the id that it has already, where it is open."""
+        key = sandbox.policy.name, label
+        identity = self._stored.get(key)
+        if identity is None or identity not in self.sessions:
+            identity = self._stored[key] = self.hold(session)
+        return identity
 
     def hold(self, session: AsyncSession) -> str:
         """Keep a session under a new id."""
@@ -476,9 +497,22 @@ async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes
 
 
 async def _open_session(
-    service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], namespace: dict[str, Any], **tightened: Any
+    service: Service,
+    sandbox: AsyncSandbox,
+    *,
+    files: dict[str, Any],
+    namespace: dict[str, Any],
+    stored: str | None = None,
+    **tightened: Any,
 ) -> Answer:
     named = await _values(namespace, sandbox.policy)
+    if stored is not None:
+        if service.store is None:
+            raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
+        wanted = {name: value for name, value in tightened.items() if value is not None and name != "label"}
+        session = await sandbox.session_for(stored, **(wanted | ({"namespace": named} if named else {})))
+        await _put(session, files)
+        return {"session": service.hold_stored(sandbox, stored, session)}
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 

@@ -219,7 +219,7 @@ def test_without_an_engine_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_argument_of_a_sandbox_is_taken() -> None:
-    taken = {"policy", "files", "tools", "approval", "audit", "engine", "requirements", *OPTIONS}
+    taken = {"policy", "files", "tools", "approval", "audit", "engine", "requirements", "store", "durable", *OPTIONS}
     assert set(blocking.SandboxFace.__init__.__kwdefaults__ or ()) | {"policy"} == taken
 
 
@@ -227,6 +227,10 @@ NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
     "requirements=": (
         lambda sandbox, session: Sandbox("calculator", engine="container", requirements=["attrs"]).open(),
         "a container, which has no network",
+    ),
+    "store=": (
+        lambda sandbox, session: Sandbox("calculator", engine="container", store="sessions").open(),
+        "not in a container",
     ),
     "tools with effects": (
         lambda sandbox, session: Sandbox("standard", engine="container", tools=[deferred]).open(),
@@ -241,7 +245,7 @@ NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
         lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
         "prepared by a program",
     ),
-    "session_for()": (lambda sandbox, session: sandbox.session_for("alice"), "found by its label"),
+    "session_for()": (lambda sandbox, session: sandbox.session_for("alice"), "has no store"),
     "stats()": (lambda sandbox, session: sandbox.stats(), "counted where they run"),
     "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
 }
