@@ -111,7 +111,7 @@ class ContainerCore(RemoteSandboxCore):
             raise SandboxError("requirements are not fetched in a container, which has no network: build them in")
         if arguments.get("store") is not None:
             raise SandboxError(
-                "a store is kept here, and not in a container: put states into files with session.save()"
+                "a store is kept here, not in a container: put states into files with session.save()"
             )
         if arguments.get("files"):
             check_given(arguments["files"], policy)
