@@ -339,15 +339,16 @@ class Durable:
             moment=moment,
             entropy="",
         )
-        line = line_of(heading)
-        yield Work(partial(self._store.append, held, comeback.part_of(number), 0, line, sync=True))
-        place = StorePlace(self._store, held, comeback.part_of(number), len(line))
-        yield Work(partial(tape.turn_over, place, len(line)))
+        # In one: a host that is killed in between would lose what the lines before had of it.
+        records = [heading, *self._carried(session)]
+        lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
+        part = comeback.part_of(number)
+        yield Work(partial(self._store.append, held, part, 0, lines, sync=True))
+        place = StorePlace(self._store, held, part, len(lines))
+        yield Work(partial(tape.turn_over, place, len(lines), len(records)))
         held.parts[comeback.part_of(self._part)] = tape.size
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
         self._saving_seconds = monotonic() - began
-        for record in self._carried(session):
-            tape.add(numbered(record))
         yield Work(partial(self._make_room, held))
 
     def _carried(self, session: SessionCore) -> Iterator[form.Record]:
