@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
-    from safeexec.approvals import Allow, Deny
+    from safeexec.approvals import Allow, Deny, Later
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SessionBusy,
         SessionClosed,
         StateFileError,
+        StepWaiting,
         ToolError,
         WorkspaceError,
     )
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         ToolCallRecord,
         Usage,
         Variable,
+        WaitingCall,
     )
     from safeexec.searching.jobs import SearchState
     from safeexec.searching.plan import Budget, Proposal
@@ -73,7 +75,8 @@ if TYPE_CHECKING:
 _HOME = {
     "safeexec.errors": (
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
-        "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError ToolError WorkspaceError"
+        "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError StepWaiting ToolError "
+        "WorkspaceError"
     ),
     "safeexec.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.host.faces.blocking": "Namespace Sandbox Session Stream",
@@ -85,7 +88,7 @@ _HOME = {
     "safeexec.host.replay.replay": "Replay replay",
     "safeexec.host.session.template": "TemplateInfo",
     "safeexec.host.stats": "SandboxStats SessionCounts",
-    "safeexec.approvals": "Allow Deny",
+    "safeexec.approvals": "Allow Deny Later",
     "safeexec.host.tools.effects": "tool",
     "safeexec.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",
@@ -99,7 +102,7 @@ _HOME = {
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
-        "ToolCallRecord Usage Variable"
+        "ToolCallRecord Usage Variable WaitingCall"
     ),
     "safeexec.searching.plan": "Budget Proposal",
     "safeexec.searching.jobs": "SearchState",
@@ -129,6 +132,7 @@ __all__ = [
     "FileChange",
     "Formula",
     "Handle",
+    "Later",
     "Limits",
     "Manifest",
     "Mechanism",
@@ -163,6 +167,7 @@ __all__ = [
     "SessionCounts",
     "StateFileError",
     "StepFailed",
+    "StepWaiting",
     "Stream",
     "TemplateInfo",
     "Timeline",
@@ -170,6 +175,7 @@ __all__ = [
     "ToolError",
     "Usage",
     "Variable",
+    "WaitingCall",
     "WorkspaceError",
     "async_connect",
     "async_search",

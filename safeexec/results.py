@@ -22,6 +22,7 @@ from safeexec.outcomes import (
     ToolCallRecord,
     Usage,
     Variable,
+    WaitingCall,
 )
 from safeexec.text import printable
 
@@ -46,6 +47,7 @@ __all__ = [
     "ToolCallRecord",
     "Usage",
     "Variable",
+    "WaitingCall",
 ]
 
 

@@ -162,7 +162,7 @@ FIRST_RUN = {
     "host/files": "layers",
     "host/session": (
         "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
-        "given standard_input states step tightened turn"
+        "given standard_input states step step_calls tightened turn"
     ),
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "toolbox",

@@ -26,6 +26,7 @@ EXIT_CODES = {
     "output": 8,
     "cancelled": 9,
     "crashed": 10,
+    "waiting": 11,
 }
 """Exit status of `safeexec run` per outcome. 2: a wrong command line or policy, or a machine that cannot protect."""
 

@@ -39,6 +39,7 @@ from safeexec.linux import probe
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.results import Rows
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
-    from safeexec.results import CommandResult
+    from safeexec.results import CommandResult, WaitingCall
 
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
@@ -424,9 +425,15 @@ class SandboxCore:
         from safeexec.host import stats  # for operators
 
         rows = [
-            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests) for one in self.open_sessions()
+            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests, one.waiting is not None)
+            for one in self.open_sessions()
         ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
+
+    def waiting(self) -> list[WaitingCall]:
+        """What its sessions wait for, the oldest first. From any thread."""
+        calls = (one.waiting_call() for one in self.open_sessions() if one.waiting is not None)
+        return Rows(sorted((call for call in calls if call is not None), key=lambda call: call.since))
 
     # Templates
 

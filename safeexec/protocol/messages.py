@@ -235,6 +235,8 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     """Whether a checkpoint is to be made after it in any case."""
     judged: bool = True
     """Whether its answer tells if it can be done once more."""
+    seed: int = 0
+    """What a new child seeds its random numbers with before its first step, unless 0: another one has the same then."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):

@@ -281,12 +281,29 @@ class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
     """What guest code got for it: a value, or an exception of that type."""
 
     call: Number
-    outcome: Literal["ok", "error", "refused", "deferred"] = "ok"
+    outcome: Literal["ok", "error", "refused", "deferred", "waiting"] = "ok"
     value: Value | None = None
     error_type: str = ""
     error: str = ""
     inside: bool = False
     wall_ms: Seconds = 0.0
+
+
+class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
+    """A call was put off, and its step undone. All that is needed to run it again in the state before it: `calls` are
+    the calls and answers that came before, in their order, `call` is the one that waits.
+    """
+
+    run: Run
+    calls: list[Called | Answered] = []
+    call: Called
+    asked: Literal["approval", "tool"]
+    note: str = ""
+    seed: Number = 0
+    """Of the random numbers of the session."""
+    since: Seconds
+    """Seconds of the epoch, as is `until`."""
+    until: Seconds
 
 
 class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
@@ -469,6 +486,7 @@ AnyRecord = (
     | Ended
     | Called
     | Answered
+    | Waiting
     | Effect
     | Set
     | Deleted
@@ -486,6 +504,6 @@ AnyRecord = (
 """The closed set of what a recording holds."""
 KINDS: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
 TRANSCRIPT: dict[str, type[TranscriptEntry]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Transcribed)}
-STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed"})
-"""Outcomes that the host decided by time or memory, or that a process died of: a replay takes them as recorded where
-the state was restored."""
+STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed", "waiting"})
+"""Outcomes that the host decided by time or memory, that a process died of, or whose answer was put off: a replay takes
+them as recorded where the state was restored."""

@@ -39,6 +39,7 @@ from safeexec.text import head_and_tail, short_repr
 
 if TYPE_CHECKING:
     from safeexec.outcomes import Display, StepData
+    from safeexec.protocol.messages import ToolReply, ToolRequest
 
 R = TypeVar("R", bound=Record)
 
@@ -222,6 +223,20 @@ def call_text(data: bytes) -> str:
         return ""
     shown = [short_repr(item, SHORT) for item in args]
     return ", ".join([*shown, *(f"{name}={short_repr(item, SHORT)}" for name, item in kwargs.items())])[: 4 * SHORT]
+
+
+def called(request: ToolRequest, /, **where: Any) -> Called:
+    """A call of a tool as a record."""
+    data = request.arguments
+    return Called(tool=request.tool[:200], arguments=packed(data, call_text(data)), **where)
+
+
+def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> Answered:
+    """What came of it."""
+    data = reply.value
+    value = None if data is None else packed(data, short_text(data))
+    said = {name: getattr(reply, name) for name in ("error_type", "error", "inside")}
+    return Answered(outcome=outcome, value=value, **said, **where)
 
 
 def ended(result: StepData, value: bytes, **where: Any) -> Ended:

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
+from safeexec.child.process.serve import reseed
 from safeexec.language import determinism
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
     from safeexec.child.process.lockdown import Lockdown
     from safeexec.child.process.serve import Server
-
-_MT_WORDS = 624
-"""The state of a Mersenne Twister."""
 
 
 def become_child(
@@ -48,7 +46,10 @@ def become_child(
     os.dup2(control, server.link.fileno(), inheritable=False)
     # A library that is imported late must not try to leave its byte code beside itself: the kernel would refuse it.
     sys.dont_write_bytecode = True
-    reseed(seed)
+    if seed is None:
+        reseed()
+    else:
+        determinism.begin(seed)
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)
         os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
@@ -65,21 +66,3 @@ def become_child(
         guest.limits = server.tools.limits = replace(guest.limits, value_bytes=size, value_depth=depth)
     guest.streams.attach()
     server.serve(spawn)
-
-
-def reseed(seed: int | None) -> None:
-    """Give every loaded generator a seed of this session's own; with `seed`, the same one in every session.
-
-    The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
-    """
-    if seed is not None:
-        determinism.begin(seed)
-        return
-    generator: Any = sys.modules.get("random")
-    if generator is not None:
-        generator.seed()
-    generator = sys.modules.get("numpy.random")
-    if generator is not None:
-        # Its `seed()` makes this state of fewer bytes, which costs a child another 50 pages.
-        words = memoryview(os.urandom(4 * _MT_WORDS)).cast("I")
-        generator.set_state(("MT19937", words, _MT_WORDS))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import resource
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -40,6 +41,8 @@ _AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Describe, m.Save, m.
 answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: it tries a fork, which would use up the
 checkpoint's permission.
 """
+_MT_WORDS = 624
+"""The state of a Mersenne Twister."""
 DEBT_SECONDS = 0.02
 """Of processor, after which a checkpoint is made: what about ten of them take."""
 DEBT_STEPS = 400
@@ -67,6 +70,8 @@ class Server:
         """Whether the state that the process is in is to have one."""
         self._new = True
         """Whether the process began as a new child, and not from a checkpoint: its random numbers are no other's."""
+        self._seeded = False
+        """Whether the host has given random numbers their seed."""
         self._acted = False
         """Whether the state is another than that of a new child."""
         self._debt_steps = self._debt_bytes = 0
@@ -316,6 +321,9 @@ class Server:
             self.link.send(m.Progress(description, done, total))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
+        if request.seed and not self._seeded:
+            self._seeded = True
+            reseed(request.seed)
         if request.stdin or request.argv is not None or request.shows:
             return self._with_tools(self._unusual_step, request)
         return (
@@ -452,6 +460,23 @@ class Server:
         fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
         self._grant()
         return state.load(fd, self.guest)
+
+
+def reseed(seed: int | None = None) -> None:
+    """Give every loaded generator a seed of this session's own: this one, or one that nobody knows.
+
+    The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
+    """
+    generator: Any = sys.modules.get("random")
+    if generator is None:
+        return
+    generator.seed(seed)
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None:
+        # Its `seed()` makes this state of fewer bytes, which costs a child another 50 pages.
+        size = 4 * _MT_WORDS
+        words = os.urandom(size) if seed is None else generator.Random(seed).randbytes(size)
+        numpy.set_state(("MT19937", memoryview(words).cast("I"), _MT_WORDS))
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

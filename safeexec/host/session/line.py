@@ -289,7 +289,8 @@ class Line:
         if request.stdin or request.argv is not None or request.copied:
             return None
         return m.JournalEntry(
-            m.Execute(request.step, request.source) if request.shows or request.frames else request, did
+            m.Execute(request.step, request.source, seed=request.seed) if request.shows or request.frames else request,
+            did,
         )
 
     def commit(self, files: Snapshot | None, tool_calls: int, entry: m.JournalEntry | None = None) -> None:

@@ -507,30 +507,16 @@ class RecordedTools:
         return reply
 
     def _intend(self, call: m.ToolRequest, where: dict[str, Any], effect: Any) -> None:
-        data = call.arguments
-
         def called(n: int, at: float) -> form.Called:
-            arguments = forms.packed(data, forms.call_text(data))
-            return form.Called(n=n, at=at, tool=call.tool[:200], arguments=arguments, effect=effect, **where)
+            return forms.called(call, n=n, at=at, effect=effect, **where)
 
-        self.recording.tape.add(called, len(data))
+        self.recording.tape.add(called, len(call.arguments))
 
     def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any]) -> None:
-        data = reply.value
         outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
         spent = records[-1].wall_ms if records else 0.0
 
         def answered(n: int, at: float) -> form.Answered:
-            return form.Answered(
-                n=n,
-                at=at,
-                outcome=outcome,
-                value=None if data is None else forms.packed(data, forms.short_text(data)),
-                error_type=reply.error_type,
-                error=reply.error,
-                inside=reply.inside,
-                wall_ms=spent,
-                **where,
-            )
+            return forms.answered(reply, outcome, n=n, at=at, wall_ms=spent, **where)
 
-        self.recording.tape.add(answered, len(data or b""))
+        self.recording.tape.add(answered, len(reply.value or b""))

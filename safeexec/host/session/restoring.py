@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from safeexec.errors import RecordingError, StateFileError
 from safeexec.host.files import state_file
+from safeexec.host.session import waits
 from safeexec.host.waiting import Core, Work, ending
 
 if TYPE_CHECKING:
@@ -34,6 +36,12 @@ def from_file(
             if session.line.workspace is not None:
                 yield Work(partial(state_file.put_back, session.line.workspace, saved))
             yield from session.load(saved.payload, timeout)
+            if saved.header.waiting:
+                try:
+                    session.waiting = yield Work(partial(waits.read, saved.header.waiting))
+                except RecordingError as error:
+                    raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
+                session.seed = session.waiting.seed
             if record is not None and record is not False:
                 from safeexec.host.session import recorder  # with the modules of recordings
 

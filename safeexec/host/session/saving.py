@@ -38,8 +38,10 @@ class Saving:
         self._answer_tool = answer_tool
         self._seconds = seconds
 
-    def save(self, path: str | os.PathLike[str], step: int) -> Core[dict[str, str]]:
-        """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
+    def save(self, path: str | os.PathLike[str], step: int, waiting: bytes) -> Core[dict[str, str]]:
+        """Write the variables and the workspace's files to a file, with the step that waits, if one does. Returns what
+        could not be saved, and why.
+        """
         target = state_file.target(path)
         fd = state_file.new_payload()
         try:
@@ -51,7 +53,7 @@ class Saving:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
             files = yield from self._files()
             digest, size = self._keeper.sandbox.policy.digest, os.fstat(fd).st_size
-            header, failed = state_file.header_of(answer, size, files, self._policy, digest, step)
+            header, failed = state_file.header_of(answer, size, files, self._policy, digest, step, waiting)
             yield Work(partial(state_file.write, target, header, self._open_file, fd))
             return failed
         finally:

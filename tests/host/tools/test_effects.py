@@ -472,6 +472,9 @@ class BareSession:
         self.carried: set[int] = set()
         self.keeper = self
 
+    def still_waiting(self) -> None:
+        """No step of it waits."""
+
     def do(self, operation: Any, *args: Any) -> Any:
         return drive(self.recorder.follow(operation, self, args, {}))
 
