@@ -133,6 +133,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "searching": {"searching", "errors", "results", "text"},
     "remote": {
         "remote",
+        "approvals",
         "servers",
         "host",
         "untrusted",

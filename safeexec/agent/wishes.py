@@ -29,6 +29,13 @@ class RunStep:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """The step that waits goes on with this answer. Answered with a `Result`."""
+
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
 class FetchVariable:
     """The value of a variable of the session."""
 
@@ -94,6 +101,7 @@ class CompareBranches:
 Wish = (
     AskModel
     | RunStep
+    | AnswerStep
     | FetchVariable
     | ForgetVariable
     | RunApart

@@ -15,6 +15,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
+from safeexec.approvals import Allow, Deny, Later
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
 from safeexec.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
@@ -25,7 +26,8 @@ from safeexec.policy.model import Policy
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.remote.calls import Asked, Wire
-from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable
+from safeexec.remote.pool import Pool
+from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable, WaitingCall
 from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
 from safeexec.text import as_bytes
 
@@ -124,6 +126,11 @@ class RemoteSandboxCore:
 
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session)
+
+    def waiting(self) -> list[WaitingCall]:
+        if isinstance(self._wire, Pool):
+            raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
+        return list(drive(self.ask("sandbox.waiting", self._which)).waiting)
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
@@ -258,6 +265,27 @@ class RemoteSessionCore:
             "session.run", params, listeners=listeners, seconds=wait or 0.0, stop=self._stop
         )
         return _result(answer)
+
+    def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
+        listeners = listening(callbacks) if any(callbacks) else NOBODY
+        params: dict[str, Any] = {"session": self._id, "wait": wait, "stream": listeners is not NOBODY, "exact": True}
+        if isinstance(answer, Later):
+            raise TypeError("a step that waits goes on with an answer; Later is none")
+        if isinstance(answer, Allow):
+            params |= {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
+        elif isinstance(answer, Deny):
+            params |= {"allow": False, "reason": answer.reason}
+        else:
+            params["value"] = self._sandbox.values({"value": answer})["value"]
+        asked = self._sandbox.ask("session.answer", params, listeners=listeners, seconds=wait or 0.0, stop=self._stop)
+        return _result((yield from asked))
+
+    def waiting_call(self) -> WaitingCall | None:
+        found: WaitingCall | None = drive(self._ask("waiting_for")).waiting_for
+        return found
+
+    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
+        return list((yield from self._ask("cancel_waiting")).tool_calls)
 
     def check_free(self) -> None:
         """The server says so when the step begins."""

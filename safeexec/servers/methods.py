@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from safeexec.outcomes import ToolCallRecord, Variable
+from safeexec.outcomes import ToolCallRecord, Variable, WaitingCall
 from safeexec.policy.model import Limits
 from safeexec.results import Result
 
@@ -179,6 +179,7 @@ METHODS = {
             {"state": Bytes, "trust": (str, ""), "timeout": (Seconds, None)},
             {"session": str},
         ),
+        _method("sandbox.waiting", "What the sessions of a client wait for.", {}, {"waiting": list[WaitingCall]}),
         _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
         _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
         _method(
@@ -199,6 +200,28 @@ METHODS = {
             "Run one SQL query over the session's frames and files.",
             {"query": str, "name": (Name | None, None), **_STEP},
             Result,
+        ),
+        _method(
+            "session.answer",
+            "Answer the call for which a step waits: `allow` true or false, with other `arguments` or a `reason`; or "
+            "the `value` that a tool gives which has put itself off. The step runs again, to its end.",
+            {
+                "allow": (bool | None, None),
+                "arguments": (Values, {}),
+                "reason": (str, ""),
+                "value": (Raw, msgspec.field(default_factory=Raw)),
+                "exact": (bool, False),
+                "wait": (Seconds, None),
+                "stream": (bool, False),
+            },
+            Result,
+        ),
+        _method("session.waiting_for", "The call for which a step waits.", {}, {"waiting_for": WaitingCall | None}),
+        _method(
+            "session.cancel_waiting",
+            "Give up the step that waits. Tells the host-tool calls that it had made.",
+            {},
+            {"tool_calls": list[ToolCallRecord]},
         ),
         _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),
         _method(

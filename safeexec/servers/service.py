@@ -21,8 +21,10 @@ import msgspec
 from msgspec.structs import replace
 
 from safeexec import (
+    Allow,
     AsyncSandbox,
     AsyncSession,
+    Deny,
     Display,
     Policy,
     PolicyError,
@@ -33,7 +35,7 @@ from safeexec import (
     SandboxStats,
     SessionClosed,
 )
-from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of
+from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of, waiting_to_dict
 from safeexec.marked import exact as exactly
 from safeexec.marked import marked, unmarked
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method, Values
@@ -163,7 +165,7 @@ class Service:
         self.record = record
         self.record_mb = record_mb
         self.replica = replica
-        self._arguments = sandbox
+        self.arguments = sandbox
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -220,7 +222,7 @@ class Service:
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
         """The sandbox of a policy that is offered, not open yet."""
-        return AsyncSandbox(self.policies[name], **self._arguments)
+        return AsyncSandbox(self.policies[name], **self.arguments)
 
     def recording(self) -> RecordOptions | None:
         """A new file for the recording of a session, named by the hour."""
@@ -410,6 +412,12 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
             raise type(error)(str(error).replace(str(path), "what was sent")) from None
 
 
+async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
+    mine = [(identity, held.session) for identity, held in service.sessions.items()]
+    calls = [(identity, one.waiting_for) for identity, one in mine if one.policy.name == sandbox.policy.name]
+    return {"waiting": [waiting_to_dict(call) | {"session": identity} for identity, call in calls if call is not None]}
+
+
 # Of sessions
 
 
@@ -417,6 +425,33 @@ async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **giv
     given = await _options(given, at.session.policy)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
     return await answer_of(await at.session.run(**given, **listeners), exact)
+
+
+async def _answer(
+    service: Service,
+    at: Target,
+    *,
+    allow: bool | None,
+    arguments: dict[str, msgspec.Raw],
+    reason: str,
+    value: msgspec.Raw,
+    stream: bool,
+    exact: bool,
+    wait: float | None,
+) -> Answer:
+    if (allow is None) == (not bytes(value)):
+        raise ValueError("an answer is `allow`, true or false, or a `value`")
+    policy, said = at.session.policy, Deny(reason) if reason else Deny()
+    answer = (await _values({"value": value}, policy))["value"] if allow is None else said
+    if allow:
+        answer = Allow(arguments=await _values(arguments, policy))
+    listeners = _listeners(at, at.tell) if stream and at.tell else {}
+    return await answer_of(await at.session.answer(answer, wait=wait, **listeners), exact)
+
+
+async def _waiting_for(service: Service, at: Target) -> Answer:
+    call = at.session.waiting_for
+    return {"waiting_for": None if call is None else waiting_to_dict(call) | {"session": at.id}}
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
@@ -493,9 +528,12 @@ _ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
     "check": _check,
     "session": _open_session,
     "restore": _restore,
+    "waiting": _waiting,
 }
 _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run,
+    "answer": _answer,
+    "waiting_for": _waiting_for,
     "sql": _sql,
     "get": _get,
     "set": _set,

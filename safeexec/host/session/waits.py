@@ -146,8 +146,8 @@ def check(session: Any, again: Any) -> None:
     waiting = session.still_waiting()
     if again is None and waiting is not None:
         raise StepWaiting(
-            f"step {waiting.step} of this session waits: {in_words(waiting)}; session.answer(...) has it go on, "
-            "session.cancel_waiting() gives it up"
+            f"step {waiting.step} of this session waits: {in_words(waiting)}; `answer` has it go on, `cancel_waiting` "
+            "gives it up"
         )
     if again is not None and again.waiting is not waiting:
         if again.waiting.until <= time():
@@ -210,7 +210,7 @@ class Again(ServedTools):
     def _verdict(self, what: str) -> Verdict:
         self.mismatch = self.mismatch or (
             f"the step did not do the same again: {what} {title(self._expected.call)}. It still waits, and nothing was "
-            "carried out; what depends on the time or on chance may differ: cancel_waiting() gives the step up"
+            "carried out; what depends on the time or on chance may differ: `cancel_waiting` gives the step up"
         )
         return Verdict("cancelled", self.mismatch)
 

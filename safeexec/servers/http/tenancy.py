@@ -89,7 +89,12 @@ class Tenant:
         names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
         first, *others = [_offered(offers, name) for name in names]
         self.service = Service(
-            first, others, record=offers.record, record_mb=offers.record_mb, replica=offers.replica, spare=SPARE
+            first,
+            others,
+            record=offers.record,
+            record_mb=offers.record_mb,
+            replica=offers.replica,
+            **{"spare": SPARE, **offers.arguments},
         )
         self.metrics = metrics
         self.answers = Answers()

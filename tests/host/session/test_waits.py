@@ -218,7 +218,7 @@ def test_a_program_that_asks_otherwise_is_stopped(session: Session, desk: Desk, 
         assert (result.outcome, result.state) == ("cancelled", "restored")
         assert result.error is not None
         assert re.search(differs, result.error.message)
-        assert "cancel_waiting()" in result.error.message
+        assert "`cancel_waiting` gives the step up" in result.error.message
         assert desk.done == made
         assert session.waiting_for is not None, "nothing was carried out: it still waits"
     session.cancel_waiting()
