@@ -18,9 +18,9 @@ from functools import partial
 
 from benchmarks.common import BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
 from safeexec import Policy, Sandbox
-from safeexec.host.startup import confinement
-from safeexec.linux import capabilities, landlock, namespaces, rlimits, seccomp
-from safeexec.syscalls.table import rules_for
+from safeexec.engine.host.startup import confinement
+from safeexec.engine.linux import capabilities, landlock, namespaces, rlimits, seccomp
+from safeexec.engine.syscalls.table import rules_for
 
 CALLS = 2000
 ASK = f"import os\nfor _ in range({CALLS}): os.getppid()"

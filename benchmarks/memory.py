@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.common import Table, options
 from safeexec import Sandbox
-from safeexec.host.session.session import COMPACT_SECONDS
+from safeexec.engine.host.session.session import COMPACT_SECONDS
 
 
 def private(processes: set[psutil.Process]) -> float:

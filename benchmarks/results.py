@@ -55,10 +55,10 @@ def printing(rounds: int) -> None:
 
 def machinery(rounds: int) -> None:
     """In one process, without host and kernel: the step's code alone, and the step with all that is found out of it."""
-    from safeexec.child.step.changes import Tracker
-    from safeexec.child.step.displays import Displays
-    from safeexec.child.step.execute import Guest
-    from safeexec.child.step.output import Streams
+    from safeexec.engine.child.step.changes import Tracker
+    from safeexec.engine.child.step.displays import Displays
+    from safeexec.engine.child.step.execute import Guest
+    from safeexec.engine.child.step.output import Streams
     from safeexec.language.language import Language
 
     table = Table("value, changes and displays of x = x + 1")

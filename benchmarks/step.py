@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
 from safeexec import Sandbox, Session
-from safeexec.linux.processes import cpu_seconds
+from safeexec.engine.linux.processes import cpu_seconds
 from safeexec.protocol.turns import Conversation
 
 LINES = 10_000

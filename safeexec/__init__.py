@@ -12,7 +12,25 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
-    from safeexec.approvals import Allow, Deny, Later
+    from safeexec.engine.approvals import Allow, Deny, Later
+    from safeexec.engine.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
+    from safeexec.engine.host.faces.blocking import Namespace, Sandbox, Session, Stream
+    from safeexec.engine.host.plugins.aio import AsyncPlugin
+    from safeexec.engine.host.plugins.handle import Handle
+    from safeexec.engine.host.plugins.plugin import Plugin
+    from safeexec.engine.host.plugins.source import Manifest, plugin_manifest
+    from safeexec.engine.host.replay.policies import compare_policies
+    from safeexec.engine.host.replay.replay import Replay, replay
+    from safeexec.engine.host.session.template import TemplateInfo
+    from safeexec.engine.host.startup.confinement import describe as machine_protection
+    from safeexec.engine.host.stats import SandboxStats, SessionCounts
+    from safeexec.engine.host.tools.effects import tool
+    from safeexec.engine.host.tools.toolbox import PendingCall
+    from safeexec.engine.policy.model import Limits, Policy
+    from safeexec.engine.recordings.compare import Deviation
+    from safeexec.engine.recordings.reader import Recording
+    from safeexec.engine.recordings.tape import RecordOptions
+    from safeexec.engine.recordings.timeline import Moment, Timeline
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -30,27 +48,9 @@ if TYPE_CHECKING:
         ToolError,
         WorkspaceError,
     )
-    from safeexec.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
-    from safeexec.host.faces.blocking import Namespace, Sandbox, Session, Stream
-    from safeexec.host.plugins.aio import AsyncPlugin
-    from safeexec.host.plugins.handle import Handle
-    from safeexec.host.plugins.plugin import Plugin
-    from safeexec.host.plugins.source import Manifest, plugin_manifest
-    from safeexec.host.replay.policies import compare_policies
-    from safeexec.host.replay.replay import Replay, replay
-    from safeexec.host.session.template import TemplateInfo
-    from safeexec.host.startup.confinement import describe as machine_protection
-    from safeexec.host.stats import SandboxStats, SessionCounts
-    from safeexec.host.tools.effects import tool
-    from safeexec.host.tools.toolbox import PendingCall
     from safeexec.inline import compile_expression, evaluate
-    from safeexec.policy.model import Limits, Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Formula, Opaque
-    from safeexec.recordings.compare import Deviation
-    from safeexec.recordings.reader import Recording
-    from safeexec.recordings.tape import RecordOptions
-    from safeexec.recordings.timeline import Moment, Timeline
     from safeexec.remote.connect import async_connect, connect
     from safeexec.results import (
         Changes,
@@ -78,27 +78,27 @@ _HOME = {
         "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError StepWaiting ToolError "
         "WorkspaceError"
     ),
-    "safeexec.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
-    "safeexec.host.faces.blocking": "Namespace Sandbox Session Stream",
-    "safeexec.host.plugins.handle": "Handle",
-    "safeexec.host.plugins.aio": "AsyncPlugin",
-    "safeexec.host.plugins.plugin": "Plugin",
-    "safeexec.host.plugins.source": "Manifest plugin_manifest",
-    "safeexec.host.replay.policies": "compare_policies",
-    "safeexec.host.replay.replay": "Replay replay",
-    "safeexec.host.session.template": "TemplateInfo",
-    "safeexec.host.stats": "SandboxStats SessionCounts",
-    "safeexec.approvals": "Allow Deny Later",
-    "safeexec.host.tools.effects": "tool",
-    "safeexec.host.tools.toolbox": "PendingCall",
+    "safeexec.engine.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
+    "safeexec.engine.host.faces.blocking": "Namespace Sandbox Session Stream",
+    "safeexec.engine.host.plugins.handle": "Handle",
+    "safeexec.engine.host.plugins.aio": "AsyncPlugin",
+    "safeexec.engine.host.plugins.plugin": "Plugin",
+    "safeexec.engine.host.plugins.source": "Manifest plugin_manifest",
+    "safeexec.engine.host.replay.policies": "compare_policies",
+    "safeexec.engine.host.replay.replay": "Replay replay",
+    "safeexec.engine.host.session.template": "TemplateInfo",
+    "safeexec.engine.host.stats": "SandboxStats SessionCounts",
+    "safeexec.engine.approvals": "Allow Deny Later",
+    "safeexec.engine.host.tools.effects": "tool",
+    "safeexec.engine.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",
-    "safeexec.policy.model": "Limits Policy",
+    "safeexec.engine.policy.model": "Limits Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Formula Opaque",
-    "safeexec.recordings.compare": "Deviation",
-    "safeexec.recordings.reader": "Recording",
-    "safeexec.recordings.tape": "RecordOptions",
-    "safeexec.recordings.timeline": "Moment Timeline",
+    "safeexec.engine.recordings.compare": "Deviation",
+    "safeexec.engine.recordings.reader": "Recording",
+    "safeexec.engine.recordings.tape": "RecordOptions",
+    "safeexec.engine.recordings.timeline": "Moment Timeline",
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
@@ -111,7 +111,7 @@ _HOME = {
     "safeexec.servers.jupyter.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_RENAMED = {"machine_protection": ("safeexec.host.startup.confinement", "describe")}
+_RENAMED = {"machine_protection": ("safeexec.engine.host.startup.confinement", "describe")}
 
 __all__ = [
     "Allow",

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from safeexec import ErrorInfo, Policy, Result, Sandbox, SandboxError
-from safeexec.host.faces.many import each_of, parts_of
+from safeexec.engine.host.faces.many import each_of, parts_of
 from safeexec.servers.access import hosts_for
 from safeexec.servers.http.grants import Grant
 from safeexec.servers.service import Service
@@ -27,7 +27,7 @@ except ImportError as error:
     raise SandboxError(f"this needs Ray: pip install 'safeexec[cluster]' ({error})") from None
 
 if TYPE_CHECKING:
-    from safeexec.host.session.options import Program
+    from safeexec.engine.host.session.options import Program
 
 CHUNK_SECONDS, CHUNK = 0.1, 64
 """A worker gets as many programs at once as take about so long, and never more than so many."""

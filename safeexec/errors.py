@@ -25,7 +25,7 @@ What guest code does wrong is data (a `Result`); what the caller, the policy or 
 
 from __future__ import annotations
 
-from safeexec.typed import TYPE_CHECKING
+from safeexec.common.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,6 +7,6 @@ Sandbox("standard", tools=[toolkit.http_get(allow=["api.example.com"]), toolkit.
 
 from __future__ import annotations
 
-from safeexec.host.tools.ready_made import ask_human, http_get, limited, read_host_file
+from safeexec.engine.host.tools.ready_made import ask_human, http_get, limited, read_host_file
 
 __all__ = ["ask_human", "http_get", "limited", "read_host_file"]

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from safeexec import Policy, Result, Sandbox, Session
-from safeexec.linux.probe import Probe, probe
+from safeexec.engine.linux.probe import Probe, probe
 from tests.footprint import Footprint, difference, family, footprint, leaks
 
 OpenSandbox = Callable[[str], Sandbox]
@@ -37,7 +37,7 @@ _STANDARD_ERROR = pytest.StashKey[int]()
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "needs(*mechanisms): skip where the kernel does not give one of them (names of `safeexec.linux.probe`)",
+        "needs(*mechanisms): skip where the kernel does not give one of them (names of `safeexec.engine.linux.probe`)",
     )
     config.stash[_STANDARD_ERROR] = os.dup(2)
     # Where a shell started this in the background SIGINT is ignored, here and in every program that a test starts.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import psutil
 
-from safeexec.host.waiting import Wait, wait
+from safeexec.engine.host.waiting import Wait, wait
 
 DEADLINE_SECONDS = 30.0
 """How long the kernel may take to end and reap what was killed."""

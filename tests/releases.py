@@ -22,7 +22,7 @@ REMEMBERED = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / 
 STEPS = """
 import importlib.metadata, json
 from safeexec import Sandbox
-from safeexec.policy.places import names
+from safeexec.engine.policy.places import names
 for name in names(shipped=True):
     if name != "expression":
         with Sandbox(name) as sandbox:

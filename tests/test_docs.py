@@ -17,8 +17,8 @@ import pytest
 import safeexec
 from safeexec import Policy
 from safeexec.cli import COMMANDS
-from safeexec.host.plugins.source import Manifest
-from safeexec.host.session.options import RunOptions
+from safeexec.engine.host.plugins.source import Manifest
+from safeexec.engine.host.session.options import RunOptions
 from safeexec.results import Result
 
 PROJECT = Path(__file__).resolve().parents[1]

@@ -235,7 +235,7 @@ def test_a_class_name_is_used_once() -> None:
 @pytest.mark.parametrize("package", ["policy", "reports"])
 def test_what_lies_below_the_public_policy_does_not_import_it(package: str) -> None:
     below = [path for path in modules(package) if str(path.relative_to(ROOT)) not in ON_TOP]
-    assert not [path for path in below for _, name in imports(path) if name == "safeexec.policy.model"]
+    assert not [path for path in below for _, name in imports(path) if name == "safeexec.engine.policy.model"]
 
 
 def test_every_folder_has_its_place() -> None:

@@ -184,7 +184,7 @@ def test_start_up_imports_what_the_page_says() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=PROJECT, capture_output=True, text=True, check=True)
     package, sandbox, run = json.loads(done.stdout)
     assert package == ["safeexec"]
-    packages = ["safeexec", "safeexec.host", "safeexec.host.faces", "safeexec.host.startup"]
+    packages = ["safeexec", "safeexec.engine.host", "safeexec.engine.host.faces", "safeexec.engine.host.startup"]
     (row,) = [line for line in TEXT.splitlines() if line.startswith("| `from safeexec import Sandbox`")]
     modules = ["safeexec." + path.removesuffix(".py").replace("/", ".") for path, _ in paths(row)]
     assert sandbox == sorted(packages + modules)

@@ -18,7 +18,7 @@ from rlm.environments.base_env import NonIsolatedEnv, extract_tool_value, valida
 
 from safeexec import Sandbox
 from safeexec.adapters.sessions import hand_over
-from safeexec.text import short_repr
+from safeexec.common.text import short_repr
 
 if TYPE_CHECKING:
     from rlm import RLM

@@ -14,7 +14,7 @@ from smolagents.local_python_executor import CodeOutput, InterpreterError, Pytho
 
 from safeexec import Opaque, Policy, Sandbox, ToolError
 from safeexec.adapters.signatures import hint
-from safeexec.text import short_repr
+from safeexec.common.text import short_repr
 
 if TYPE_CHECKING:
     from safeexec import Session

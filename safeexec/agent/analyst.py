@@ -19,7 +19,7 @@ from safeexec.agent.outcome import AgentResult, Event, OfRun
 from safeexec.agent.report import html_report, markdown_report, pictures_of
 from safeexec.agent.survey import SUFFIXES, FileSurvey, survey_of, survey_program
 from safeexec.agent.wishes import ListFiles, Loop, ReadFile, RunApart, Wish
-from safeexec.text import printable
+from safeexec.common.text import printable
 from safeexec.untrusted.saving import NewFiles
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from safeexec.agent.wishes import (
     RunStep,
     Wish,
 )
-from safeexec.approvals import decision
+from safeexec.engine.approvals import decision
 from safeexec.errors import CheckpointError
 
 T = TypeVar("T")

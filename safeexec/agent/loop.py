@@ -46,8 +46,8 @@ from safeexec.agent.outcome import (
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation
 from safeexec.agent.wishes import AnswerStep, AskModel, Confirm, FetchVariable, ForgetVariable, Loop, RunStep, Wish
-from safeexec.approvals import Decision
-from safeexec.text import shorten
+from safeexec.common.text import shorten
+from safeexec.engine.approvals import Decision
 from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
 from safeexec.agent.readings import predicates
 from safeexec.agent.snippets import Parser
 from safeexec.agent.wishes import RunApart, Wish
-from safeexec.text import REPR_FAILED, short_repr, shorten
+from safeexec.common.text import REPR_FAILED, short_repr, shorten
 
 if TYPE_CHECKING:
     from safeexec import AsyncSandbox, AsyncSession, Policy, Sandbox, Session

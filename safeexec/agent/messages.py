@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from safeexec.text import short_repr
+from safeexec.common.text import short_repr
 
 Role = Literal["system", "user", "assistant", "tool"]
 

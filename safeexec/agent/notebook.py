@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from safeexec.agent.report import answer_of
-from safeexec.mimebundle import inert
-from safeexec.text import printable
+from safeexec.common.text import printable
+from safeexec.results.mimebundle import inert
 from safeexec.untrusted.markup import fenced, plain_markdown, plain_tables, prose
 from safeexec.untrusted.saving import is_picture
 

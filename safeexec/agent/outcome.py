@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import Opaque
 from safeexec.agent.messages import Reply
-from safeexec.text import short_repr, shorten
+from safeexec.common.text import short_repr, shorten
 
 if TYPE_CHECKING:
     from pathlib import Path

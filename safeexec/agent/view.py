@@ -19,7 +19,7 @@ from safeexec.agent.outcome import (
 )
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import without_middle
-from safeexec.text import printable
+from safeexec.common.text import printable
 from safeexec.untrusted.saving import NewFiles, is_picture
 
 if TYPE_CHECKING:

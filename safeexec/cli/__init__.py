@@ -11,9 +11,9 @@ from typing import NoReturn
 
 from safeexec import __version__
 from safeexec.cli.common import tell
+from safeexec.common.matching import suggestion
+from safeexec.common.text import one_line
 from safeexec.errors import SandboxError
-from safeexec.matching import suggestion
-from safeexec.text import one_line
 
 COMMANDS = {
     "run": "run Python source under a policy",

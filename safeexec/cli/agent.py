@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.agent import AgentError, CodeAgent, DataAnalyst, MistralModel, RecordedModel, Transcript
 from safeexec.agent.view import StepPictures, View
 from safeexec.cli.common import add_file_option, add_model_options, files_of
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 if TYPE_CHECKING:
     from safeexec.agent import AgentResult, Model

@@ -8,9 +8,9 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
+from safeexec.common.text import printable
 from safeexec.errors import ToolError
-from safeexec.outcomes import STATES
-from safeexec.text import printable
+from safeexec.results.outcomes import STATES
 from safeexec.untrusted.source_text import encoding_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from safeexec import Recording, RecordingError, SandboxError, Timeline, replay
 from safeexec.cli.common import print_error, tell
 from safeexec.cli.replay import add_changes, changes_of, place
-from safeexec.matching import suggestion
-from safeexec.text import one_line
+from safeexec.common.matching import suggestion
+from safeexec.common.text import one_line
 
 HELP = """\
 history          the steps and how each ended             at N       one step: what it read, wrote, printed

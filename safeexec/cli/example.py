@@ -7,7 +7,7 @@ import ast
 import sys
 from pathlib import Path
 
-from safeexec.matching import nearest
+from safeexec.common.matching import nearest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

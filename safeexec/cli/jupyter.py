@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from safeexec import Policy, SandboxError
 from safeexec.cli.common import add_policy_option, tell
-from safeexec.text import one_line
+from safeexec.common.text import one_line
 
 if TYPE_CHECKING:
     from jupyter_client.kernelspec import KernelSpecManager

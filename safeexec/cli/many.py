@@ -11,7 +11,7 @@ from pathlib import Path
 
 from safeexec import ErrorInfo, Result, Sandbox
 from safeexec.cli.common import MAX_SOURCE, decoded, files_of, tell
-from safeexec.text import one_line
+from safeexec.common.text import one_line
 from safeexec.untrusted.below import read_named
 
 

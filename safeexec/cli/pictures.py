@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from safeexec.text import printable
+from safeexec.common.text import printable
 from safeexec.untrusted.markup import framed_html, framed_svg
 from safeexec.untrusted.saving import SIGNATURES, NewFiles, is_picture
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from safeexec import Policy, PolicyError, compare_policies
 from safeexec.cli.common import add_policy_option, read_source, tell
-from safeexec.text import one_line, printable
+from safeexec.common.text import one_line, printable
 
 if TYPE_CHECKING:
     import argparse

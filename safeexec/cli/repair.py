@@ -13,7 +13,7 @@ from safeexec.agent.loop import ignore_event
 from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.agent.view import StepPictures, View
 from safeexec.cli.common import add_model_options, tell
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

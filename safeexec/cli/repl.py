@@ -14,9 +14,9 @@ from safeexec.cli.common import add_policy_option, print_error, tell
 from safeexec.cli.debug import at, when
 from safeexec.cli.pictures import Pictures, is_drawn
 from safeexec.cli.typed import read_step
-from safeexec.matching import nearest
+from safeexec.common.matching import nearest
+from safeexec.common.text import one_line, printable
 from safeexec.servers.jupyter.introspection import complete
-from safeexec.text import one_line, printable
 
 if TYPE_CHECKING:
     from safeexec import Session

@@ -12,7 +12,7 @@ from safeexec import Sandbox
 from safeexec.cli import many
 from safeexec.cli.common import EXIT_CODES, add_file_option, add_policy_option, files_of, print_error, read_source
 from safeexec.cli.pictures import Pictures
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import Any
 
-from safeexec.approvals import Later
 from safeexec.cli.common import add_http_options, add_policy_option, add_tools_option, tools_of
+from safeexec.engine.approvals import Later
 from safeexec.errors import SandboxError
 from safeexec.servers import stdio
 from safeexec.servers.access import hosts_for, is_loopback, listen, new_token

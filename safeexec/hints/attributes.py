@@ -11,6 +11,8 @@ from functools import wraps
 from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType
 from typing import Any
 
+from safeexec.common.identity import class_name, object_of
+from safeexec.common.matching import did_you_mean, nearest, quoted, same_name
 from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
@@ -34,8 +36,6 @@ from safeexec.hints.rules import Finder, HintRule, HintRules
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
-from safeexec.identity import class_name, object_of
-from safeexec.matching import did_you_mean, nearest, quoted, same_name
 
 RULES = HintRules([HintRule("AttributeError", "removed in [^`]*[Uu]se `([^`]+)`", "Use `{1}`.")])
 _MESSAGE = re.compile(

@@ -7,11 +7,11 @@ import ast
 import re
 from types import FrameType, FunctionType
 
+from safeexec.common.matching import TYPING_ERRORS, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, parameters
 from safeexec.hints.rules import HintRule, HintRules
 from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWORDS
-from safeexec.matching import TYPING_ERRORS, nearest, quoted
 
 _TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
 RULES = HintRules(

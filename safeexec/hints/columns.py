@@ -7,11 +7,11 @@ import ast
 import re
 from typing import Any
 
+from safeexec.common.identity import class_name
+from safeexec.common.matching import nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
 from safeexec.hints.rules import HintRules
-from safeexec.identity import class_name
-from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
 APPLIED = (

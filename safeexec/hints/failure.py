@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from safeexec.common.identity import read_getset, read_member
 from safeexec.hints.objects import MAX_NAMES, MISSING, attribute_of
-from safeexec.identity import read_getset, read_member
 from safeexec.protocol.plan import LanguagePlan
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)

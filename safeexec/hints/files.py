@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 
+from safeexec.common.matching import nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.limits import NO_PROCESSES
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.rules import HintRules
-from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")

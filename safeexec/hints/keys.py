@@ -8,11 +8,11 @@ import re
 from itertools import islice
 from typing import Any
 
+from safeexec.common.identity import class_name
+from safeexec.common.matching import nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, enum_members, library_kind
 from safeexec.hints.rules import HintRules
-from safeexec.identity import class_name
-from safeexec.matching import nearest, quoted
 
 RULES = HintRules()
 _MOST_KEYS = 2000

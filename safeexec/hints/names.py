@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable
 
+from safeexec.common.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, same_name
 from safeexec.hints.failure import Failure, walk
 from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
@@ -17,7 +18,6 @@ from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import MEMBERS, NAMES, ORDINARY
 from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.hints.tables.origins import ORIGINS
-from safeexec.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, same_name
 
 RULES = HintRules()
 _NAME = r"name '([^']+)' is not defined"

@@ -16,7 +16,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
-from safeexec.language.access import module_access, name_access
+from safeexec.engine.policy.access import module_access, name_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,7 +10,7 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from safeexec.identity import class_name, dict_of, dict_of_module, module_of, mro_of, read_getset
+from safeexec.common.identity import class_name, dict_of, dict_of_module, module_of, mro_of, read_getset
 
 MISSING: Any = object()
 MAX_NAMES = 3000

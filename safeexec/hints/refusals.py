@@ -10,6 +10,9 @@ import re
 import sys
 from collections.abc import Collection, Container, Iterable
 
+from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
+from safeexec.engine.policy.access import ANY, STDLIB, WORDS, module_access, taken
+from safeexec.engine.policy.refusals import of_module, of_name
 from safeexec.hints.needs import Advice, choose, importable, is_here, provided, provides
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.builtins import BUILTINS
@@ -17,9 +20,6 @@ from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
 from safeexec.hints.tables.origins import ORIGINS
-from safeexec.language.access import ANY, STDLIB, WORDS, module_access, taken
-from safeexec.language.refusals import of_module, of_name
-from safeexec.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
 from safeexec.protocol.plan import LanguagePlan
 
 _COMMON = [

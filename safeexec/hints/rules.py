@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from safeexec.common.identity import class_name
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import bases_of, is_of_guest
-from safeexec.identity import class_name
 
 Finder = Callable[[Failure, "re.Match[str]"], "str | None"]
 

@@ -6,11 +6,11 @@ that its names stand for.
 
 from __future__ import annotations
 
+from safeexec.common.identity import class_name
 from safeexec.hints import attributes, calls, columns, contents, files, keys, names, values
 from safeexec.hints.failure import ErrorPlace, Failure
 from safeexec.hints.rules import HintRules
 from safeexec.hints.tables import messages
-from safeexec.identity import class_name
 
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 

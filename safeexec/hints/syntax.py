@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from safeexec.common.matching import TYPING_ERROR, nearest
 from safeexec.hints.tables.syntax import CODE, LANGUAGES, MESSAGES
-from safeexec.matching import TYPING_ERROR, nearest
 
 MAX_LINE = 5000
 """Characters of a line that is looked at. Patterns take quadratic time at worst: 100,000 brackets took 6 s, these 20 ms."""

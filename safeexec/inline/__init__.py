@@ -23,14 +23,14 @@ runs. The guards with their costs: `operators`, `functions` (with `containers`, 
 
 from __future__ import annotations
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.compile import Expression
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from safeexec.engine.policy.model import Policy
     from safeexec.inline.compile import Functions, Names
-    from safeexec.policy.model import Policy
 
 MAX_STEPS = 1_000_000
 """Units of work of one evaluation, about 0.1 s at the worst."""

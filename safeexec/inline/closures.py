@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.containers import each, unpacked
 from safeexec.inline.costs import WEIGHTS, admit
 from safeexec.inline.operators import FLAT, contains
 from safeexec.inline.subscripts import item, part
 from safeexec.inline.text import convert, formatted, joined
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,6 +8,7 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import warnings
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.errors import ExpressionError
 from safeexec.inline import mathematical
 from safeexec.inline.costs import PLAIN, leaves
@@ -15,7 +16,6 @@ from safeexec.inline.fuel import Refused
 from safeexec.inline.functions import CONSTANTS
 from safeexec.inline.grammar import Builder
 from safeexec.inline.report import FILENAME, at_node, at_syntax_error, called, described, failed, failure
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ def _hush() -> None:
 
 def _spelt(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """The same under names as the parser gives them."""
-    from safeexec.text import spelt  # with `re`, for few expressions
+    from safeexec.common.text import spelt  # with `re`, for few expressions
 
     names = {name: spelt(name) for name in given if isinstance(name, str)}
     if all(name == spelling for name, spelling in names.items()):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import admit, bounded_numbers, collisions, known, measure
 from safeexec.inline.fuel import INTEGERS, SMALL, Fuel, spend, weight
 from safeexec.inline.operators import GUARDS, span
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.fuel import EXACT, MIXED, SMALL, WIDE, Fuel, Refused, apart, notes, spend, weight
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

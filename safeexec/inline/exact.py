@@ -14,6 +14,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.fuel import (
     EXACT,
     INTEGERS,
@@ -31,7 +32,6 @@ from safeexec.inline.fuel import (
     spend,
     weight,
 )
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ container, 16 characters of text, a product of two 180-bit integers.
 
 from __future__ import annotations
 
-from safeexec.typed import TYPE_CHECKING
+from safeexec.common.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

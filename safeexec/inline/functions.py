@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline import containers, numeric, text
 from safeexec.inline.costs import MAKERS, admit, load_exact
 from safeexec.inline.fuel import Fuel, spend
 from safeexec.inline.operators import absolute
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

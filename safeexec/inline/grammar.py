@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline import closures, containers, functions, mathematical, subscripts, text
 from safeexec.inline.operators import GUARDS, QUICK, SWAPPED
 from safeexec.inline.report import at_node
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -471,7 +471,7 @@ def _is_table(node: Any) -> bool:
 
 def _unknown(message: str, name: str, known: Collection[str], module: str = "math.") -> str:
     """`message`, and what to write instead: one of `known`, or a function that is `module` and a name."""
-    from safeexec.matching import nearest  # with re and difflib 5 ms, for what is misspelt alone
+    from safeexec.common.matching import nearest  # with re and difflib 5 ms, for what is misspelt alone
 
     if name in _OTHER_NAMES:
         return f"{message}; it is {module}{_OTHER_NAMES[name]}"

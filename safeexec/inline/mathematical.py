@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import _ast as ast
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import admit
 from safeexec.inline.fuel import Fuel, Refused, spend
 from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
 from safeexec.inline.operators import GUARDS
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,11 +5,11 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import math
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.containers import each, items
 from safeexec.inline.costs import admit, bounded_digits, bounded_numbers, measure
 from safeexec.inline.fuel import INTEGERS, MAX_BITS, MAX_DIGITS, SMALL, Fuel, Refused, limit_bits, spend, weight
 from safeexec.inline.operators import GUARDS
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

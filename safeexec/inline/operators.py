@@ -11,10 +11,10 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import operator
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import COSTS, OPTIONAL_MODULES, admit, collisions, known, measure
 from safeexec.inline.fuel import INTEGERS, Fuel, limit_bits, notes, power_bits, spend, weight
 from safeexec.inline.text import printf
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

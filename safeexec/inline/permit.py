@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from safeexec.engine.policy.model import Policy
 from safeexec.errors import PolicyError
 from safeexec.inline.functions import BUILTINS, MODULES
-from safeexec.policy.model import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

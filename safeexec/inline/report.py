@@ -51,7 +51,7 @@ def failure(message: str, source: str, line: int, start: int, end: int) -> Expre
     """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0. The caret
     shows the column in the text, without what a terminal would obey.
     """
-    from safeexec import text as shown  # with `re`: 3 ms that only a failure pays
+    from safeexec.common import text as shown  # with `re`: 3 ms that only a failure pays
 
     lines = lines_of(source)
     text = lines[line - 1] if 0 < line <= len(lines) else source

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import WEIGHTS, admit
 from safeexec.inline.fuel import INTEGERS, Fuel, spend, weight
 from safeexec.inline.operators import key
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

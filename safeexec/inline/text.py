@@ -7,9 +7,9 @@ there is no `str.format` here, and a `strftime` template holds plain directives 
 
 from __future__ import annotations
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import bounded_digits, measure
 from safeexec.inline.fuel import Fuel, Refused, spend, weight
-from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,13 +16,13 @@ from operator import index
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
-from safeexec.language import names
+from safeexec.common.own import ast, os
+from safeexec.engine.policy import names
+from safeexec.engine.policy.refusals import canonical
 from safeexec.language.diagnostics import MESSAGES, Rejection
 from safeexec.language.formats import refused_field
-from safeexec.language.refusals import canonical
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_text
-from safeexec.own import ast, os
 
 NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
 """Builtins that no policy can give to restricted code: they are for a person at a prompt."""

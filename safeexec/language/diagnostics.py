@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from safeexec.common.text import blank, columns
 from safeexec.language.rules import Finding, Rules
-from safeexec.text import blank, columns
 
 if TYPE_CHECKING:
     from asttokens import ASTText

@@ -6,7 +6,7 @@ import re
 from string import Formatter
 from typing import Final
 
-from safeexec.language.names import REFUSED_ATTRIBUTES
+from safeexec.engine.policy.names import REFUSED_ATTRIBUTES
 from safeexec.language.rules import Rules
 
 _MENTIONS: Final = re.compile("|".join(sorted(map(re.escape, REFUSED_ATTRIBUTES))))

@@ -19,9 +19,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from safeexec.language.access import module_access, name_access
+from safeexec.engine.policy.access import module_access, name_access
+from safeexec.engine.policy.refusals import canonical
 from safeexec.language.diagnostics import Rejection
-from safeexec.language.refusals import canonical
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_step
 

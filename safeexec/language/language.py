@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.language.access import module_access
+from safeexec.engine.policy.access import module_access
 from safeexec.language.builtins import leave, make_builtins
 from safeexec.language.imports import Find, Importer, ModuleSource
 from safeexec.language.notebooks import SOURCES

@@ -6,10 +6,10 @@ import builtins
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from safeexec.identity import identity
-from safeexec.language import names, refusals
-from safeexec.language.access import WORDS, is_passage, module_access, name_access, parents, refused_names, taken
-from safeexec.own import ast
+from safeexec.common.identity import identity
+from safeexec.common.own import ast
+from safeexec.engine.policy import names, refusals
+from safeexec.engine.policy.access import WORDS, is_passage, module_access, name_access, parents, refused_names, taken
 from safeexec.protocol.plan import LanguagePlan
 
 KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | names.SITE_BUILTINS

@@ -14,8 +14,8 @@ from collections.abc import Container, Iterable
 from types import CodeType, ModuleType
 from typing import Final
 
-from safeexec.language.access import parents
-from safeexec.language.refusals import CALLS, canonical
+from safeexec.engine.policy.access import parents
+from safeexec.engine.policy.refusals import CALLS, canonical
 from safeexec.language.rules import Rules
 
 _WORD: Final = re.compile(r"\bimport\b")

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from safeexec.common.own import ast, gc
 from safeexec.language.diagnostics import Rejection, explain
 from safeexec.language.rules import Rules, rules_of
 from safeexec.language.screen import is_clean
-from safeexec.own import ast, gc
 from safeexec.protocol.plan import LanguagePlan
 
 __all__ = ["CompiledStep", "Rejection", "compile_step", "compile_text"]

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from safeexec.language import names
+from safeexec.common.own import ast
+from safeexec.engine.policy import names
+from safeexec.engine.policy.refusals import canonical, of_call
 from safeexec.language.formats import refused_field
-from safeexec.language.refusals import canonical, of_call
 from safeexec.language.rules import Finding, Rules
-from safeexec.own import ast
 
 
 class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # RestrictedPython has no annotations mypy accepts

@@ -11,9 +11,9 @@ import stat
 import sys
 from importlib.machinery import PathFinder
 
-from safeexec.language.access import module_access
+from safeexec.common.own import os
+from safeexec.engine.policy.access import module_access
 from safeexec.language.imports import ModuleSource
-from safeexec.own import os
 from safeexec.protocol.plan import LanguagePlan
 
 MAX_BYTES = 1 << 20

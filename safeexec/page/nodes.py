@@ -1,7 +1,7 @@
 """What the page shows: nodes in the order in which they happened, each with the state that it began from.
 
 The texts are a stranger's. They go into the page as JSON, and its script shows them as text; `displays` alone are HTML,
-made harmless by `safeexec.mimebundle`.
+made harmless by `safeexec.results.mimebundle`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from safeexec.outcomes import ErrorInfo
+from safeexec.results.outcomes import ErrorInfo
 
 TEXT_CHARACTERS = 20_000
 """Of one text of a node; of what is longer head and tail are shown."""

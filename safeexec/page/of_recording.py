@@ -7,11 +7,11 @@ import binascii
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
-from safeexec.mimebundle import in_page, of_display
-from safeexec.outcomes import Display, is_text
+from safeexec.common.text import head_and_tail, one_line
+from safeexec.engine.recordings import format as f
 from safeexec.page.nodes import TEXT_CHARACTERS, Kind, Node, RunPage, ToolUse, chains_of, title_of
-from safeexec.recordings import format as f
-from safeexec.text import head_and_tail, one_line
+from safeexec.results.mimebundle import in_page, of_display
+from safeexec.results.outcomes import Display, is_text
 
 DISPLAYS_BYTES = 64 << 20
 """Of the displays of one page."""

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from safeexec.outcomes import Changes, ErrorInfo, Usage
+from safeexec.common.text import one_line
 from safeexec.page.nodes import Node, RunPage, chains_of, title_of
 from safeexec.page.of_recording import cut
-from safeexec.text import one_line
+from safeexec.results.outcomes import Changes, ErrorInfo, Usage
 
 MAX_NODES = 100_000
 _STATUS = {"untried": "untried", "failed": "error", "unscored": "unscored", "merged": "merged"}

@@ -268,7 +268,7 @@ function problem(error) {
 function displays(node) {
   return (node.displays || []).map((markup) => {
     const place = make("div", { class: "display" });
-    place.innerHTML = markup; // escaped, plain tables, pictures or frames without scripts: safeexec.mimebundle
+    place.innerHTML = markup; // escaped, plain tables, pictures or frames without scripts: safeexec.results.mimebundle
     return place;
   });
 }

@@ -10,8 +10,8 @@ from importlib.resources import files
 
 import msgspec
 
+from safeexec.common.text import printable
 from safeexec.page.nodes import RunPage
-from safeexec.text import printable
 
 _PAGE = """\
 <!doctype html>

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 import msgspec
 
+from safeexec.common.text import can_be_name, type_name
 from safeexec.errors import ProtocolError
 from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.values import MAX_DEPTH, MAX_NODES, ByFields, Encoded, Opaque, decode, encode
 from safeexec.protocol.values.objects import plain_of
 from safeexec.protocol.values.writer import CYCLE, TOO_DEEP, TOO_LARGE
-from safeexec.text import can_be_name, type_name
 
 CALL_NODES = 500_000
 """Items in the arguments of one call of a host tool, by their price in `values`: they are held against type hints,

@@ -11,11 +11,11 @@ from time import monotonic, sleep
 from typing import Any, Protocol
 
 from safeexec import errors
+from safeexec.common.text import one_line
+from safeexec.engine.host.session.given import encoded
+from safeexec.engine.host.waiting import Bell
 from safeexec.errors import ProtocolError, SandboxError
-from safeexec.host.session.given import encoded
-from safeexec.host.waiting import Bell
 from safeexec.servers.methods import MAX_MESSAGE
-from safeexec.text import one_line
 from safeexec.untrusted.json_text import loads
 
 MAX_TEXT = 20_000

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from safeexec.engine.host.faces import aio, blocking
+from safeexec.engine.host.faces.loops import drive as drive_on_loop
+from safeexec.engine.host.waiting import drive
+from safeexec.engine.policy.model import Policy
 from safeexec.errors import SandboxError
-from safeexec.host.faces import aio, blocking
-from safeexec.host.faces.loops import drive as drive_on_loop
-from safeexec.host.waiting import drive
-from safeexec.policy.model import Policy
 from safeexec.remote.calls import Wire
 from safeexec.remote.core import RemoteSandboxCore
 from safeexec.remote.http import HttpWire
@@ -18,7 +18,7 @@ from safeexec.remote.pipe import PipeWire
 from safeexec.remote.pool import Pool
 
 if TYPE_CHECKING:
-    from safeexec.host.sandbox import SandboxCore
+    from safeexec.engine.host.sandbox import SandboxCore
 
 NO_PLUGINS = "plugins are not offered over a connection"
 

@@ -18,14 +18,14 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from safeexec.engines import BUILD, IMAGE, VERSION, engine, words
+from safeexec.common.text import printable
+from safeexec.engine.host.files.given import check_given
+from safeexec.engine.host.waiting import Core, Work
+from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError
-from safeexec.host.files.given import check_given
-from safeexec.host.waiting import Core, Work
-from safeexec.policy.model import Policy
 from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
+from safeexec.remote.engines import BUILD, IMAGE, VERSION, engine, words
 from safeexec.remote.pipe import PipeWire
-from safeexec.text import printable
 
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""

@@ -15,21 +15,21 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
-from safeexec.approvals import Allow, Deny, Later
+from safeexec.common.text import as_bytes
+from safeexec.engine.approvals import Allow, Deny, Later
+from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
+from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
+from safeexec.engine.host.waiting import Core, Wait, Work, drive
+from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
-from safeexec.host.session.given import Given, checked_arguments, encoded, pieces_of
-from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.host.waiting import Core, Wait, Work, drive
-from safeexec.marked import marked, unmarked
-from safeexec.outcomes import is_text
-from safeexec.policy.model import Policy
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.remote.calls import Asked, Wire
 from safeexec.remote.pool import Pool
 from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable, WaitingCall
+from safeexec.results.marked import marked, unmarked
+from safeexec.results.outcomes import is_text
 from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
-from safeexec.text import as_bytes
 
 R = TypeVar("R")
 PATIENCE_SECONDS = 60.0

@@ -13,8 +13,8 @@ from itertools import count
 from time import monotonic, sleep
 from typing import IO, Any
 
+from safeexec.engine.host.waiting import Wait, wait
 from safeexec.errors import ProtocolError, SandboxClosed
-from safeexec.host.waiting import Wait, wait
 from safeexec.remote.calls import LOOK_SECONDS, Asked, parsed, raised, sent
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.lines import Lines

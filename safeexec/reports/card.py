@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from safeexec.language.access import ANY, STDLIB, WORDS, module_access
-from safeexec.language.names import CONSTRUCTS
-from safeexec.policy.kernel import OPEN_LINE, lacks_open
-from safeexec.policy.requirements import coming
+from safeexec.common.text import printable, shorten
+from safeexec.engine.policy.access import ANY, STDLIB, WORDS, module_access
+from safeexec.engine.policy.kernel import OPEN_LINE, lacks_open
+from safeexec.engine.policy.names import CONSTRUCTS
+from safeexec.engine.policy.requirements import coming
 from safeexec.reports.why import Judge, reported_plan
-from safeexec.text import printable, shorten
 
 if TYPE_CHECKING:
-    from safeexec.policy.settings import PolicyData
+    from safeexec.engine.policy.settings import PolicyData
     from safeexec.protocol.plan import LanguagePlan
 
 WISHES = (
@@ -243,7 +243,7 @@ def _one_line(text: str) -> str:
 def _signature(tool: Any) -> str:
     import inspect
 
-    from safeexec.signatures import signature  # with `inspect`, for tools alone
+    from safeexec.common.signatures import signature  # with `inspect`, for tools alone
 
     try:
         return signature(inspect.signature(getattr(tool, "function", tool)))

@@ -14,13 +14,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.json import schema
 
+from safeexec.common.text import one_line
+from safeexec.engine.policy.edit import beyond, written
+from safeexec.engine.policy.settings import Limits, P
+from safeexec.engine.recordings import format as form
+from safeexec.engine.recordings.reader import Recording
 from safeexec.errors import PolicyError
-from safeexec.policy.edit import beyond, written
-from safeexec.policy.settings import Limits, P
-from safeexec.recordings import format as form
-from safeexec.recordings.reader import Recording
 from safeexec.reports.needs import as_extended, needs
-from safeexec.text import one_line
 from safeexec.untrusted.yaml_text import read_yaml
 
 ROOM = 2

@@ -10,16 +10,16 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from safeexec.engine.policy import refusals
+from safeexec.engine.policy.access import ANY, STDLIB
+from safeexec.engine.policy.checks import is_module
+from safeexec.engine.policy.edit import replaced, written
+from safeexec.engine.policy.kernel import wanted
+from safeexec.engine.policy.names import CONSTRUCTS, RESERVED
+from safeexec.engine.policy.places import names
+from safeexec.engine.policy.settings import ALL, PolicyData
 from safeexec.errors import PolicyError
-from safeexec.language import refusals
-from safeexec.language.access import ANY, STDLIB
-from safeexec.language.names import CONSTRUCTS, RESERVED
 from safeexec.language.transformer import bound_names
-from safeexec.policy.checks import is_module
-from safeexec.policy.edit import replaced, written
-from safeexec.policy.kernel import wanted
-from safeexec.policy.places import names
-from safeexec.policy.settings import ALL, PolicyData
 from safeexec.reports.why import Answer, Judge, is_builtin, module_of, reported_plan
 from safeexec.untrusted.source_text import costly_name
 

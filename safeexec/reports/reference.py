@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from safeexec.language.names import CONSTRUCTS
-from safeexec.policy.places import shipped_directory
-from safeexec.policy.schema import schema
-from safeexec.policy.settings import ALL, PROTECTIONS, Determinism, PolicyData
+from safeexec.engine.policy.names import CONSTRUCTS
+from safeexec.engine.policy.places import shipped_directory
+from safeexec.engine.policy.schema import schema
+from safeexec.engine.policy.settings import ALL, PROTECTIONS, Determinism, PolicyData
 
 BEGIN, END = "<!-- reference: generated -->\n\n", "\n<!-- end of reference -->\n"
 

@@ -11,15 +11,15 @@ from operator import attrgetter
 
 import msgspec
 
-from safeexec.language import refusals
-from safeexec.language.access import WORDS, name_access
-from safeexec.matching import suggestion
-from safeexec.policy.checks import is_module
-from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
-from safeexec.policy.mistakes import Mistake
-from safeexec.policy.places import names, stem
-from safeexec.policy.requirements import coming
-from safeexec.policy.settings import PolicyData
+from safeexec.common.matching import suggestion
+from safeexec.engine.policy import refusals
+from safeexec.engine.policy.access import WORDS, name_access
+from safeexec.engine.policy.checks import is_module
+from safeexec.engine.policy.kernel import OPEN_LINE, lacks_open, wanted
+from safeexec.engine.policy.mistakes import Mistake
+from safeexec.engine.policy.places import names, stem
+from safeexec.engine.policy.requirements import coming
+from safeexec.engine.policy.settings import PolicyData
 from safeexec.reports.why import Judge, reported_plan
 
 

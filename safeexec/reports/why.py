@@ -19,32 +19,32 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from safeexec.common.matching import TYPING_ERRORS, nearest, suggestion
+from safeexec.engine.policy import refusals
+from safeexec.engine.policy.access import allowed_names, module_access, name_access
+from safeexec.engine.policy.checks import BUILTINS, is_module
+from safeexec.engine.policy.kernel import file_calls, opens_libraries, rules
+from safeexec.engine.policy.names import FORMAT, REFUSED_ATTRIBUTES
+from safeexec.engine.policy.plans import language_plan, limits_plan
+from safeexec.engine.policy.requirements import coming
+from safeexec.engine.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
+from safeexec.engine.syscalls import refuse
+from safeexec.engine.syscalls.numbers import numbers
+from safeexec.engine.syscalls.table import group_of, rules_for
 from safeexec.errors import PolicyError
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
-from safeexec.language import refusals
-from safeexec.language.access import allowed_names, module_access, name_access
 from safeexec.language.diagnostics import MESSAGES, Rejection
-from safeexec.language.names import FORMAT, REFUSED_ATTRIBUTES
 from safeexec.language.step import compile_step
-from safeexec.matching import TYPING_ERRORS, nearest, suggestion
-from safeexec.policy.checks import BUILTINS, is_module
-from safeexec.policy.kernel import file_calls, opens_libraries, rules
-from safeexec.policy.plans import language_plan, limits_plan
-from safeexec.policy.requirements import coming
-from safeexec.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
 from safeexec.protocol.confinement import ChildConfinement
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from safeexec.reports.syntax import NEWER, construct_of
-from safeexec.syscalls import refuse
-from safeexec.syscalls.numbers import numbers
-from safeexec.syscalls.table import group_of, rules_for
 from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
+    from safeexec.engine.policy.settings import PolicyData
+    from safeexec.engine.syscalls import Rule
     from safeexec.language.diagnostics import Diagnostic
-    from safeexec.policy.settings import PolicyData
-    from safeexec.syscalls import Rule
 
 Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "tool", "name"]
 

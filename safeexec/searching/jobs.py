@@ -16,12 +16,12 @@ from random import Random
 from time import monotonic
 from typing import Any
 
+from safeexec.common.text import printable
 from safeexec.errors import SessionClosed
 from safeexec.results import Result
 from safeexec.searching.plan import Proposal, TriedProgram
 from safeexec.searching.states import FILE_BYTES, Fingerprints, fingerprints_of, key_of, may_fetch
 from safeexec.searching.tree import SearchNode, SearchTree
-from safeexec.text import printable
 
 REPEATS = 100
 """Programs in a row that a proposer has given before, after which it is not asked further."""

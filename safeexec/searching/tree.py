@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from safeexec.common.text import one_line
 from safeexec.results import Result, in_words
-from safeexec.text import one_line
 
 ROOT, UNTRIED, OPEN, FAILED, UNSCORED, MERGED = "root", "untried", "open", "failed", "unscored", "merged"
 """What a node is: where the search began; a program that has not run yet; a state with a score; a program that failed,

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from safeexec import SandboxError
+from safeexec.common.text import one_line
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
 from safeexec.servers.service import MAX_PARTS, BadCall, Service, Tell, apart, encoded, encoded_apart, problem_of
-from safeexec.text import one_line
 from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
 

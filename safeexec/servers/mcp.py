@@ -52,12 +52,12 @@ from safeexec import (
     SessionClosed,
     __version__,
 )
-from safeexec.jsonable import jsonable
+from safeexec.common.text import head_and_tail, printable, short_repr, shorten
+from safeexec.results.jsonable import jsonable
 from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.methods import REQUEST
 from safeexec.servers.service import MAX_ITEMS, apart
-from safeexec.text import head_and_tail, printable, short_repr, shorten
 from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.lines import Lines
 

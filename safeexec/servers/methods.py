@@ -6,7 +6,7 @@ closed. Nothing here is a path or a setting of the server.
 
 Two marked forms stand for what JSON has no word for: ``{"type": "bytes", "base64": …}``, also for a source that is no
 text (it is refused as Python refuses it), and, where a client says
-``exact``, ``{"type": "encoded", "base64": …}`` for a value in the sandbox's own format (`safeexec.marked`).
+``exact``, ``{"type": "encoded", "base64": …}`` for a value in the sandbox's own format (`safeexec.results.marked`).
 
 Over HTTP each method is a POST to its `path`, its parameters (without `session`) the body, its answer the body of the
 answer; an error is ``{"code": status, "type": class, "message": text}``. A step with ``stream`` is answered by
@@ -21,9 +21,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from safeexec.outcomes import ToolCallRecord, Variable, WaitingCall
-from safeexec.policy.model import Limits
+from safeexec.engine.policy.model import Limits
 from safeexec.results import Result
+from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
 """Bytes of one request or answer. Files and values in it are base64: three quarters of that."""

@@ -35,9 +35,9 @@ from safeexec import (
     SandboxStats,
     SessionClosed,
 )
-from safeexec.jsonable import display_to_dict, jsonable, pieces_of, size_of, waiting_to_dict
-from safeexec.marked import exact as exactly
-from safeexec.marked import marked, unmarked
+from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, waiting_to_dict
+from safeexec.results.marked import exact as exactly
+from safeexec.results.marked import marked, unmarked
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method, Values
 from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
@@ -61,7 +61,7 @@ MAX_ITEMS = 100_000
 MAX_SPELLED = 8
 """Bytes of JSON for one byte of a value as it crosses: `false, ` is one."""
 MAX_PARTS = 400_000
-"""The same with values of guests. Larger ones come as `safeexec.marked` writes them: `remote` does that."""
+"""The same with values of guests. Larger ones come as `safeexec.results.marked` writes them: `remote` does that."""
 
 
 class CallProblem(NamedTuple):
@@ -314,7 +314,7 @@ async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mappin
 
 
 def _answer_of(result: Result, exact: bool) -> Answer:
-    """A result as JSON; with `exact` its value keeps its types (`safeexec.marked`)."""
+    """A result as JSON; with `exact` its value keeps its types (`safeexec.results.marked`)."""
     answer = replace(result, value=None).to_dict() if exact else result.to_dict()
     if exact:
         answer["value"] = exactly(result.value, MAX_VALUE)

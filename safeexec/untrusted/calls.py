@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 MAX_CHARACTERS = 32 << 20
 """Of the JSON text: twice what the longest step of any policy may have."""

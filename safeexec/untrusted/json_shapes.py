@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from safeexec.text import shorten
+from safeexec.common.text import shorten
 
 T = TypeVar("T")
 TOLD = 500

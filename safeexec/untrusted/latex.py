@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 MAX_CHARACTERS = 20_000
 _COMMAND = re.compile(r"\\([A-Za-z]+\*?|.)", re.DOTALL)

@@ -10,7 +10,7 @@ import base64
 import html
 import re
 
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*+)([^<>]*+)>")
 _DECLARATION = re.compile(r"<[!?/][^<>]*+>")

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec.text import one_line, short_repr
+from safeexec.common.text import one_line, short_repr
 
 if TYPE_CHECKING:
     from yaml.error import MarkedYAMLError

@@ -18,7 +18,7 @@ from unittest.mock import patch
 import psutil
 
 from safeexec import Sandbox
-from safeexec.linux import namespaces
+from safeexec.engine.linux import namespaces
 
 
 def zygote_of(sandbox: Sandbox) -> int:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from safeexec import AsyncSandbox, CheckpointError, Recording, Sandbox, SandboxClosed, SandboxError, Session, connect
-from safeexec.host.waiting import Wait, wait
+from safeexec.engine.host.waiting import Wait, wait
 from tests.chaos.faults import FAULTS, send, zygote_of
 from tests.chaos.model import Model, State, statements
 from tests.footprint import footprint, leaks

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from safeexec import Sandbox, SandboxError
-from safeexec.syscalls.numbers import numbers
+from safeexec.engine.syscalls.numbers import numbers
 from tests.fuzz.mutation import drawn
 from tests.fuzz.target import Holds, Target
 

@@ -13,9 +13,9 @@ import yaml
 from hypothesis import strategies as st
 
 from safeexec import PluginError, Policy, PolicyError
-from safeexec.host.plugins.source import read_manifest
-from safeexec.policy.document import Document
-from safeexec.policy.settings import Limits
+from safeexec.engine.host.plugins.source import read_manifest
+from safeexec.engine.policy.document import Document
+from safeexec.engine.policy.settings import Limits
 from tests.agent import test_strangers_texts as of_agents
 from tests.fuzz.mutation import drawn, edited, lines_mutated, mutated
 from tests.fuzz.target import Target, plain

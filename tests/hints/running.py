@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import Any
 
-from safeexec.child.step.errors import report
+from safeexec.engine.child.step.errors import report
 from safeexec.hints import runtime
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 

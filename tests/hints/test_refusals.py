@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from safeexec.engine.policy import names
 from safeexec.hints import needs
 from safeexec.hints.limits import limit_hint
 from safeexec.hints.refusals import hint_for
@@ -15,7 +16,6 @@ from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.modules import MODULES
-from safeexec.language import names
 from safeexec.protocol.plan import ImportPlan, LanguagePlan, LimitsPlan
 
 SMALL = LanguagePlan(imports={"math": ImportPlan(), "json": ImportPlan()}, builtins=frozenset({"print", "len"}))

@@ -7,9 +7,9 @@ import traceback
 
 import pytest
 
-from safeexec.child.step.errors import report
-from safeexec.policy.model import Policy
-from safeexec.policy.plans import language_plan
+from safeexec.engine.child.step.errors import report
+from safeexec.engine.policy.model import Policy
+from safeexec.engine.policy.plans import language_plan
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 MODULES = (

@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec import ExpressionError, Policy, PolicyError, compile_expression, evaluate, inline
+from safeexec.engine.policy.access import allowed_names
 from safeexec.inline import forget
 from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
-from safeexec.language.access import allowed_names
 
 PYTHON: dict[str, Any] = {
     "math": math,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from safeexec.linux.probe import probe
+from safeexec.engine.linux.probe import probe
 from tests.kernel import harness
 
 SITUATIONS = {

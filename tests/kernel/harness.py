@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.linux.bpf_machine import decode
+from tests.engine.linux.bpf_machine import decode
 
 ORDINARY = 61234
 _BOOT = "import sys; sys.path[:] = {path!r}; from tests.kernel.harness import main; main()"
@@ -87,14 +87,14 @@ def start(
 def main() -> None:
     """The host of one case."""
     job = json.loads(sys.stdin.readline())
-    from safeexec.host.startup.confinement import library_paths
+    from safeexec.engine.host.startup.confinement import library_paths
 
     if job["ordinary"] and os.geteuid() == 0:
         _become_ordinary(job["base"], library_paths((str(_ROOT),)))
     if not job["namespaces"]:
         refuse_namespaces()
-    from safeexec.host.startup.confinement import plan
-    from safeexec.policy.model import Policy
+    from safeexec.engine.host.startup.confinement import plan
+    from safeexec.engine.policy.model import Policy
 
     workspaces = os.path.join(job["base"], "workspaces")
     workspace = os.path.join(workspaces, "one")
@@ -118,7 +118,7 @@ def main() -> None:
 
 def _become_ordinary(base: str, libraries: Any) -> None:
     """Without rights, and with an interpreter that such a user can read, wherever the tests found it."""
-    from safeexec.linux import namespaces, processes
+    from safeexec.engine.linux import namespaces, processes
 
     namespaces.unshare(["mount"])
     namespaces.enter_new_root()
@@ -141,10 +141,10 @@ def _become_ordinary(base: str, libraries: Any) -> None:
 
 def refuse_namespaces() -> None:
     """What Docker's default filter does: no unshare, no clone into namespaces, no mount."""
-    from safeexec.linux import seccomp
-    from safeexec.linux.namespaces import KINDS
-    from safeexec.syscalls import Check, allow, allow_if, refuse
-    from safeexec.syscalls.numbers import numbers
+    from safeexec.engine.linux import seccomp
+    from safeexec.engine.linux.namespaces import KINDS
+    from safeexec.engine.syscalls import Check, allow, allow_if, refuse
+    from safeexec.engine.syscalls.numbers import numbers
 
     bits = 0
     for bit in KINDS.values():
@@ -160,11 +160,11 @@ def refuse_namespaces() -> None:
 def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, report: int) -> None:
     host = os.getppid()
     try:
-        from safeexec.zygote.confine import enter
+        from safeexec.engine.zygote.confine import enter
 
         mechanisms = enter(decided.zygote)
-        from safeexec.child.process import substitutes
-        from safeexec.child.process.lockdown import Lockdown
+        from safeexec.engine.child.process import substitutes
+        from safeexec.engine.child.process.lockdown import Lockdown
 
         substitutes.install()
         lockdown = Lockdown.prepare(decided.child)
@@ -186,7 +186,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
 
 
 def _kill_instead_of_refusing(lockdown: Any) -> None:
-    from safeexec.linux import bpf, seccomp
+    from safeexec.engine.linux import bpf, seccomp
 
     program = decode(lockdown._filter.data.raw)
     killing = [

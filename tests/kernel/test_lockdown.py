@@ -164,7 +164,7 @@ def test_system_calls_that_are_never_legitimate_fail(run: Run) -> None:
 def test_a_refusal_names_its_call(run: Run) -> None:
     """As Python shows it, and as the child explains it: here no audit hook has listened."""
     source = """
-from safeexec.child.step.violations import explain
+from safeexec.engine.child.step.violations import explain
 import socket
 try:
     socket.socket()
@@ -249,7 +249,7 @@ os.abort()
 def test_threads_are_refused_where_the_policy_has_none(run: Run) -> None:
     source = """
 import threading
-from safeexec.child.step.violations import explain
+from safeexec.engine.child.step.violations import explain
 try:
     threading.Thread(target=print).start()
 except RuntimeError as error:

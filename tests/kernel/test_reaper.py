@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec.linux import processes
+from safeexec.engine.linux import processes
 from tests.kernel import harness
 from tests.kernel.conftest import SITUATIONS
 

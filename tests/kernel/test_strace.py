@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy
-from safeexec.host.startup.confinement import plan
-from safeexec.syscalls.table import rules_for
+from safeexec.engine.host.startup.confinement import plan
+from safeexec.engine.syscalls.table import rules_for
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 STRACE = shutil.which("strace")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from safeexec.linux import seccomp
+from safeexec.engine.linux import seccomp
+from safeexec.engine.syscalls.numbers import MACHINES, numbers
+from safeexec.engine.syscalls.table import FORK_FLAGS, GROUPS, OWN_PID, THREAD_FLAGS, group_of, rules_for
 from safeexec.protocol.confinement import ChildConfinement
 from safeexec.protocol.printed import PYTHON_AT
-from safeexec.syscalls.numbers import MACHINES, numbers
-from safeexec.syscalls.table import FORK_FLAGS, GROUPS, OWN_PID, THREAD_FLAGS, group_of, rules_for
-from tests.linux.bpf_machine import evaluate, seccomp_data
+from tests.engine.linux.bpf_machine import evaluate, seccomp_data
 
 BASE: dict[str, Any] = {
     "memory_bytes": 1 << 28, "cpu_seconds": 60, "file_bytes": 1 << 20, "open_files": 64, "processes": 8, "landlock": 7

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from safeexec import Session
-from tests.child.conftest import Run, make_guest
+from tests.engine.child.conftest import Run, make_guest
 
 
 @pytest.fixture

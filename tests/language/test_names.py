@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from safeexec.language import names
+from safeexec.engine.policy import names
 from safeexec.language.rules import Rules
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import LanguagePlan

@@ -13,12 +13,12 @@ from types import CodeType
 import msgspec
 import pytest
 
-from safeexec.language import names
+from safeexec.engine.policy import names
+from safeexec.engine.policy.model import Policy
+from safeexec.engine.policy.plans import language_plan
 from safeexec.language.rules import Rules
 from safeexec.language.screen import is_clean
 from safeexec.language.transformer import StepTransformer
-from safeexec.policy.model import Policy
-from safeexec.policy.plans import language_plan
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from tests.language.grammar import Grammar
 

@@ -9,9 +9,9 @@ import re
 
 import pytest
 
+from safeexec.common.text import printable
 from safeexec.page.nodes import Node, RunPage
 from safeexec.page.render import render
-from safeexec.text import printable
 
 HOSTILE = [
     "</script><script>alert(1)</script>",

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from safeexec import Session
+from safeexec.engine.host.waiting import drive
 from safeexec.errors import ProtocolError
-from safeexec.host.waiting import drive
 from safeexec.protocol import messages as m
 from safeexec.protocol import turns
 from safeexec.protocol.framing import frame

@@ -22,10 +22,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.jsonable import jsonable
 from safeexec.protocol.values import MAX_NODES, Clock, Encoded, Formula, Opaque, decode, encode, frames
 from safeexec.protocol.values.format import CONTAINER, PART
 from safeexec.protocol.values.reader import Reader
+from safeexec.results.jsonable import jsonable
 
 MODULUS = (1 << 61) - 1
 """Numbers that differ by a multiple of it have one hash."""

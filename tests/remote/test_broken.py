@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from safeexec import SandboxClosed, SandboxError, Session, SessionBusy, async_connect, connect
-from safeexec.host.waiting import drive
+from safeexec.engine.host.waiting import drive
 from safeexec.remote import http
 from tests.footprint import pause
 from tests.servers.serving import Server, needs_server, serving, start

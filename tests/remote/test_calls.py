@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from safeexec.engine.host.waiting import Bell
 from safeexec.errors import ProtocolError
-from safeexec.host.waiting import Bell
 from safeexec.remote import calls
 from safeexec.remote.calls import Asked
 

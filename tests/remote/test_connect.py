@@ -33,9 +33,9 @@ from safeexec import (
     async_connect,
     connect,
 )
-from safeexec.host.faces import aio, blocking
-from safeexec.host.sandbox import SandboxCore
-from safeexec.host.session.session import SessionCore
+from safeexec.engine.host.faces import aio, blocking
+from safeexec.engine.host.sandbox import SandboxCore
+from safeexec.engine.host.session.session import SessionCore
 from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
 from safeexec.servers.methods import MAX_MESSAGE
 from tests.footprint import pause

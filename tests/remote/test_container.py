@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import AsyncSandbox, Policy, ProtectionError, Sandbox, SandboxClosed, SandboxError
-from safeexec.host.faces import blocking
+from safeexec.engine.host.faces import blocking
 from safeexec.remote import container
 from safeexec.remote.container import NOT_OFFERED, OPTIONS
 from tests.footprint import pause

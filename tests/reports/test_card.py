@@ -8,7 +8,7 @@ import json
 import pytest
 
 from safeexec import Policy
-from safeexec.language.access import module_access
+from safeexec.engine.policy.access import module_access
 from tests.shipped import PROFILES
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, RecordOptions
-from safeexec.outcomes import ErrorInfo, Usage
-from safeexec.recordings import format as form
-from safeexec.recordings.forms import content, encoded, packed
-from safeexec.recordings.tape import Tape, numbered
+from safeexec.engine.recordings import format as form
+from safeexec.engine.recordings.forms import content, encoded, packed
+from safeexec.engine.recordings.tape import Tape, numbered
 from safeexec.reports.learn import Learnt
+from safeexec.results.outcomes import ErrorInfo, Usage
 
 HEADING = form.Heading(format=form.FORMAT, safeexec="0", python="3")
 

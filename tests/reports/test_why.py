@@ -14,17 +14,17 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from safeexec import Policy, PolicyError
-from safeexec.host.startup.confinement import plan
+from safeexec.engine.host.startup.confinement import plan
+from safeexec.engine.policy.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
+from safeexec.engine.syscalls.numbers import numbers
+from safeexec.engine.syscalls.table import rules_for
 from safeexec.language.diagnostics import Rejection
 from safeexec.language.imports import Importer, RefusedImport
-from safeexec.language.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
 from safeexec.language.rules import rules_of
 from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.syntax import NODES, SAMPLES, WORDS
 from safeexec.reports.why import Judge
-from safeexec.syscalls.numbers import numbers
-from safeexec.syscalls.table import rules_for
 
 ROOT = Path(__file__).parents[1]
 NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()

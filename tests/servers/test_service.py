@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from safeexec import AsyncSession, Later, Policy, RecordingError, Result, SandboxError, replay
-from safeexec.marked import exact, unmarked
+from safeexec.results.marked import exact, unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.servers.service import CallProblem, Service, Tell, encoded, problem_of
 
@@ -270,7 +270,7 @@ def test_all_values_of_a_call_share_a_clock(monkeypatch: pytest.MonkeyPatch) -> 
     seen: list[Any] = []
 
     async def uses(service: Service) -> None:
-        monkeypatch.setattr("safeexec.marked.decode", lambda data, clock, **how: seen.append(clock))
+        monkeypatch.setattr("safeexec.results.marked.decode", lambda data, clock, **how: seen.append(clock))
         namespace = {"a": exact({1}, 100), "b": exact({2}, 100)}
         await call(service, "sandbox.run", {"namespace": namespace, "source": "a"})
 

@@ -16,7 +16,7 @@ from typing import Any
 from safeexec.agent.errors import ModelError, ModelUnavailable, TranscriptError
 from safeexec.agent.messages import Reply
 from safeexec.agent.models.base import ModelEvents
-from safeexec.text import type_name
+from safeexec.common.text import type_name
 
 
 @contextmanager

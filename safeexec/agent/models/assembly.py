@@ -9,7 +9,7 @@ from typing import Any
 
 from safeexec.agent.messages import Message, Reply, TokenUsage, ToolCall
 from safeexec.agent.models.attempts import Transient
-from safeexec.text import estimate_tokens
+from safeexec.common.text import estimate_tokens
 
 MAX_REPLY_CHARACTERS = 4 << 20
 MAX_CALLS = 64

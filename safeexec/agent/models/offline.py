@@ -10,7 +10,7 @@ from safeexec.agent.errors import TranscriptError
 from safeexec.agent.messages import Message, Messages, Reply, TokenUsage, ToolSpec, as_messages
 from safeexec.agent.models.base import NO_EVENTS, Model, ModelEvents
 from safeexec.agent.transcript import read_replies
-from safeexec.text import estimate_tokens
+from safeexec.common.text import estimate_tokens
 
 Scripted = str | Reply | Callable[[Sequence[Message]], str | Reply]
 

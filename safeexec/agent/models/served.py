@@ -18,7 +18,7 @@ from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
 from safeexec.agent.models.patience import Patience
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 MAX_SAID, SHOWN = 2000, 500
 """Characters of a server's words that are looked at, and that are told."""

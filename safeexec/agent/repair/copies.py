@@ -17,7 +17,7 @@ from safeexec.agent.repair.diffs import file_diff
 from safeexec.agent.repair.judges import likely_code
 from safeexec.agent.repair.texts import TextForm, form_of
 from safeexec.agent.repair.tree import MAX_BYTES, plain_path, read_tree, with_links, write_tree
-from safeexec.matching import nearest
+from safeexec.common.matching import nearest
 from safeexec.untrusted.below import opened, put_file, read_file, remove_file
 
 MAX_FILE_BYTES = 2 << 20

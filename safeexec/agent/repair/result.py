@@ -18,7 +18,7 @@ from safeexec.agent.repair.patches import RepairCommit
 from safeexec.agent.repair.surface import RepairWarning
 from safeexec.agent.repair.tools import Bench
 from safeexec.agent.repair.verdicts import Verification
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 AUTHOR = "safeexec <safeexec@localhost>"
 

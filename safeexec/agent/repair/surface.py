@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 if TYPE_CHECKING:
     from safeexec import Session

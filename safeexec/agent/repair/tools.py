@@ -17,7 +17,7 @@ from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import Verifier
 from safeexec.agent.transcript import without_middle
-from safeexec.text import printable
+from safeexec.common.text import printable
 
 Approval = Callable[[str, str], Allow | Deny | bool]
 """Sees an action in words and the diff it would make. True or `Allow()`, and nothing else, lets it happen."""

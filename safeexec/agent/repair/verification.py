@@ -26,7 +26,7 @@ from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session, Worksp
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.witness import MAX_CALLS, SOURCE, Witness
-from safeexec.text import printable
+from safeexec.common.text import printable
 from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:

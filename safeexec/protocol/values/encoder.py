@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any
 
-from safeexec.identity import identity, module_of, mro_of
+from safeexec.common.identity import identity, module_of, mro_of
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Encoded, Formula, Opaque
 from safeexec.protocol.values.objects import ByFields, write_by_fields

@@ -10,9 +10,9 @@ import sys
 from math import inf, ldexp, nan
 from typing import TYPE_CHECKING, Any
 
+from safeexec.common.text import type_name
 from safeexec.protocol.values.format import MAX_FORMULA
 from safeexec.protocol.values.writer import formula_bytes
-from safeexec.text import type_name
 
 if TYPE_CHECKING:
     from safeexec.protocol.values.writer import Write, Writer

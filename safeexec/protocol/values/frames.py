@@ -12,8 +12,8 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from safeexec.common.identity import identity
 from safeexec.errors import ProtocolError
-from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.reader import UnknownZone, library, named_zone
 from safeexec.protocol.values.writer import as_table

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.identity import identity
+from safeexec.common.identity import identity
 from safeexec.protocol.values.writer import Write, Writer
 
 _mro = type.__dict__["__mro__"].__get__

@@ -12,8 +12,8 @@ from datetime import date, datetime, timedelta
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from safeexec.common.identity import identity
 from safeexec.errors import ProtocolError
-from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values import formulas, frames
 from safeexec.protocol.values.reader import library

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from safeexec.identity import class_name, dict_of, identity, mro_of
+from safeexec.common.identity import class_name, dict_of, identity, mro_of
+from safeexec.common.text import short_repr, type_name
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque
-from safeexec.text import short_repr, type_name
 
 _pack = msgspec.msgpack.Encoder().encode
 SCALARS = frozenset({type(None), bool, int, float, str})

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 
+from safeexec.common.text import printable, short_repr
 from safeexec.servers import running
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
@@ -27,7 +28,6 @@ from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.requests import RefusedRequest, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import Service
-from safeexec.text import printable, short_repr
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from safeexec import Result
-from safeexec.jsonable import jsonable, to_base64
+from safeexec.results.jsonable import jsonable, to_base64
 from safeexec.untrusted.json_text import loads
 
 E2B_NAMES = {

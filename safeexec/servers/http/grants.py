@@ -24,8 +24,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from safeexec import SandboxError
-from safeexec.matching import suggestion
-from safeexec.text import one_line
+from safeexec.common.matching import suggestion
+from safeexec.common.text import one_line
 from safeexec.untrusted.below import read_named
 from safeexec.untrusted.yaml_text import read_yaml
 

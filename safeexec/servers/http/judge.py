@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
-from safeexec.jsonable import to_base64
+from safeexec.results.jsonable import to_base64
 from safeexec.servers.http.cells import as_execution, data_of, shown, traceback_of
 from safeexec.servers.http.requests import (
     Large,

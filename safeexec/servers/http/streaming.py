@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from safeexec.jsonable import pieces_of, size_of
+from safeexec.results.jsonable import pieces_of, size_of
 from safeexec.servers.http.requests import RefusedRequest, refused
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import SMALL, strictly

@@ -17,7 +17,7 @@ from warnings import catch_warnings, simplefilter
 
 from safeexec import Opaque, SandboxError
 from safeexec.cli.typed import MORE, read_step
-from safeexec.text import printable
+from safeexec.common.text import printable
 from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:

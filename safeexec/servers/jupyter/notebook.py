@@ -1,6 +1,6 @@
 """A session behind the cells of a notebook: cells, magics and what they show, whichever page it is on.
 
-The page gets what is safe to show (`safeexec.mimebundle`). Guest code runs in the session alone, also when a
+The page gets what is safe to show (`safeexec.results.mimebundle`). Guest code runs in the session alone, also when a
 name is completed or explained.
 """
 
@@ -17,16 +17,16 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
-from safeexec.mimebundle import inert, of_display, of_text
-from safeexec.observation import failure
+from safeexec.common.text import one_line, printable
 from safeexec.results import Rows
+from safeexec.results.mimebundle import inert, of_display, of_text
+from safeexec.results.observation import failure
 from safeexec.servers.jupyter import introspection
-from safeexec.text import one_line, printable
 from safeexec.untrusted.markup import escape
 
 if TYPE_CHECKING:
     from safeexec import Display, Result, Session
-    from safeexec.mimebundle import Bundle
+    from safeexec.results.mimebundle import Bundle
 
 MAIN = "main"
 """The branch that there is from the start."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from safeexec.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
+from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
 from safeexec.servers.service import Service, encoded, encoded_apart, strictly
-from tests.host.loop import LoopClock
+from tests.engine.host.loop import LoopClock
 from tests.servers.serving import Server, needs_server, serving
 
 requests = pytest.importorskip("safeexec.servers.http.requests")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.host.loop import LoopClock
+from tests.engine.host.loop import LoopClock
 from tests.servers.serving import needs_server
 
 pytestmark = needs_server

@@ -1,0 +1,111 @@
+"""What a program fetches by urllib, pandas, requests or httpx, had from the tool `http_get` of the host instead, where
+the host has given one: the kernel lets no program reach a network.
+
+The tool judges the address and fetches with GET. Its refusals are raised as they are, in place of a failed connection.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from typing import Any, NamedTuple
+
+from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.policy.refusals import FETCHES
+from safeexec.protocol import messages as m
+
+Fetch = Callable[[str, str], "HttpAnswer"]
+
+
+class HttpAnswer(NamedTuple):
+    """What came of one request."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def install(call: Callable[[str, tuple[Any, ...], dict[str, Any]], Any], tools: Sequence[m.ToolSignature]) -> None:
+    """Have the libraries ask the tool, each when it is imported. In the zygote: its children inherit it."""
+    tool = next((tool for tool in tools if tool.name == FETCHES), None)
+    if tool is None:
+        return
+    options = {"as_bytes": True} if any(name == "as_bytes" for name, *_ in tool.parameters) else {}
+
+    def fetch(method: str, url: str) -> HttpAnswer:
+        if method != "GET":
+            raise PermissionError(f"{method} {url} is refused: the host's {FETCHES}() fetches with GET alone")
+        return _answer(call(FETCHES, (url,), options))
+
+    after_import("urllib.request", lambda: _by_urllib(fetch))
+    after_import("requests.adapters", lambda: _by_requests(fetch))
+    after_import("httpx", lambda: _by_httpx(fetch))
+
+
+def _answer(given: Any) -> HttpAnswer:
+    """What the tool of `safeexec.toolkit` gives, or another of its name: a dict, a text or bytes."""
+    found = given if isinstance(given, dict) else {"content" if isinstance(given, bytes) else "text": given}
+    content, kind = found.get("content"), str(found.get("content_type", ""))
+    if not isinstance(content, bytes):
+        content = str(found.get("text", "") if content is None else content).encode()
+        kind = f"{kind.partition(';')[0]}; charset=utf-8"
+    headers = {"Content-Type": kind, "Content-Length": str(len(content))}
+    return HttpAnswer(int(found.get("status", 200)), headers, content)
+
+
+def _by_urllib(fetch: Fetch) -> None:
+    module: Any = sys.modules["urllib.request"]
+
+    def opened(_handler: Any, request: Any) -> Any:
+        from email.message import Message
+        from http.client import responses
+        from urllib.error import URLError
+        from urllib.response import addinfourl
+
+        try:
+            answer = fetch(request.get_method(), request.full_url)
+        except (TimeoutError, ConnectionError) as error:
+            raise URLError(error) from error
+        headers = Message()
+        for name, value in answer.headers.items():
+            headers[name] = value
+        response: Any = addinfourl(BytesIO(answer.body), headers, request.full_url, answer.status)
+        response.msg = response.reason = responses.get(answer.status, "")
+        return response
+
+    module.HTTPHandler.http_open = opened
+    module.HTTPSHandler.https_open = opened
+
+
+def _by_requests(fetch: Fetch) -> None:
+    def send(adapter: Any, request: Any, *_: Any, **__: Any) -> Any:
+        requests: Any = sys.modules["requests"]
+        try:
+            answer = fetch(request.method, request.url)
+        except TimeoutError as error:
+            raise requests.Timeout(error, request=request) from error
+        except ConnectionError as error:
+            raise requests.ConnectionError(error, request=request) from error
+        raw = sys.modules["urllib3"].HTTPResponse(
+            BytesIO(answer.body), answer.headers, answer.status, preload_content=False
+        )
+        return adapter.build_response(request, raw)
+
+    module: Any = sys.modules["requests.adapters"]
+    module.HTTPAdapter.send = send
+
+
+def _by_httpx(fetch: Fetch) -> None:
+    module: Any = sys.modules["httpx"]
+
+    def handle_request(_transport: Any, request: Any) -> Any:
+        try:
+            answer = fetch(request.method, str(request.url))
+        except TimeoutError as error:
+            raise module.ReadTimeout(str(error), request=request) from error
+        except ConnectionError as error:
+            raise module.ConnectError(str(error), request=request) from error
+        return module.Response(answer.status, headers=answer.headers, content=answer.body, request=request)
+
+    module.HTTPTransport.handle_request = handle_request

@@ -1,0 +1,301 @@
+"""The child gives up its rights, before a byte of guest input is read.
+
+`Lockdown.prepare` does in the zygote, once, what can be done ahead: the filter as bytes, a descriptor per readable
+path, the system calls in a row. `apply` runs in each child right after the fork, with one thread. The order matters:
+the user namespace needs ``/proc`` and a dumpable process, Landlock must find the workspace, the limit of memory comes
+after the last large allocation, and seccomp is last, since it refuses most of what comes before it; only descriptors,
+which Landlock's rules need, are closed behind it. Any failure raises: a child that is not locked down does not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import stat
+import struct
+from collections.abc import Iterable
+
+from safeexec.engine.child.step import violations
+from safeexec.engine.linux import capabilities, landlock, namespaces, processes, rlimits, seccomp
+from safeexec.engine.linux.libc import Call, libc, make
+from safeexec.engine.syscalls.table import OWN_PID, rules_for
+from safeexec.protocol.confinement import ChildConfinement, Mechanism
+
+__all__ = ["Lockdown"]
+
+_M_ARENA_MAX = -8
+_ARENAS = 2
+_OWN_PROC = ("cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
+"""Below /proc/self, for the first process of a session: threadpoolctl (scikit-learn) reads the maps, psutil the rest.
+
+What later processes need must not be here: Landlock grants a file, and theirs do not exist yet."""
+STACK = 120 << 20
+"""Bytes that the stack of the main thread may grow to. The kernel keeps at least 128 MiB below it free of mappings."""
+PROGRAM_STACK = 8 << 20
+"""The same of a program that a command runs: glibc takes it as the size of each thread's stack."""
+_BRANCHES = "branches of one session can reach each other's"
+_SEPARATE = {
+    "": f"sessions of one sandbox can reach each other's files; {_BRANCHES}",
+    "none": "no session has files",
+    "landlock": "each session and each branch opens its own files alone",
+    "mounts": f"each session has a mount namespace that holds its own files alone; {_BRANCHES}",
+    "turns": f"one session with files at a time, as nothing here keeps two apart; {_BRANCHES}",
+}
+_WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
+
+
+class Lockdown:
+    """A plan made ready for children to apply."""
+
+    __slots__ = (
+        "_address_space",
+        "_calls",
+        "_filter",
+        "_first",
+        "_gid",
+        "_keep",
+        "_last",
+        "_maps_user",
+        "_parent",
+        "_paths",
+        "_pid_offsets",
+        "_ruleset",
+        "_uid",
+        "mechanisms",
+        "plan",
+    )
+
+    def __init__(self, plan: ChildConfinement, keep_fds: Iterable[int]) -> None:
+        self.plan = plan
+        self._uid, self._gid = os.getuid(), os.getgid()
+        self._parent = os.getpid()
+        self._keep = (0, 1, 2, *keep_fds)
+        # Only who creates files needs a name in its user namespace (EOVERFLOW), which otherwise only counts processes.
+        self._maps_user = plan.user_namespace and (plan.files == "write" or plan.separate == "mounts")
+        self._first = [namespaces.unsharing(("user",))] if plan.user_namespace and not self._maps_user else []
+        self._first.append(capabilities.dropping_all())
+        self._filter, self._pid_offsets = _compile(plan)
+        self._paths = [_rule(descriptor, rights) for descriptor, rights in _open_paths(plan)] if plan.landlock else []
+        self._ruleset = self._shared_ruleset()
+        self.mechanisms = _describe(plan)
+        self.measure()
+
+    @classmethod
+    def prepare(cls, plan: ChildConfinement, keep_fds: Iterable[int] = ()) -> Lockdown:
+        """In the zygote, after `zygote.confine.enter` and the imports.
+
+        `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
+        machine without a system call table).
+        """
+        if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
+            # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
+            libc.mallopt(_M_ARENA_MAX, _ARENAS)
+        violations.configure(plan)
+        seccomp.set_no_new_privs()
+        return cls(plan, keep_fds)
+
+    def limit(self) -> None:
+        """In the zygote, once it has sent all descriptors that it sends: set the limits that children simply inherit.
+
+        What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
+        the low limit of a child, that was ETOOMANYREFS on a busy machine.
+        """
+        rlimits.set_limits(_inherited_limits(self.plan))
+
+    def measure(self) -> None:
+        """Take the zygote's present size as what the memory limit counts from. Call it again after late imports."""
+        self._address_space = rlimits.address_space()
+        self._last = self._last_calls(())
+        self._calls = self._sequence(self._ruleset, self._last)
+
+    def apply(self, *, workspace: str | None = None, lowered: Iterable[tuple[int, int]] = ()) -> None:
+        """In the child: give everything up but the kept descriptors and `workspace`. Raises OSError.
+
+        `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
+        The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
+        """
+        self._name_own_pid()
+        calls = self._calls
+        if lowered or self._ruleset < 0 or workspace is not None:
+            violations.remember_workspace(workspace)
+            calls = self._sequence(self._own_ruleset(workspace), self._last_calls(lowered) if lowered else self._last)
+        if self._maps_user:
+            self._enter_user_namespace()
+            if self.plan.separate == "mounts":
+                namespaces.cover(self.plan.workspaces, workspace)
+        make(calls)
+        processes.close_all_but(self._keep)
+        if os.getppid() != self._parent:
+            os._exit(0)
+
+    def _sequence(self, ruleset: int, last: list[Call]) -> list[Call]:
+        """What `apply` does, in its order."""
+        restricting = [landlock.restricting_self(ruleset)] if self.plan.landlock else []
+        return [*self._first, *restricting, *last]
+
+    def _last_calls(self, lowered: Iterable[tuple[int, int]]) -> list[Call]:
+        """What comes behind Landlock. To make these ready in a child costs it 40 pages."""
+        calls = [processes.setting_dumpable(False), processes.setting_death_signal()]
+        calls += [rlimits.setting_limit(number, value) for number, value in self._limits(lowered)]
+        return [*calls, seccomp.installing(self._filter)]
+
+    def _limits(self, lowered: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+        """The limits that a child sets itself: what the zygote could not live with, and what is `lowered`."""
+        limits = {resource.RLIMIT_AS: self._address_space + self.plan.memory_bytes}
+        if self.plan.processes is not None:
+            limits[resource.RLIMIT_NPROC] = self.plan.processes
+        for number, less in lowered:
+            limit = limits.get(number, resource.getrlimit(number)[1])
+            if limit != resource.RLIM_INFINITY:
+                limits[number] = max(0, limit - less)
+        return limits.items()
+
+    def _enter_user_namespace(self) -> None:
+        """A user namespace with a name in it."""
+        processes.set_dumpable(True)
+        namespaces.unshare(("user",))
+        namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
+
+    def _shared_ruleset(self) -> int:
+        """Without a workspace or files of its own a child takes the zygote's ruleset as it is."""
+        if not self.plan.landlock or self._is_individual():
+            return -1
+        ruleset = landlock.Ruleset(self.plan.landlock)
+        for rule in self._paths:
+            ruleset.add_packed(rule)
+        if self.plan.proc == "/proc" and self.plan.files != "none":
+            ruleset.add_path(self.plan.proc, landlock.READ)
+        return ruleset.descriptor
+
+    def _is_individual(self) -> bool:
+        """Whether each child needs a ruleset of its own."""
+        return self.plan.files == "write" or (self.plan.proc == "/proc/self" and self.plan.files != "none")
+
+    def _own_ruleset(self, workspace: str | None) -> int:
+        """The ruleset of a child with files of its own; any other takes the zygote's as it is."""
+        rights = _WORKSPACE_RIGHTS[self.plan.files]
+        if not self.plan.landlock or (self._ruleset >= 0 and workspace is None):
+            return self._ruleset
+        ruleset = landlock.Ruleset(self.plan.landlock)
+        for rule in self._paths:
+            ruleset.add_packed(rule)
+        if self.plan.proc and self.plan.files != "none":
+            _add_proc(ruleset, self.plan.proc)
+        if workspace is not None and rights:
+            ruleset.add_directory(workspace, rights)
+        return ruleset.descriptor
+
+    def _name_own_pid(self) -> None:
+        for offset in self._pid_offsets:
+            struct.pack_into("=I", self._filter.data, offset, os.getpid())
+
+
+def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
+    """What is told about the process itself. In the host's /proc, nothing of the host: its network, its mounts."""
+    if proc == "/proc":
+        ruleset.add_directory(proc, landlock.READ)
+        return
+    ruleset.add_directory(proc, landlock.READ_DIR)
+    for name in _OWN_PROC:
+        with contextlib.suppress(FileNotFoundError):
+            ruleset.add_path(f"{proc}/{name}", landlock.READ)
+
+
+def _rule(descriptor: int, rights: int) -> landlock.PackedRule:
+    return landlock.pack_rule(descriptor, rights & landlock.handled_rights(landlock.abi()))
+
+
+def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
+    """The filter, and where in its bytes the child's own pid belongs."""
+    program = seccomp.build(rules_for(plan))
+    places = [index * 8 + 4 for index, instruction in enumerate(program) if instruction.k == OWN_PID]
+    return seccomp.prepare(program), places
+
+
+def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
+    """(number, value) of the limits that the zygote can live with: it sets them, its children inherit them.
+
+    The kernel counts CPU time, file sizes and descriptors for each process, from zero in every fork.
+    """
+    values = {
+        "core": 0,
+        "memlock": 0,
+        "msgqueue": 0,
+        "rtprio": 0,
+        "nice": 0,
+        "sigpending": 256,
+        "cpu": plan.cpu_seconds,
+        "fsize": plan.file_bytes,
+        "nofile": plan.open_files,
+        "stack": STACK,
+    }
+    return [(rlimits.NAMES[name], value) for name, value in values.items()]
+
+
+def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
+    """A descriptor and the rights beneath it, per path that exists; all are closed in the child."""
+    granted = [(path, landlock.READ) for path in plan.read] if plan.files != "none" else []
+    granted += [(path, landlock.READ_DIR) for path in plan.listed] if plan.files != "none" else []
+    granted += [(path, landlock.DEVICE) for path in plan.devices] if plan.files != "none" else []
+    granted += [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
+    opened = []
+    for path, rights in granted:
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except (FileNotFoundError, PermissionError):  # nothing to read there for this user
+            continue
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= landlock.FOR_FILES
+        opened.append((descriptor, rights))
+    return opened
+
+
+def _describe(plan: ChildConfinement) -> list[Mechanism]:
+    """What holds a child once `apply` has returned, and what the host has told us is missing."""
+    active = [
+        Mechanism("rlimits", True, _limits_detail(plan)),
+        Mechanism("no-new-privs", True, "no program can gain rights"),
+        Mechanism("capabilities", True, "none left"),
+        Mechanism("descriptors", True, "only the standard streams and the control socket are open"),
+        Mechanism("seccomp", True, _seccomp_detail(plan)),
+    ]
+    if plan.landlock:
+        scope = "; signals and abstract sockets stay inside the session" if plan.landlock >= 6 else ""
+        active.append(Mechanism("landlock", True, f"ABI {plan.landlock}: {_files_detail(plan)}{scope}"))
+    if plan.user_namespace:
+        detail = "one per session: no rights outside, and its processes and threads are counted"
+        active.append(Mechanism("user-namespace", True, detail))
+    active.append(Mechanism("separate-files", bool(plan.separate), _SEPARATE[plan.separate]))
+    return active + list(plan.missing)
+
+
+def _limits_detail(plan: ChildConfinement) -> str:
+    count = "" if plan.processes is None else f", {plan.processes} processes and threads with checkpoints"
+    return (
+        f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "
+        f"{plan.file_bytes >> 20} MiB per file, {plan.cpu_seconds} s of CPU{count}"
+    )
+
+
+def _seccomp_detail(plan: ChildConfinement) -> str:
+    parts = [
+        "threads" if plan.threads else "no threads",
+        "socket pairs, no other sockets" if plan.event_loop else "no sockets",
+        "executable memory" if plan.executable_memory else "executable mappings of files alone",
+        {"none": "no files", "read": "files read-only", "write": "files"}[plan.files],
+    ]
+    unseen = "no shared memory" if not plan.programs else "no shared memory without a file"
+    unseen += ", no descriptors through sockets, no larger socket buffers"
+    unseen += ", no locks" if plan.files != "write" else " (locks of files are not counted)"
+    programs = "the policy's programs alone" if plan.programs else "no programs"
+    return "an allow list: " + ", ".join(parts) + f"; {programs}, no signals to others; {unseen}"
+
+
+def _files_detail(plan: ChildConfinement) -> str:
+    if plan.files == "none":
+        return "no path can be opened"
+    workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
+    known = "looked up, its mode and times changed" if plan.metadata else "looked up"
+    branches = f"a branch opens its own files alone (what it knows by path can be {known})"
+    return f"{len(plan.read)} paths can be read, {workspace}; {branches}"

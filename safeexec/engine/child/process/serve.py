@@ -1,0 +1,491 @@
+"""The child's loop: read a request, act, answer.
+
+Between an answer and the next request, in think time, it makes the checkpoint that is due, if one is: a copy of this
+process, which will wait on the control socket that the host granted with a request. None is due after a step that can
+be done once more, as long as all such steps since the last checkpoint are soon done.
+"""
+
+from __future__ import annotations
+
+import _thread
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import msgspec
+
+from safeexec.common.own import contextlib, os
+from safeexec.engine.child.process.checkpoints import Checkpoints
+from safeexec.engine.child.process.link import Link
+from safeexec.engine.child.step import refusals
+from safeexec.engine.child.step.execute import WARM_UP, Guest
+from safeexec.engine.child.step.plugins import WARM_UP as NO_CALL
+from safeexec.engine.child.step.plugins import LoadedPlugin
+from safeexec.engine.child.step.standard_input import program_file
+from safeexec.engine.child.step.tools import ToolCaller, tool_functions
+from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_arguments
+from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.values import decode, encode
+
+QUIET_SECONDS = 0.0005
+"""How long the host must be silent after an answer before a checkpoint is made: an answer is read before the fork
+competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
+_WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
+_WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
+_STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
+"""Requests that run guest code, and change the state."""
+_AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Describe, m.Save, m.SelfTest}
+"""Requests before which the state gets the checkpoint that is due: those that change it; those that may never be
+answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: it tries a fork, which would use up the
+checkpoint's permission.
+"""
+_MT_WORDS = 624
+"""The state of a Mersenne Twister."""
+DEBT_SECONDS = 0.02
+"""Of processor, after which a checkpoint is made: what about ten of them take."""
+DEBT_STEPS = 400
+DEBT_BYTES = 128 << 10
+"""Of sources, and of values that the host has set."""
+
+
+class Server:
+    """Serves one guest: requests of the host in, answers out, checkpoints in between."""
+
+    def __init__(self, link: Link, guest: Guest, tools: ToolCaller) -> None:
+        self.link = link
+        self.guest = guest
+        self.tools = tools
+        self.checkpoints = Checkpoints(guest.streams)
+        self.plugin = LoadedPlugin(guest)
+        self.unprepared: list[str] = []
+        """What the zygote tried to prepare for its children, and could not."""
+        self._idle = False
+        self._serving = False
+        """Whether the host speaks to this process: on the zygote's link it asks for children."""
+        self._control: int | None = None
+        """The control socket of the next checkpoint."""
+        self._due = False
+        """Whether the state that the process is in is to have one."""
+        self._new = True
+        """Whether the process began as a new child, and not from a checkpoint: its random numbers are no other's."""
+        self._seeded = False
+        """Whether the host has given random numbers their seed."""
+        self._acted = False
+        """Whether the state is another than that of a new child."""
+        self._debt_steps = self._debt_bytes = 0
+        """What has been done since the last checkpoint."""
+        self._debt_began = 0.0
+        """What the process had used of the processor then."""
+        self._stdin: int | None = None
+        """The standard input of the step that begins."""
+        self._step = 0
+        self._busy = False
+        self._pid = os.getpid()
+        """This process. A process that guest code forks gets back to here, too, and must answer nothing."""
+        self._thread = _thread.get_ident()
+        guest.progress.emit = self._progress
+        self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
+            m.Execute: self._execute,
+            m.Invoke: self._invoke,
+            m.Install: self._install,
+            m.Proceed: self._proceed,
+            m.Query: self._query,
+            m.Compile: self._check,
+            m.Fetch: self._fetch,
+            m.Assign: self._assign,
+            m.Remove: self._remove,
+            m.ListNames: self._names,
+            m.Describe: self._describe,
+            m.Deliver: self._deliver,
+            m.Save: self._save,
+            m.Load: self._load,
+            m.SelfTest: self._self_test,
+        }
+
+    def serve(self, spawn: m.Spawn) -> NoReturn:
+        """Say Ready, then answer requests until the host closes the socket. `warm_up` first if none comes at once."""
+        self._idle, self._pid, self._serving = spawn.idle, os.getpid(), True
+        self.checkpoints.workspace = spawn.workspace
+        self.link.send(m.Ready())
+        if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
+            self.warm_up()
+        self._begin_debt()
+        while True:
+            answer = self._answer(self.link.receive())
+            if answer is None:
+                continue
+            self.link.send(answer)
+            if self._due and self._idle and self.link.quiet(QUIET_SECONDS):
+                self._freeze(hurry=False)
+
+    def _answer(self, request: Any) -> msgspec.Struct | None:
+        """Do what is asked for. None where there is nothing left to say."""
+        kind = type(request)
+        if kind is m.Freeze:
+            self._freeze_on_request()
+            return None
+        if self._due and kind in _AFTER_CHECKPOINT and not self._freeze(hurry=True):
+            return None
+        if kind in _STEPS:
+            self._step = request.step
+            if kind is m.Execute and request.stdin:
+                self._stdin = self.link.take_fd()
+            if self.link.fds:
+                self._grant()
+        elif kind is m.Assign or kind is m.Remove:
+            self._grant()
+        if kind is m.Repeat:
+            for entry in request.entries:  # here, so that each finds the stack as deep as the first time
+                self.guest.streams.empty()
+                if isinstance(entry.request, m.Execute):
+                    self._step = entry.request.step
+                came: Any = self._do(entry.request)
+                if entry.did != (came.did if isinstance(came, m.StepDone) else bool(came.problem)):
+                    return m.Done(problem="something else came of it than before")
+            return self._names()
+        self._busy = kind in _STEPS
+        answer = self._do(request)
+        self._busy = False
+        return answer
+
+    def _do(self, request: Any) -> msgspec.Struct:
+        """Do what is asked for, and note whether a checkpoint is due then."""
+        kind = type(request)
+        if kind in _STEPS:
+            self._judge(request)
+        answer = self._acts[kind](request)
+        if os.getpid() != self._pid:
+            _end_copy(answer)
+        if kind in _STEPS and isinstance(answer, m.StepDone):
+            answer.step = self._step
+            if self._step:
+                self._due = answer.due = self._must_copy(request, answer) and self._control is not None
+            else:
+                answer.due = False  # a warm-up
+        elif kind is m.Assign or kind is m.Remove or kind is m.Load:
+            self._acted = True
+            self._debt_steps += 1
+            self._debt_bytes += len(request.value) if kind is m.Assign else 0
+            self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
+            if kind is m.Load:
+                self._judge(request)
+        return answer
+
+    # Checkpoints
+
+    def _judge(self, request: Any) -> None:
+        """See to it that the steps to come are judged by all that the session may hold."""
+        guest = self.guest
+        if type(request) is not m.Execute:
+            # Whatever it loads, calls or binds, no step has named.
+            guest.repeatable.never |= self._step > 0 or type(request) is m.Load
+        elif request.judged:
+            guest.judges = True
+        elif self._step:
+            guest.judges = False
+            guest.repeatable.never = True  # for a branch of the session that is judged
+
+    def _must_copy(self, request: Any, done: m.StepDone) -> bool:
+        """Whether the state after this step can be had by a checkpoint alone, or at less cost."""
+        self._acted = True
+        if type(request) is not m.Execute:
+            return True
+        self._debt_steps += 1
+        self._debt_bytes += len(request.source)
+        return (
+            done.due
+            or not self._idle
+            or request.copied
+            or request.stdin
+            or request.argv is not None
+            or done.threads
+            or self._debt_steps > DEBT_STEPS
+            or self._debt_bytes > DEBT_BYTES
+            or self.guest.cpu_seconds - self._debt_began > DEBT_SECONDS
+            or (self._new and self.guest.repeatable.random)
+            or _thread._count() > 0
+        )
+
+    def _begin_debt(self) -> None:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        self.guest.cpu_seconds = self._debt_began = usage.ru_utime + usage.ru_stime
+        self._debt_steps = self._debt_bytes = 0
+
+    def _grant(self) -> None:
+        """Take the control socket that came with a request; it replaces one that was never used."""
+        control = self.link.take_fd()
+        if control is not None:
+            if self._control is not None:
+                os.close(self._control)
+            self._control = control
+
+    def _freeze(self, *, hurry: bool) -> bool:
+        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
+        there.
+        """
+        control, self._control, self._due = self._control, None, False
+        was, self._new = (self._new, self._debt_steps), False
+        self._begin_debt()
+        problem = self._copy_onto(control)
+        if problem:
+            # The state that it was due for is lost to a kill: so is what can be done once more from there.
+            self._new, self._debt_steps = was[0], DEBT_STEPS
+        if problem == "" and not hurry:
+            self.warm_up()
+        return problem is not None
+
+    def _freeze_on_request(self) -> None:
+        # The control socket stays where it is until it is used: a copy that is made before closes it with the others.
+        if self._due and not self._freeze(hurry=True):
+            return
+        problem = self._copy_onto(self.link.take_fd())
+        if problem is not None:
+            self.link.send(m.Done(problem=problem))
+
+    def _copy_onto(self, control: int | None) -> str | None:
+        """Make a checkpoint that parks on `control`. Returns an empty text, or why there is none: then the end of the
+        socket tells that, too. None in a runner that was thawed from the copy: it has been woken.
+        """
+        if _thread._count():
+            problem = "a guest thread is alive, and a checkpoint can carry one thread only"
+        elif control is None:
+            problem = "this process has no descriptor left for the socket of a checkpoint"
+        else:
+            try:
+                thawed = self.checkpoints.freeze(control, self._step, self.link, self._control)
+            except OSError as error:  # no process to be had: NPROC, memory
+                problem = f"no checkpoint could be made: {error.strerror or error}"
+            else:
+                if thawed is None:
+                    return ""
+                self._wake(*thawed)
+                return None
+        if control is not None:
+            with contextlib.suppress(OSError):
+                os.close(control)
+        return problem
+
+    def _host_waits(self) -> bool:
+        return self._serving and not self.link.quiet(0)
+
+    def warm_up(self) -> None:
+        """Touch in think time the pages that the next step will write: each costs 2 us once, now or then. (One step
+        touches 178 of them, a second one 1.)
+        """
+        if self.plugin.waits_for_calls:
+            if self._warm_up(_WARM_UP_CALL):
+                self.plugin.touch()
+            return
+        self.guest.warm_up(lambda: self._warm_up(_WARM_UP_REQUEST))
+        if not self._host_waits():
+            self.guest.touch()
+
+    def _warm_up(self, request: msgspec.Struct) -> bool:
+        """Receive, do and answer a request that changes nothing. False, and nothing done, if the host waits."""
+        if self._host_waits():
+            return False
+        step = self._step
+        answer = self._answer(self.link.pretend_to_receive(request))
+        self._step = step
+        assert answer is not None
+        self.link.pretend_to_send(answer)
+        return True
+
+    def _wake(self, request: m.Wake, notes: list[str]) -> None:
+        """This process is a runner again: say so."""
+        self._pid = os.getpid()
+        if request.branch:
+            self._idle = request.idle
+            self.guest.streams.attach()
+        self._control = None  # the copy has closed it
+        self._new, self._due = self._new and not self._acted, False
+        self._begin_debt()
+        self.guest.lost.update(request.lost)
+        names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
+        notes = [note[: m.NOTE_CHARACTERS] for note in notes[: m.FEW]]
+        self.link.send(m.Ready(notes, names[: m.FEW]))
+        # The process for a call of a fresh plugin is asked for before it is needed: it touches now what the call will.
+        # A branch does not: there may be many, and each of them begins at once or never.
+        if self.plugin.waits_for_calls or (not request.branch and self.link.quiet(QUIET_SECONDS)):
+            self.warm_up()
+
+    # Requests
+
+    def _progress(self, description: str, done: float, total: float | None) -> None:
+        """A progress bar of the guest moved. Sent only while a step runs, and by the thread that runs it, to which the
+        socket belongs.
+        """
+        if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
+            self.link.send(m.Progress(description, done, total))
+
+    def _execute(self, request: m.Execute) -> m.StepDone:
+        if request.seed and not self._seeded:
+            self._seeded = True
+            reseed(request.seed)
+        if request.stdin or request.argv is not None or request.shows:
+            return self._with_tools(self._unusual_step, request)
+        return (
+            self._finish(self.guest.step(request))
+            if not self.tools.names
+            else self._with_tools(self.guest.step, request)
+        )
+
+    def _unusual_step(self, request: m.Execute) -> m.StepDone:
+        """A step that has something to read, or arguments, or whose displays are sent as they come."""
+        given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
+        file = program_file(request.argv, self.guest.language.plan.workspace != "none")
+        namespace = self.guest.namespace
+        own = namespace.get("__file__")
+        if file:
+            namespace["__file__"] = file
+        if request.shows:
+            self.guest.displays.tell = self._shown
+        try:
+            given.begin(fd, request.argv)
+            return self.guest.step(request)
+        finally:
+            given.end()
+            if file and namespace.get("__file__") is file:
+                if own is None:
+                    del namespace["__file__"]
+                else:
+                    namespace["__file__"] = own
+            self.guest.displays.tell = None
+
+    def _shown(self, display: m.DisplayData) -> None:
+        """The guest displayed something. Sent only by the thread that runs the step."""
+        if _thread.get_ident() == self._thread and not self.tools.waiting:
+            self.link.send(m.Shown(display, self.guest.streams.position()))
+
+    def _invoke(self, request: m.Invoke) -> m.StepDone:
+        return self._with_tools(self.plugin.invoke, request)
+
+    def _proceed(self, request: m.Proceed) -> m.StepDone:
+        return self._with_tools(self.plugin.proceed, request)
+
+    def _install(self, request: m.Install) -> m.StepDone:
+        functions = tool_functions(self.tools, request.tools)
+        names = frozenset(functions)
+        self.tools.names |= names
+        self.guest.namespace.update(functions)
+        self.guest.hidden |= names
+        return self._with_tools(self.plugin.install, request)
+
+    def _query(self, request: m.Query) -> m.StepDone:
+        return self._finish(self.guest.query(request))
+
+    def _check(self, request: m.Compile) -> m.StepDone:
+        return self.guest.check(request)
+
+    def _with_tools(self, act: Callable[[Any], m.StepDone], request: Any) -> m.StepDone:
+        self.tools.open()
+        try:
+            return self._finish(act(request))
+        finally:
+            self.tools.close()
+
+    def _finish(self, done: m.StepDone) -> m.StepDone:
+        done.refusals = refusals.take(done.error, self.guest.language.plan)
+        threads = self.guest.threads
+        done.threads = threads is not None and threads.started and threads.ran()
+        if self.guest.exit_functions:
+            self.guest.exit_functions = False
+            done.notes.append(
+                "nothing runs what was registered with atexit: a session goes on, or is killed; call it yourself"
+            )
+        if _thread._count() and self._control is not None:
+            done.notes.append(
+                "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
+            )
+        return done
+
+    def _fetch(self, request: m.Fetch) -> m.Fetched:
+        guest = self.guest
+        if request.name not in guest.namespace or request.name in guest.hidden:
+            return m.Fetched(False)
+        encoded = encode(
+            guest.namespace[request.name],
+            max_bytes=guest.limits.value_bytes,
+            max_depth=guest.limits.value_depth,
+            arrays=request.arrays,
+        )
+        value, pending = guest.hold(encoded.data)
+        return m.Fetched(True, value, pending)
+
+    def _assign(self, request: m.Assign) -> m.Done:
+        if request.name in self.guest.hidden:
+            return m.Done(problem=f"{request.name!r} belongs to the sandbox")
+        try:
+            self.guest.namespace[request.name] = value = decode(request.value, arrays=True)
+            self.guest.repeatable.given(value)
+        except MemoryError:
+            return m.Done(problem="the value does not fit into the session's memory")
+        return m.Done()
+
+    def _remove(self, request: m.Remove) -> m.Done:
+        if request.name in self.guest.hidden or request.name not in self.guest.namespace:
+            return m.Done(problem=f"no variable {request.name!r}"[: m.PROBLEM_CHARACTERS])
+        del self.guest.namespace[request.name]
+        return m.Done()
+
+    def _names(self, request: m.ListNames | None = None) -> m.Names:
+        return m.Names(self.guest.names()[: m.MANY])
+
+    def _describe(self, request: m.Describe) -> m.Described:
+        return m.Described(self.guest.variables()[: m.SOME])
+
+    def _deliver(self, request: m.Deliver) -> m.Done:
+        payload, self.guest.pending = self.guest.pending, b""
+        return self.link.deliver(payload)
+
+    def _self_test(self, request: m.SelfTest) -> m.Tested:
+        from safeexec.engine.child.process.selftest import try_everything  # for hosts that ask
+
+        rows = try_everything(self.guest.limits.memory_bytes, request.processes)
+        if self.unprepared:
+            detail = f"{'; '.join(self.unprepared)}: each session does without, or makes it for itself"
+            rows.append(Mechanism("preparation", False, detail))
+        return m.Tested(rows)
+
+    def _save(self, request: m.Save) -> m.Saved:
+        from safeexec.engine.child.process import state  # with cloudpickle 15 ms
+
+        return state.save(self.link.take_fd(), self.guest)
+
+    def _load(self, request: m.Load) -> m.Done:
+        from safeexec.engine.child.process import state
+
+        fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
+        self._grant()
+        return state.load(fd, self.guest)
+
+
+def reseed(seed: int | None = None) -> None:
+    """Give every loaded generator a seed of this session's own: this one, or one that nobody knows.
+
+    The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
+    """
+    generator: Any = sys.modules.get("random")
+    if generator is None:
+        return
+    generator.seed(seed)
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None:
+        # Its `seed()` makes this state of fewer bytes, which costs a child another 50 pages.
+        size = 4 * _MT_WORDS
+        words = os.urandom(size) if seed is None else generator.Random(seed).randbytes(size)
+        numpy.set_state(("MT19937", memoryview(words).cast("I"), _MT_WORDS))
+
+
+def _end_copy(answer: msgspec.Struct) -> NoReturn:
+    """Guest code forked, and this is the copy, at the end of the step: it ends here as a Python program would.
+
+    Only the process that got the request may answer it. A traceback goes to standard error, as CPython prints it.
+    """
+    if not isinstance(answer, m.StepDone):
+        os._exit(0)
+    if answer.error is not None and answer.exit_status is None:
+        os.write(2, answer.error.traceback)
+    os._exit(answer.exit_status or int(answer.error is not None))

@@ -1,0 +1,419 @@
+"""What a step did to the variables: which names it created, changed and deleted; and what each of them is.
+
+How we know, cheaply (2 to 5 us for ``x = x + 1``):
+
+- *Created, deleted, rebound*: the identities of all values before and after. Only the numbers are kept, never the
+  objects, so that ``df = df.dropna()`` frees the old frame at once, and ``__del__`` runs when it should. In a namespace
+  of more than 64 names only those count that the step's code mentions, directly or in the functions of the session that
+  it mentions.
+- *Mutated in place*: a fingerprint before and after, of the names that the step's code mentions. A number is its own;
+  a container gives its length and the identities of its items and looks two levels deep; an array or a DataFrame gives
+  shape, dtype and a checksum of its bytes (up to 256 KiB, then of 4096 elements spread over the whole); an object gives
+  its ``__dict__``. Of more than 64 items some count: of a list 48 spread over the whole, of a dict 16 at each end, of a
+  set 16, of a deque the first 64.
+
+So a change is missed where one item in the middle of a large container is replaced, where it lies deeper, and where a
+function that was stored in a container changes a name that no code of the step mentions. Nothing is reported that did
+not happen.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import compress, islice
+from operator import ne
+from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
+from typing import Any
+from zlib import crc32
+
+from msgspec import Struct
+
+from safeexec.common.identity import class_name, dict_of, identity, module_of, mro_of, read_getset
+from safeexec.common.text import short_repr, type_name
+from safeexec.engine.policy.names import is_internal
+from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, NAME_CHARACTERS, ChangesReport, VariableData
+
+_ALL_NAMES = 64
+"""Names of a namespace up to which all of them are watched."""
+_ITEMS = 64
+"""Items of a container up to which all of them are looked at."""
+_SPREAD = 16
+"""Of a larger list: so many items at its start, so many at its end, and so many between."""
+_BYTES = 256 << 10
+"""Bytes of an array up to which all of them are in its checksum."""
+_ELEMENTS = 4096
+"""Of a larger array: about how many elements are, spread over the whole."""
+_LEVELS = 3
+"""How deep a fingerprint looks."""
+_DESCRIBED = 200
+"""Variables that a report describes. It names more of them."""
+_VARIABLES = 1000
+"""Variables that are described when the host asks."""
+_TEXT = 80
+"""Characters of the text of a variable then."""
+
+
+_NUMBERS = (int, float, bool, complex)
+_LONG = 10**39
+"""A whole number that a description does not hold."""
+_SEQUENCES = (list, tuple)
+
+
+class Before(Struct, eq=False):
+    """A namespace before a step: names, identities of their values, and fingerprints of those that the step
+    mentions."""
+
+    names: list[str]
+    identities: list[int]
+    fingerprints: dict[str, Any]
+    size: int
+    watched: bool
+    """Whether `names` are some of many, and not all there are."""
+
+
+class Tracker:
+    """Compares the namespace before and after a step."""
+
+    __slots__ = ()
+
+    def before(self, namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
+        """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
+        names. Runs no guest code.
+        """
+        mentioned: set[str] = set()
+        if body is not None:
+            _mention(body, mentioned)
+        if tail is not None:
+            _mention(tail, mentioned)
+        size = len(namespace)
+        watched = size > _ALL_NAMES and not (body is None and tail is None)
+        if not watched:
+            names, identities = list(namespace), list(map(identity, namespace.values()))
+        else:
+            _mention_functions(namespace, mentioned)
+            names = [name for name in mentioned if name in namespace]
+            identities = [identity(namespace[name]) for name in names]
+        fingerprints = {}
+        for name in mentioned:
+            if name in namespace:
+                found = fingerprint(namespace[name])
+                if found is not None:
+                    fingerprints[name] = found
+        return Before(names, identities, fingerprints, size, watched)
+
+    def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
+        """What is different now, or None where nothing is."""
+        if before.watched:
+            names, identities = _watched(namespace, before)
+        else:
+            names, identities = list(namespace), list(map(identity, namespace.values()))
+        created: list[str] = []
+        deleted: list[str] = []
+        if names == before.names:
+            changed = list(compress(names, map(ne, before.identities, identities)))
+        else:
+            was = dict(zip(before.names, before.identities, strict=True))
+            now = dict(zip(names, identities, strict=True))
+            created = [name for name in names if name not in was and not _is_of_python(name)]
+            deleted = [name for name in before.names if name not in now]
+            changed = [name for name in names if was.get(name, now[name]) != now[name]]
+        for name, found in before.fingerprints.items():
+            if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
+                changed.append(name)
+        return _report(namespace, created, changed, deleted) if created or changed or deleted else None
+
+
+def _is_of_python(name: Any) -> bool:
+    """Names that Python itself adds to a namespace (``__warningregistry__``), and keys that are no names."""
+    return type(name) is not str or (name.startswith("__") and name.endswith("__"))
+
+
+def _mention(code: CodeType, names: set[str]) -> None:
+    names.update(code.co_names)
+    for constant in code.co_consts:
+        if type(constant) is CodeType:
+            _mention(constant, names)
+
+
+def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
+    """Add what the session's own functions mention, for those functions that are mentioned themselves."""
+    waiting = list(names)
+    while waiting and len(names) < 10_000:
+        value = namespace.get(waiting.pop())
+        if type(value) is FunctionType and value.__globals__ is namespace:
+            found: set[str] = set()
+            _mention(value.__code__, found)
+            waiting += found - names
+            names |= found
+
+
+def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list[int]]:
+    """Names and identities in a large namespace: those watched, and those that were added at its end."""
+    names = [name for name in before.names if name in namespace]
+    added = len(namespace) - before.size + len(before.names) - len(names)
+    if added > 0:
+        known = set(names)
+        names += [name for name in islice(reversed(namespace), added) if name not in known][::-1]
+    return names, [identity(namespace[name]) for name in names]
+
+
+def _report(
+    namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]
+) -> ChangesReport | None:
+    """The names that a program could have bound, the living ones with a description; None where there are none."""
+    report = ChangesReport()
+    descriptions, gone = report.descriptions, report.deleted
+    for names, listed in ((created, report.created), (changed, report.changed), (deleted, gone)):
+        for name in names:
+            if type(name) is not str or is_internal(name) or len(listed) >= FEW:
+                continue
+            plain = _plain(name) if name[NAME_CHARACTERS:] or not name.isascii() else name
+            listed.append(plain)
+            if listed is not gone and len(descriptions) < _DESCRIBED:
+                descriptions[plain] = describe(namespace[name])[:DESCRIPTION_CHARACTERS]
+    return report if report.created or report.changed or gone else None
+
+
+def _plain(name: str) -> str:
+    """A name as messages can carry it: `globals()["\\ud800"] = 1` makes one that UTF-8 cannot, and one of a million
+    characters is cut.
+    """
+    plain = name.encode("utf-8", "replace").decode()
+    return plain if len(plain) <= NAME_CHARACTERS else plain[: NAME_CHARACTERS - 1] + "…"
+
+
+# Fingerprints
+
+
+def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
+    """Something small and comparable that differs when `value` was changed in place; None for what has no inside.
+
+    Holds no reference to `value` nor to its items, and runs no code of the guest.
+    """
+    kind = type(value)
+    if kind in _NUMBERS:
+        return (value,)  # in a tuple, because a NaN equals itself only there
+    if kind is str or kind is bytes or value is None or levels == 0:
+        return None
+    if kind in _SEQUENCES:
+        return _of_items(value, len(value), levels)
+    if kind is dict:
+        return _of_dict(value, levels)
+    if kind is set or kind is frozenset:
+        size = len(value)
+        return (size, sum(map(identity, value))) if size <= _ITEMS else (size, *map(identity, islice(value, _SPREAD)))
+    if kind is bytearray:
+        return (len(value), crc32(value if len(value) <= _BYTES else value[:: len(value) // _ELEMENTS]))
+    if kind in (FunctionType, type) or issubclass(kind, ModuleType):
+        return None
+    return _of_object(value, kind, levels)
+
+
+def _of_items(value: Any, size: int, levels: int) -> tuple[Any, ...]:
+    if size <= _ITEMS:
+        items = value
+    else:
+        step = size // _SPREAD
+        items = (*value[:_SPREAD], *value[_SPREAD:-_SPREAD:step][:_SPREAD], *value[-_SPREAD:])
+    inside = [fingerprint(item, levels - 1) for item in items if type(item) not in _FLAT] if levels > 1 else ()
+    return (size, *map(identity, items), *inside)
+
+
+_LIBRARIES = frozenset({"array", "collections", "numpy", "pandas", "scipy", "sympy"})
+_FLAT = frozenset({int, float, bool, complex, str, bytes, type(None)})
+
+
+def _of_dict(value: dict[Any, Any], levels: int) -> tuple[Any, ...]:
+    size = len(value)
+    if size <= _ITEMS:
+        keys, values = list(value), list(value.values())
+    else:
+        keys = [*islice(value, _SPREAD), *islice(reversed(value), _SPREAD)]
+        values = [*islice(value.values(), _SPREAD), *islice(reversed(value.values()), _SPREAD)]
+    return (size, *map(identity, keys), *_of_items(values, len(values), levels))
+
+
+def _of_object(value: Any, kind: type, levels: int) -> Any:
+    """An array, a frame, another container, or an object with attributes."""
+    try:
+        package = library_of(kind)
+        if package == "numpy":
+            return _of_array(value, kind)
+        if package == "pandas":
+            return _of_frame(value, kind)
+        if package in ("collections", "array"):
+            return (
+                (len(value), *map(identity, islice(value, _ITEMS))) if kind.__name__ == "deque" else _of_buffer(value)
+            )
+        return _of_attributes(value, kind, levels)
+    except Exception:
+        return None
+
+
+def _of_attributes(value: Any, kind: type, levels: int) -> Any:
+    """The ``__dict__`` that the interpreter keeps for `value`, not one that a class of the guest pretends to have."""
+    for base in mro_of(kind):
+        descriptor = dict_of(base).get("__dict__")
+        if descriptor is not None:
+            attributes = read_getset(descriptor, value) if type(descriptor) is GetSetDescriptorType else None
+            return _of_dict(attributes, levels - 1) if type(attributes) is dict else None
+    return None
+
+
+def _of_buffer(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _of_dict(dict(islice(dict.items(value), 4 * _ITEMS)), 2), len(value)
+    view = memoryview(value).cast("B")
+    return len(view), crc32(view[:_BYTES])
+
+
+def _of_array(value: Any, kind: type) -> Any:
+    if kind is not getattr(sys.modules.get("numpy"), "ndarray", None):
+        return None
+    return _checksum(value)
+
+
+def _checksum(array: Any) -> tuple[Any, ...]:
+    """Shape, dtype, address and a checksum of the bytes of an array, or of a sample; of objects these are addresses."""
+    if array.flags.c_contiguous:
+        flat = array.reshape(-1)
+    elif array.flags.f_contiguous:
+        flat = array.T.reshape(-1)
+    else:
+        flat = array.flat
+    size = array.size
+    sample = flat[:: max(size // _ELEMENTS, 1)] if array.nbytes > _BYTES else flat[:]
+    return array.shape, array.dtype.str, array.ctypes.data if size else 0, crc32(sample.tobytes())
+
+
+def _of_frame(value: Any, kind: type) -> Any:
+    """The blocks of a DataFrame or Series, and the identities of its axes."""
+    pandas = sys.modules.get("pandas")
+    if kind not in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None)):
+        return None
+    manager = value._mgr
+    blocks: list[Any] = []
+    for block in manager.blocks[:_ITEMS]:
+        data = block.values
+        blocks.append(_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data))
+    labels = value.columns if value.ndim == 2 else value.name
+    return (value.shape, identity(value.index), identity(labels), *blocks)
+
+
+def _of_extension(data: Any) -> Any:
+    """An extension array: by the arrays it is made of. An Arrow table is immutable, so its identity is enough."""
+    for name in ("_data", "_ndarray", "_codes"):
+        inside = getattr(data, name, None)
+        if type(inside).__module__ == "numpy":
+            mask = getattr(data, "_mask", None)
+            return _checksum(inside), None if mask is None else _checksum(mask)
+    return identity(getattr(data, "_pa_array", data))
+
+
+# Descriptions
+
+
+def describe(value: Any) -> str:
+    """A value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width, height)``."""
+    kind = type(value)
+    if kind is float or kind is bool or (kind is int and -_LONG < value < _LONG):
+        return f"{kind.__name__} {value!r}"
+    if kind in _NUMBERS or value is None:
+        return f"{kind.__name__} {short_repr(value, 40)}" if value is not None else "None"
+    if kind is str:
+        return f"str {short_repr(value, 40)}" if len(value) <= 38 else f"str of {len(value)} characters"
+    try:
+        return _describe_other(value, kind)
+    except BaseException:  # code of the guest's
+        return type_name(kind)
+
+
+def _describe_other(value: Any, kind: type) -> str:
+    if kind is FunctionType:
+        code = value.__code__
+        arguments = ", ".join(code.co_varnames[: min(code.co_argcount + code.co_kwonlyargcount, 8)])
+        return f"function {_plain(code.co_name)}({_plain(arguments)})"
+    if issubclass(kind, type):
+        return f"class {_plain(type_name(value))}"
+    if issubclass(kind, ModuleType):
+        return "module"
+    size = shape_of(value)
+    name = _plain(type_name(kind).rpartition(".")[2])
+    if not size:
+        return name
+    return f"{name} {size}" if "x" in size or name in ("Series", "Index", "ndarray") else f"{name} of {size}"
+
+
+def shape_of(value: Any) -> str:
+    """``891x12`` for arrays and frames, the number of items for builtin containers, else nothing."""
+    kind = type(value)
+    if kind in (list, tuple, dict, set, frozenset, str, bytes, bytearray):
+        return str(len(value))
+    package = library_of(kind)
+    if package == "collections":
+        return str(len(value))
+    shape = getattr(value, "shape", None) if package else None
+    if type(shape) is tuple and shape and all(type(size) is int for size in shape):
+        return "x".join(map(str, shape))
+    return ""
+
+
+def library_of(kind: type) -> str:
+    """The package that really defines `kind`, if its objects may be asked; a class that only claims so has none."""
+    module = module_of(kind)
+    if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
+        return ""
+    found = getattr(sys.modules.get(module), class_name(kind), None)
+    return module.partition(".")[0] if found is kind else ""
+
+
+def variables(namespace: dict[str, Any]) -> list[VariableData]:
+    """Each name of `namespace` with type, shape, size in bytes and a short repr; at most 1000 names.
+
+    The `repr` of guest objects is the guest's own: call this where the guest's limits hold.
+    """
+    return [
+        VariableData(
+            _plain(name), _plain(type_name(type(value))), _plain(shape_of(value)), size_of(value), _text(value)
+        )
+        for name, value in islice(namespace.items(), _VARIABLES)
+        if type(name) is str
+    ]
+
+
+def _text(value: Any) -> bytes:
+    kind = type(value)
+    try:
+        if kind is getattr(sys.modules.get("pandas"), "DataFrame", None):
+            text = "columns: " + ", ".join(map(str, value.columns[:20]))
+        else:
+            text = " ".join(short_repr(value, 4 * _TEXT).split())
+    except BaseException:  # names of columns, and `__repr__`, of the guest's
+        text = type_name(kind)
+    return (text if len(text) <= _TEXT else text[: _TEXT - 3] + "...").encode("utf-8", "surrogatepass")
+
+
+def size_of(value: Any) -> int | None:
+    """Bytes that a value takes: the buffers of arrays and frames, the value and its direct items for containers."""
+    kind = type(value)
+    try:
+        package = library_of(kind)
+        if package == "pandas":
+            used = value.memory_usage(deep=False)
+            return int(used.sum()) if hasattr(used, "sum") else int(used)
+        if package == "numpy":
+            return int(value.nbytes)
+        total = sys.getsizeof(value)
+        if kind in (list, tuple, set, frozenset):
+            total += _size_of_items(value, len(value))
+        elif kind is dict:
+            total += _size_of_items(value, len(value)) + _size_of_items(value.values(), len(value))
+        return total
+    except BaseException:  # `__sizeof__` of the guest's
+        return None
+
+
+def _size_of_items(items: Any, count: int) -> int:
+    """The size of all items, reckoned from the first thousand."""
+    sampled = [sys.getsizeof(item) for item in islice(items, 1000)]
+    return sum(sampled) * count // len(sampled) if sampled else 0

@@ -1,0 +1,256 @@
+"""The rich results of a step: what it passed to `display()`, the figures it showed or left open, and its value.
+
+Costs nothing where no library is loaded: `collect` of a plain value takes 0.3 us.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.step import figures, rich
+from safeexec.protocol.messages import DisplayData
+
+MAX_DISPLAYS = 50
+MAX_BYTES = 4 << 20
+"""Bytes of one form of one display."""
+MAX_STEP_BYTES = 16 << 20
+"""Bytes of all displays of a step. A frame of the protocol holds 64 MiB."""
+_ID_CHARACTERS = 200
+_FORMS = {"svg": "image/svg+xml"}
+"""Short names of forms that are made on request."""
+_MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+\-]{1,80}\Z")
+_PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range})
+
+
+class DisplayHandle:
+    """What `display(value, display_id=…)` answers: `update(value)` shows another value in its place."""
+
+    __slots__ = ("display_id", "update")
+
+    def __init__(self, display_id: str, update: Callable[..., None]) -> None:
+        self.display_id = display_id
+        self.update = update
+
+    def __repr__(self) -> str:
+        return f"<DisplayHandle display_id={self.display_id}>"
+
+
+def new_id() -> str:
+    """An id that no other display has: of no generator that guests or forks share."""
+    return os.urandom(16).hex()
+
+
+class Displays:
+    """Collects the displays of one step after the other."""
+
+    def __init__(self) -> None:
+        self._shown: list[DisplayData] = []
+        self._left = MAX_STEP_BYTES
+        self._left_out = 0
+        self._drawn: list[Any] = []
+        """The figures that this step has shown."""
+        self._finished: list[Any] = []
+        """Those of them that it passed to `display`: they are closed at its end, for its next lines may draw there."""
+        self._left_open: list[Any] = []
+        """Those that it left open, unshown: the current one stays so for the next step, the others are closed there."""
+        self.tell: Callable[[DisplayData], None] | None = None
+        """Hears of each display as it comes, but not of the step's value."""
+
+    def display(
+        self,
+        *values: Any,
+        include: str | tuple[str, ...] | list[str] = (),
+        display_id: str | bool | None = None,
+        clear: bool | str = False,
+        raw: bool = False,
+    ) -> DisplayHandle | None:
+        """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms. With a
+        `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place. With
+        `clear`, the displays of the step so far are taken away; a page takes them away with what was printed, and for
+        `clear="wait"` only when something else is shown. With `raw` a value is the forms themselves, MIME type → data.
+        """
+        if clear:
+            self._forget_shown()
+            if self.tell is not None:
+                self.tell(DisplayData({}, update=clear == "wait"))
+        name = new_id() if display_id is True else str(display_id)[:_ID_CHARACTERS] if display_id else None
+        self._display(values, include, name, raw)
+        if name is None:
+            return None
+
+        def update(value: Any, *, raw: bool = False) -> None:
+            self._display((value,), include, name, raw, update=True)
+
+        return DisplayHandle(name, update)
+
+    def _display(
+        self,
+        values: tuple[Any, ...],
+        include: str | tuple[str, ...] | list[str],
+        display_id: str | None,
+        raw: bool,
+        *,
+        update: bool = False,
+    ) -> None:
+        wanted = (include,) if type(include) is str else tuple(include)
+        forms = tuple(_FORMS.get(form, form) for form in wanted if type(form) is str)
+        for value in values:
+            if raw:
+                data = rich.of_bundle(value)
+                data.setdefault("text/plain", "")
+                self._add(data, display_id, update)
+                continue
+            data = self._show(value, forms, display_id, update)
+            if figures.figure_of(value) is not None:
+                figures.remember(value, data.get("image/png", b""))  # or it would be drawn again when the step ends
+                self._drawn.append(value)
+                self._finished.append(value)
+
+    def collect(self, value: Any, text: str | None = None) -> list[DisplayData]:
+        """The displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
+        if "matplotlib._pylab_helpers" in sys.modules:
+            self._end_figures(value)
+        drawn, self._drawn = self._drawn, []
+        if (type(value) not in _PLAIN or "sympy" in sys.modules) and not any(value is figure for figure in drawn):
+            self._show_value(value, text)
+        if not self._shown and not self._left_out:
+            return []
+        return self._taken()
+
+    def _forget_shown(self) -> None:
+        self._shown = []
+        self._left = MAX_STEP_BYTES
+        self._left_out = 0
+
+    def prepare(self) -> None:
+        """Take over `plt.show()`, now or when the guest loads matplotlib. Once per process: a fork inherits it."""
+        after_import("matplotlib.backend_bases", lambda: figures.take_over_show(self.show_figures))
+        after_import("matplotlib.pyplot", figures.tell_of_empty_files)
+        after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", self._show_chart))
+        after_import("altair", self._take_over_altair)
+        after_import("IPython.core.display_functions", self._take_over_ipython)
+
+    def _take_over_ipython(self) -> None:
+        """`from IPython.display import display`, where the library is installed: else it prints the repr."""
+        vars(sys.modules["IPython.core.display_functions"])["display"] = self._displayed_by_ipython
+
+    def _displayed_by_ipython(self, *values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
+        return self.display(*values, display_id=display_id, raw=raw)
+
+    def _take_over_altair(self) -> None:
+        def show(chart: Any, *arguments: Any, **options: Any) -> None:
+            self._show_chart(chart)
+
+        sys.modules["altair"].TopLevelMixin.show = show
+
+    def _show_chart(self, chart: Any, *arguments: Any, **options: Any) -> None:
+        """`show` of plotly's figures and altair's charts, which else looks for a browser or a notebook."""
+        if type(chart) is dict:  # plotly takes the plain form too
+            chart = sys.modules["plotly"].graph_objects.Figure(chart)
+        self._show(chart, ())
+
+    def show_figures(self) -> None:
+        """`plt.show()`: draw all open figures that have something new, and close them."""
+        for figure in self._draw_news():
+            figures.close(figure)
+
+    def _draw_news(self) -> list[Any]:
+        """Draw the figures that have something new. All that were looked at and are not empty."""
+        looked_at = []
+        for figure in figures.candidates():
+            try:
+                if figures.is_empty(figure):
+                    continue
+                looked_at.append(figure)
+                if figures.is_news(figure):
+                    data = self._drawn_as(figure, ())
+                    if figures.remember(figure, data.get("image/png", b"")):
+                        self._add(data)
+                        self._drawn.append(figure)
+            except BaseException:  # a method of a figure may be the guest's: the step has its own end all the same
+                continue
+        return looked_at
+
+    def _end_figures(self, value: Any) -> None:
+        """Show what the step leaves open. The current figure stays open for the next step, unless it was shown."""
+        self._draw_news()
+        last, drawn = figures.current(), self._drawn
+        earlier = [figure for figure in self._left_open if not any(figure is one for one in drawn)]
+        shown = [*self._finished, value] if figures.figure_of(value) is not None else self._finished
+        for figure in (*shown, *(figure for figure in earlier if figure is not last)):
+            figures.close(figure)
+        self._left_open, self._finished = figures.open_figures(), []
+
+    def _taken(self) -> list[DisplayData]:
+        shown = self._shown
+        if self._left_out:
+            note = f"{self._left_out} more displays were left out: a step may show {MAX_DISPLAYS}"
+            shown.append(DisplayData({"text/plain": note.encode()}, truncated=True))
+        self._forget_shown()
+        return shown
+
+    def _show_value(self, value: Any, text: str | None) -> None:
+        """The value of the step, if it has more than its repr."""
+        try:
+            data = rich.rich(value)
+            if data and "text/plain" not in data:
+                too_long = text is None or len(text) > rich.TEXT_CHARACTERS
+                data["text/plain"] = rich.plain(value) if too_long else text
+        except Exception:  # the value still has its repr
+            return
+        if data:
+            self._add(data, tell=False)
+
+    def _show(
+        self, value: Any, include: tuple[str, ...], display_id: str | None = None, update: bool = False
+    ) -> dict[str, Any]:
+        data = self._drawn_as(value, include)
+        self._add(data, display_id, update)
+        return data
+
+    def _drawn_as(self, value: Any, include: tuple[str, ...]) -> dict[str, Any]:
+        try:
+            data = rich.rich(value, include)
+            if "text/plain" not in data:
+                data["text/plain"] = rich.plain(value)
+        except Exception as error:
+            data = {"text/plain": rich.failed(value, error)}
+        return data
+
+    def _add(
+        self, data: dict[str, Any], display_id: str | None = None, update: bool = False, *, tell: bool = True
+    ) -> None:
+        replaced = [place for place, shown in enumerate(self._shown) if update and shown.display_id == display_id]
+        if len(self._shown) >= MAX_DISPLAYS and not replaced:
+            self._left_out += 1
+            return
+        self._left += sum(len(item) for place in replaced for item in self._shown[place].data.values())
+        kept: dict[str, bytes] = {}
+        dropped: list[str] = []
+        for mime, item in data.items():
+            if not _MIME.match(mime) or len(kept) >= 20:
+                continue
+            encoded = item.encode("utf-8", "surrogatepass") if type(item) is str else item
+            if type(encoded) is not bytes:
+                continue
+            if len(encoded) > MAX_BYTES or len(encoded) > self._left:
+                dropped.append(f"{mime} of {len(encoded)} bytes")
+                continue
+            self._left -= len(encoded)
+            kept[mime] = encoded
+        if dropped:
+            note = f"\n({', '.join(dropped)} left out: at most {MAX_BYTES} bytes each, {MAX_STEP_BYTES} per step)"
+            kept["text/plain"] = kept.get("text/plain", b"")[: 64 << 10] + note.encode()
+        if kept:
+            display = DisplayData(kept, bool(dropped), display_id, update)
+            for place in replaced:
+                self._shown[place] = display
+            if not replaced:
+                self._shown.append(display)
+            if self.tell is not None and tell:
+                self.tell(display)

@@ -1,0 +1,215 @@
+"""An exception of guest code as an `ErrorReport`: where, what, the guest's own traceback, and a hint.
+
+Nothing here trusts the exception: see `tracebacks` for how its facts are read. Nothing of the frames outlives the call.
+"""
+
+from __future__ import annotations
+
+from importlib.machinery import PathFinder
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from safeexec import hints
+from safeexec.common.identity import class_name, instance_dict
+from safeexec.engine.child.step import tracebacks
+from safeexec.engine.child.step.changes import variables
+from safeexec.engine.child.step.violations import NO_NETWORK, explain, is_out_of_memory
+from safeexec.engine.policy.names import is_internal
+from safeexec.protocol.messages import ErrorReport, FrameData
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping
+
+    from safeexec.protocol.plan import LanguagePlan
+
+MAX_HINT = 600
+FRAMES, FRAME_VARIABLES = 30, 100
+"""Functions, and variables of each, that an error tells of."""
+FUNCTION = 0x02
+"""`inspect.CO_NEWLOCALS`: the code of a function, and not of a module."""
+PLUGIN = "<plugin "
+"""How the names begin that a plugin's modules have in tracebacks."""
+
+
+Running = tuple[str, str, int, dict[str, Any]]
+"""Of a function: its name, its file, the line that it is in, and its variables."""
+
+
+class _Facts(NamedTuple):
+    """What an error is explained by, besides the exception itself; see `report`."""
+
+    lines: tracebacks.SourceLines
+    sources: Mapping[str, str]
+    namespace: dict[str, Any]
+    plan: LanguagePlan
+    lost_names: Container[str]
+    workspace_files: Callable[[], list[str]] | None
+
+
+def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
+    """The functions that were running."""
+    return [
+        (one.code.co_name, one.filename, one.line, {k: v for k, v in one.frame.f_locals.items() if not is_internal(k)})
+        for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]
+        if one.code.co_flags & FUNCTION
+    ]
+
+
+def described(found: list[Running]) -> list[FrameData]:
+    """What `running` gave, as the host is told it. Asks the guest's `__repr__`."""
+    return [FrameData(name, file, line, variables(kept)[:FRAME_VARIABLES]) for name, file, line, kept in found]
+
+
+def report(
+    exc: BaseException,
+    *,
+    sources: Mapping[str, str],
+    namespace: dict[str, Any],
+    plan: LanguagePlan,
+    lost_names: Container[str] = (),
+    workspace_files: Callable[[], list[str]] | None = None,
+    shadowed: Callable[[str], str | None] | None = None,
+) -> ErrorReport:
+    """Describe what ended a step.
+
+    sources          file name of a step (``<step 3>``) → its source: frames of those files are the guest's
+    lost_names       names that a restore took away
+    workspace_files  lists the relative paths that there are
+    shadowed         hints at a library's module whose name a file has
+
+    `line` and the columns are those of the innermost frame in the step that was running. A refusal by the kernel is
+    shown as what it is, with its rule. Never raises: what cannot be said is left empty. The local variables of the
+    frames in the traceback are dropped.
+    """
+    left_out = tracebacks.cut(exc)
+    lines = tracebacks.SourceLines(sources)
+    facts = _Facts(lines, sources, namespace, plan, lost_names, workspace_files)
+    frames = tracebacks.guest_frames(exc, sources)
+    filename, position = _place(exc, frames, lines, sources)
+    message = _not_imported(exc) or tracebacks.message_of(exc)
+    text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources, left_out).format(exc))
+    hint = _told(exc, "hint")
+    if hint is None:
+        hint = _text_or_empty(lambda: _of_refusal(exc, plan)) or None
+    if hint is None:
+        hint = _text_or_empty(lambda: _shadowed(exc, shadowed)) or _text_or_empty(
+            lambda: _hint(exc, message, frames, facts)
+        )
+    kind, rule = class_name(type(exc)), _told(exc, "rule")
+    if (refusal := explain(exc)) is not None:
+        shown = f"{kind}: {message}"
+        message, rule, hint = refusal
+        hint = hints.refusals.without_network(plan) if hint == NO_NETWORK else hint
+        kind = "PermissionError"
+        if text.endswith(shown + "\n"):
+            text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
+    source_line = lines.line(filename, position.line) if position else ""
+    frames.clear()
+    tracebacks.release_frames(exc)
+    return ErrorReport(
+        type=kind,
+        message=_encode(message),
+        line=position.line if position else None,
+        column=position.column if position else None,
+        end_line=position.end_line if position else None,
+        end_column=position.end_column if position else None,
+        source_line=_encode(tracebacks.without_middle(source_line, tracebacks.MAX_LINE)),
+        traceback=_encode(text),
+        rule=rule,
+        hint=_encode(tracebacks.without_middle(hint, MAX_HINT)) if hint else None,
+        file=filename,
+    )
+
+
+def _not_imported(exc: BaseException) -> str:
+    """What to say of a module that lies below another and that nothing has imported yet. CPython says that the one
+    above has no such attribute.
+    """
+    if type(exc) is not AttributeError or type(exc.obj) is not ModuleType or type(exc.name) is not str:
+        return ""
+    path = vars(exc.obj).get("__path__")
+    try:
+        found = PathFinder.find_spec(f"{exc.obj.__name__}.{exc.name}", path) if path else None
+    except (ImportError, ValueError, OSError):
+        return ""
+    return f"{exc.obj.__name__}.{exc.name} is a module that has not been imported" if found is not None else ""
+
+
+def _told(exc: BaseException, name: str) -> str | None:
+    """What whoever raised the exception wrote onto it: the ``rule`` that refused, a ``hint``. None: nothing; an empty
+    hint: none is to be looked for.
+    """
+    found = instance_dict(exc).get(name)
+    return found if type(found) is str else None
+
+
+def _of_refusal(exc: BaseException, plan: LanguagePlan) -> str:
+    """What to do instead of what a guard of the language has refused: it wrote kind and name onto the exception."""
+    refused = instance_dict(exc).get("refused")
+    if type(refused) is not tuple or len(refused) != 2:
+        return ""
+    return hints.refusals.hint_for(*refused, plan) or ""
+
+
+def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) -> str:
+    """The hint for a name that a library's module does not have, and perhaps the file of that name."""
+    if shadowed is None or type(exc) is not AttributeError:
+        return ""
+    return (shadowed(exc.obj.__name__) or "") if type(exc.obj) is ModuleType else ""
+
+
+def _place(
+    exc: BaseException, frames: list[tracebacks.GuestFrame], lines: tracebacks.SourceLines, sources: Mapping[str, str]
+) -> tuple[str, tracebacks.Position | None]:
+    """File and position to show: in the step that was running, as deep in it as the exception came from; of a plugin,
+    in the module that raised, or that cannot be read.
+    """
+    if frames:
+        filename = frames[0].filename
+        if filename.startswith(PLUGIN):
+            return tracebacks.syntax_position(exc, sources) or (frames[-1].filename, lines.position(frames[-1]))
+        innermost = next(frame for frame in reversed(frames) if frame.filename == filename)
+        return filename, lines.position(innermost)
+    return tracebacks.syntax_position(exc, sources) or ("", None)
+
+
+def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame], facts: _Facts) -> str:
+    """What to do instead, or nothing. `frames` are those of the guest."""
+    lines, sources = facts.lines, facts.sources
+    where = tracebacks.syntax_position(exc, sources)
+    if where is not None and (not frames or where[0] != frames[-1].filename):
+        return hints.syntax.syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
+    if is_out_of_memory(exc):
+        return hints.limits.limit_hint("memory" if issubclass(type(exc), MemoryError) else "memory of a library") or ""
+    inner = tracebacks.only_member(exc)
+    if inner is not None:
+        return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)
+    failure = hints.runtime.Failure(
+        exc=exc,
+        message=message,
+        place=hints.runtime.ErrorPlace(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
+        segment=lines.segment(frames[-1]) if frames else "",
+        rest_of_line=lines.rest(frames[-1]) if frames else "",
+        libraries=tracebacks.library_frames(exc, sources) if frames else [],
+        sources=sources,
+        namespace=facts.namespace,
+        plan=facts.plan,
+        lost_names=facts.lost_names,
+        workspace_files=facts.workspace_files or list,
+    )
+    try:
+        return hints.runtime.runtime_hint(failure) or ""
+    finally:
+        failure.release()
+
+
+def _text_or_empty(make: Callable[[], str]) -> str:
+    """`make()`, or nothing if it fails: a report that lacks a part is better than a child that dies of reporting."""
+    try:
+        return make()
+    except BaseException:  # code of the guest's
+        return ""
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

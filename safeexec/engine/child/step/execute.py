@@ -1,0 +1,539 @@
+"""One step in the session's namespace: compile, run, and tell what came of it."""
+
+from __future__ import annotations
+
+import atexit
+import linecache
+import sys
+from collections.abc import Callable, Mapping
+from types import CodeType, CoroutineType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from safeexec import hints
+from safeexec.common.identity import class_name
+from safeexec.common.own import contextlib, gc, os, resource
+from safeexec.common.text import short_repr
+from safeexec.engine.child.step.awaiting import StepLoop
+from safeexec.engine.child.step.changes import variables
+from safeexec.engine.child.step.markup import without_fence, without_magics
+from safeexec.engine.child.step.progress import ProgressBars
+from safeexec.engine.child.step.repeatable import Repeatable, happened
+from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
+from safeexec.engine.child.step.violations import explain, is_out_of_memory
+from safeexec.engine.policy.names import GUARD_NAMES, is_internal
+from safeexec.language.builtins import watch_builtins
+from safeexec.language.diagnostics import Diagnostic, Rejection
+from safeexec.language.rules import KNOWN_BUILTINS
+from safeexec.protocol import messages as m
+from safeexec.protocol.plan import OUTPUT_CEILING
+from safeexec.protocol.values import encode
+
+if TYPE_CHECKING:
+    from safeexec.engine.child.process.threads import Threads
+    from safeexec.engine.child.step.changes import Tracker
+    from safeexec.engine.child.step.displays import Displays
+    from safeexec.engine.child.step.output import Streams
+    from safeexec.language.language import Language
+    from safeexec.protocol.plan import LimitsPlan
+
+ARRAY_BYTES = 128 << 10
+"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element, with every step that
+ends in one.
+"""
+WARM_UP = "x = x + 1"
+"""The source of a warm-up, until there has been a step."""
+WARM_UP_CHARACTERS = 4000
+"""A longer source is not compiled for a warm-up."""
+"""Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
+socket).
+"""
+TEXT_CHARACTERS = 20_000
+"""Of the repr of a value; of a longer one the beginning and the end are kept."""
+SHOWN_DIGITS = 20_000
+"""Of a number that is a step's value: 5 ms. `str` of guest code stops at 4300 digits."""
+KEPT_SOURCE_BYTES = 4 << 20
+"""Sources of past steps that are kept for tracebacks."""
+
+
+CO_COROUTINE = 0x80
+"""Of `inspect`, which is not imported for it: code that awaits at its top level."""
+_lines = linecache.cache
+"""As it is before the first step: what `traceback` of the program reads."""
+_FROM_PYTHON = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
+"""Names that Python itself puts into a namespace."""
+
+
+class Guest:
+    """The guest's side of a session: its namespace and the means to run a step in it."""
+
+    def __init__(
+        self,
+        language: Language,
+        limits: LimitsPlan,
+        streams: Streams,
+        displays: Displays,
+        tracker: Tracker,
+        tools: Mapping[str, Callable[..., Any]],
+    ) -> None:
+        self.language = language
+        self.limits = limits
+        self.streams = streams
+        self.displays = displays
+        self.tracker = tracker
+        self.progress = ProgressBars(lambda description, done, total: None)
+        self.loop = StepLoop()
+        self.threads: Threads | None = None
+        self.sources: dict[str, str] = {}
+        self.lost: set[str] = set()
+        """Names that a restore took away; a NameError about one of them says so."""
+        self.tells_frames = False
+        """Whether an error of the step that runs tells the variables of the functions that were running."""
+        self.pending = b""
+        """The value that was announced and waits for `Deliver`."""
+        self.exit_functions = False
+        """Whether the step that runs has registered functions with atexit."""
+        self._last_source = WARM_UP
+        self._source_bytes = 0
+        # dataclasses, enum, typing and pickle look a class up through sys.modules[cls.__module__].
+        self.module = ModuleType("__main__")
+        self.namespace: dict[str, Any] = self.module.__dict__
+        sys.modules["__main__"] = self.module
+        language.install(self.namespace)
+        language.remember = self.remember
+        language.builtins.setdefault("display", displays.display)
+        if language.plan.has_sql:
+            language.builtins.setdefault("sql", self.sql)
+        if "print" in language.builtins:
+            language.builtins["print"] = streams.print
+        sys.argv = list(NO_ARGUMENTS)
+        self.input = GuestInput(language.builtins, restricted=language.plan.mode == "restricted")
+        if language.plan.mode == "python":
+            streams.watch_descriptors()
+            self._watch_exit_functions()
+        for name, tool in tools.items():
+            if not is_internal(name):  # a builtin, which `del` brings back; none of Python's own is replaced
+                (self.namespace if name in KNOWN_BUILTINS else language.builtins)[name] = tool
+        if language.plan.mode != "python":
+            watch_builtins(language.builtins)
+        self.hidden = frozenset(self.namespace) | GUARD_NAMES
+        """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
+        self.repeatable = Repeatable(self.namespace, self.language.builtins, tools)
+        self.judges = True
+        """Whether it matters if a step can be done once more."""
+        self.cpu_seconds = 0.0
+        """What the process had used at the end of the last step."""
+
+    def step(self, request: m.Execute) -> m.StepDone:
+        """Run one step. Whatever the guest raises is reported, never raised."""
+        source = request.source.decode("utf-8", "surrogatepass")
+        filename = f"<step {request.step}>"
+        self.tells_frames = request.frames
+        self.streams.begin()
+        collecting = gc.isenabled()
+        # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
+        gc.disable()
+        try:
+            source, compiled = self._compiled(source, filename, request.stdin)
+        except BaseException as error:
+            done = self.refused(error, filename, source)
+            return self.repeatable.refused(done) if self.judges else done
+        finally:
+            if collecting:
+                gc.enable()
+        self.remember(filename, source)
+        self._last_source = source
+        if not self.judges:
+            return self._run(compiled.body, compiled.tail)
+        self.repeatable.before(source, compiled.body, compiled.tail)
+        done = self._run(compiled.body, compiled.tail)
+        self.repeatable.after(done, self.streams.printed())
+        return done
+
+    def _compiled(self, source: str, filename: str, stdin: bool) -> tuple[str, Any]:
+        """The program in what was sent, and its code. Raises what compiling raises."""
+        source = without_fence(source)
+        try:
+            return source, self.language.compile(source, filename, stdin=stdin)
+        except SyntaxError:
+            plain = without_magics(source)
+            if plain == source:
+                raise
+        return plain, self.language.compile(plain, filename, stdin=stdin)
+
+    def _watch_exit_functions(self) -> None:
+        """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
+        that registers one is to tell.
+        """
+        register = atexit.register
+
+        def register_and_tell(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            self.exit_functions = self.exit_functions or sys._getframe(1).f_globals is self.namespace
+            return register(function, *args, **kwargs)
+
+        register_and_tell.__name__ = register_and_tell.__qualname__ = "register"
+        atexit.register = register_and_tell
+
+    def check(self, request: m.Compile) -> m.StepDone:
+        """Compile a source and throw the code away."""
+        source = request.source.decode("utf-8", "surrogatepass")
+        try:
+            source = without_fence(source)
+            try:
+                self.language.compile(source, "<check>", stdin=request.stdin)
+            except SyntaxError:
+                plain = without_magics(source)
+                if plain == source:
+                    raise
+                self.language.compile(plain, "<check>", stdin=request.stdin)
+        except BaseException as error:
+            return self.refused(error, "<check>", source)
+        return m.StepDone("ok")
+
+    def _run(self, body: CodeType | None, tail: CodeType | None) -> m.StepDone:
+        namespace = self.namespace
+        before = self.tracker.before(namespace, body, tail)
+        value: Any = None
+        try:
+            try:
+                if body is not None and body.co_flags & CO_COROUTINE:
+                    self.loop.run(eval(body, namespace))
+                elif body is not None and (tail is None or not tail.co_flags & CO_COROUTINE):
+                    exec(body, namespace)
+                elif body is not None:  # its tasks are to be made on the loop that the tail awaits them on
+                    self.loop.run(_on_the_loop(body, namespace))
+                if tail is not None:
+                    value = eval(tail, namespace)
+                    if tail.co_flags & CO_COROUTINE:
+                        value = self.loop.run(value)
+                    if value is not None:
+                        self.language.builtins["_"] = value  # as Python's own prompt does
+            finally:
+                if self.input.stream is not None:
+                    self.input.wait_for_threads()
+                if happened:
+                    self.repeatable.fine = False
+            done = self._done(value)
+        except SystemExit as error:
+            done = self._exited(error)
+        except BaseException as error:
+            done = self.failed(error)
+        done.changes = self.tracker.after(namespace, before)
+        return done
+
+    def _done(self, value: Any) -> m.StepDone:
+        if value is None:
+            done = m.StepDone("ok", displays=self.displays.collect(None))
+        else:
+            text = shown(value, self.sources)
+            displays = self.displays.collect(value, text)
+            limits = self.limits
+            encoded = encode(
+                value,
+                max_bytes=limits.value_bytes,
+                max_depth=limits.value_depth,
+                arrays=True,
+                array_bytes=ARRAY_BYTES,
+                text=text,
+            )
+            cut = len(text) > TEXT_CHARACTERS
+            if cut:
+                text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
+            done = m.StepDone(
+                "ok", text=text.encode("utf-8", "surrogatepass"), displays=displays, truncated=encoded.truncated or cut
+            )
+            done.value, done.pending = self.hold(encoded.data)
+            if type(value) is CoroutineType:
+                done.notes = [f"nobody has awaited the value, a coroutine: write `await {value.__name__}(…)`"]
+        self.streams.end()
+        done.peak_kb = self._peak_kb()
+        return done
+
+    def _peak_kb(self) -> int:
+        """What the process held at most; with what it has used of the processor."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        return usage.ru_maxrss
+
+    def _exited(self, error: SystemExit) -> m.StepDone:
+        """The program has ended itself: with status 0 the step is `ok`, any other is its error."""
+        code = _EXIT_CODE(error)
+        status = exit_status(code)
+        if status == 0:
+            done = self._done(None)
+        else:
+            if not issubclass(type(code), int):
+                _print_exit_message(code)
+            done = self.failed(error)
+        done.exit_status = status
+        return done
+
+    def query(self, request: m.Query) -> m.StepDone:
+        """Run one SQL query over the session's frames and files; bound to `request.name` if there is one."""
+        from safeexec.engine.child.step.sql import SqlError  # for programs that use SQL
+
+        self.streams.begin()
+        before = self.tracker.before(self.namespace, None, None)
+        try:
+            if request.name in self.hidden:
+                raise NameError(f"{request.name!r} belongs to the sandbox")
+            if not self.language.plan.has_sql:
+                raise SqlError("there are no tables under this policy", hint="data-analysis, for one, has them.")
+            frame = self.sql(request.query.decode("utf-8", "surrogatepass"))
+            if frame is not None:
+                self.language.builtins["_"] = frame
+            if frame is not None and request.name is not None:
+                self.namespace[request.name] = frame
+            done = self._done(frame)
+        except BaseException as error:
+            done = self.failed(error)
+            if type(error) is SqlError and done.error is not None:
+                done.error.line, done.error.column = error.line, error.column
+        done.changes = self.tracker.after(self.namespace, before)
+        return done
+
+    def sql(self, query: str, /, **tables: Any) -> Any:
+        """`sql` of guest code: run a query on DataFrames and CSV files, by their names, and on `tables`; a DataFrame.
+
+        A query without a result prints what it did.
+        """
+        from safeexec.engine.child.step.sql import sql  # as above
+
+        if type(query) is not str:
+            raise TypeError(f"sql() takes a query as str, not {type(query).__name__}")
+        frame, said = sql(
+            query,
+            self.namespace,
+            "." if self.language.plan.workspace != "none" else None,
+            given=tables,
+            reserved=self.hidden,
+            memory_bytes=self.limits.memory_bytes - (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10),
+        )
+        if said:
+            self.streams.print(said)
+        return frame
+
+    def hold(self, payload: bytes) -> tuple[bytes, int]:
+        """`payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it."""
+        if len(payload) <= m.INLINE_BYTES:
+            return payload, 0
+        self.pending = payload
+        return b"", len(payload)
+
+    def names(self) -> list[str]:
+        """The names that the guest bound, in order, without those that no text can show."""
+        hidden = self.hidden | _FROM_PYTHON
+        return [
+            name
+            for name in self.namespace
+            if type(name) is str and name not in hidden and not is_internal(name) and name.isprintable()
+        ]
+
+    def variables(self) -> list[m.VariableData]:
+        namespace = self.namespace
+        return variables({name: namespace[name] for name in self.names()})
+
+    def warm_up(self, steps: Callable[[], object]) -> None:
+        """Call `steps`: steps that run in there leave no trace. They have a namespace of their own."""
+        kept = self.namespace, self.sources, self._source_bytes, self._last_source
+        self.namespace, self.sources = {"x": 0, "__builtins__": {}}, {}
+        try:
+            steps()
+        finally:
+            self.namespace, self.sources, self._source_bytes, self._last_source = kept
+            _lines.pop("<step 0>", None)
+
+    def touch(self) -> None:
+        """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
+        source = self._last_source if len(self._last_source) <= WARM_UP_CHARACTERS else WARM_UP
+        try:
+            compiled = self.language.compile(source, "<warm-up>")
+        except BaseException:
+            return
+        before = self.tracker.before(self.namespace, compiled.body, compiled.tail)
+        self.tracker.after(self.namespace, before)
+
+    def failed(self, error: BaseException) -> m.StepDone:
+        """The answer of a step that raised."""
+        displays = self.displays.collect(None)
+        frames: list[m.FrameData] = []
+        running = []
+        try:
+            from safeexec.engine.child.step import errors  # the zygote imports it late
+
+            if self.tells_frames:
+                running = errors.running(error, self.sources)
+            report = errors.report(
+                error,
+                sources=self.sources,
+                namespace=self.namespace,
+                plan=self.language.plan,
+                lost_names=self.lost,
+                workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
+                shadowed=self.language.shadowed,
+            )
+        except BaseException:
+            # The step has left no descriptor to read `errors` with, or code of the guest's raised in what is reported.
+            report = _brief_report(error)
+        self.streams.end()
+        if running:
+            frames = errors.described(running)  # what a `__repr__` prints is not the step's
+        return m.StepDone(
+            "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
+            error=report,
+            displays=displays,
+            peak_kb=self._peak_kb(),
+            frames=frames,
+        )
+
+    def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
+        """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
+        if isinstance(error, Rejection):
+            self.streams.end()
+            return m.StepDone("rejected", error=rejection_report(error, self._hint))
+        self.remember(filename, source)
+        return self.failed(error)
+
+    def _hint(self, kind: str, name: str) -> str | None:
+        """What to do instead of something that the policy refuses."""
+        shadowed = self.language.shadowed(name) if kind == "module" else None
+        return shadowed or hints.refusals.hint_for(kind, name, self.language.plan)
+
+    def remember(self, filename: str, source: str) -> None:
+        """Keep a source for tracebacks."""
+        self._source_bytes -= len(self.sources.pop(filename, ""))
+        self.sources[filename] = source
+        self._source_bytes += len(source)
+        while self._source_bytes > KEPT_SOURCE_BYTES and len(self.sources) > 1:
+            oldest = next(iter(self.sources))
+            self._source_bytes -= len(self.sources.pop(oldest))
+            _lines.pop(oldest, None)
+        _lines[filename] = (len(source), None, source.splitlines(True), filename)
+
+
+async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:
+    exec(code, namespace)
+
+
+_EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
+"""A subclass of the guest's may have an attribute `code` of its own."""
+_ARGUMENTS: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
+"""In the same way."""
+_LONG = range(-(1 << 63), 1 << 63)
+
+
+def exit_status(code: object) -> int:
+    """The exit status that CPython on Linux makes of a SystemExit's code: 0 to 255.
+
+    None is 0, a whole number its last eight bits (255 for one that no C long holds), anything else a message and 1.
+    """
+    if code is None:
+        return 0
+    if not issubclass(type(code), int):
+        return 1
+    number = int.__index__(code)  # type: ignore[arg-type]  # `isinstance` would ask its `__class__`
+    return number & 0xFF if number in _LONG else 255
+
+
+def _print_exit_message(code: object) -> None:
+    """As CPython does with a code that is no number: on standard error. Its `__str__` is the guest's."""
+    with contextlib.suppress(BaseException):
+        print(code, file=sys.stderr)
+
+
+def _brief_report(error: BaseException) -> m.ErrorReport:
+    """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
+    name = class_name(type(error))
+    words = " ".join(filter(_is_text, _ARGUMENTS(error)))
+    if type(error) is OSError:
+        with contextlib.suppress(BaseException):  # what it was made with may be the guest's
+            words = str(error)
+    line, place = None, BaseException.__dict__["__traceback__"].__get__(error)
+    while place is not None:
+        if place.tb_frame.f_code.co_filename.startswith("<step "):
+            line = place.tb_lineno
+            break
+        place = place.tb_next
+    return m.ErrorReport(type=name, message=words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS], line=line)
+
+
+def _is_text(part: object) -> bool:
+    return type(part) is str
+
+
+def _workspace_files() -> list[str]:
+    try:
+        return sorted(os.listdir("."))[:1000]
+    except OSError:
+        return []
+
+
+def shown(value: Any, sources: Mapping[str, str]) -> str:
+    """`repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the digits
+    that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the same.
+    What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
+    """
+    kind = type(value)
+    try:
+        if kind in _SLICED and len(value) > TEXT_CHARACTERS:
+            return _ends_of(value, kind)
+        return str.__str__(repr(value))  # a `__repr__` may give text of a class of its own
+    except (ValueError, RecursionError) as error:
+        from safeexec.engine.child.step.tracebacks import guest_frames  # few values cannot be written
+
+        if guest_frames(error, sources):
+            raise
+    digits = sys.get_int_max_str_digits()
+    if 0 < digits < SHOWN_DIGITS:
+        sys.set_int_max_str_digits(SHOWN_DIGITS)
+        try:
+            return str.__str__(repr(value))
+        except (ValueError, RecursionError):
+            pass
+        finally:
+            sys.set_int_max_str_digits(digits)
+    return short_repr(value, TEXT_CHARACTERS)
+
+
+_SLICED = (str, bytes, list, tuple)
+
+
+def _ends_of(value: Any, kind: type) -> str:
+    """As much of the repr of a long value as is kept of it: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
+    half = TEXT_CHARACTERS // 2 + 1
+    count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
+    return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
+
+
+def _message_size(error: BaseException) -> int:
+    """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
+    return sum(len(part) for part in _ARGUMENTS(error) if type(part) in (str, bytes))
+
+
+def outcome_of(error: BaseException) -> Any:
+    """The outcome word for an exception that the guest did not catch."""
+    if is_out_of_memory(error):
+        return "memory"
+    # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
+    return "violation" if explain(error) is not None else "error"
+
+
+def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | None]) -> m.ErrorReport:
+    """All diagnostics of a rejection as one report: the first one leads. `hint_of` gives the hint for kind and name."""
+
+    def report(d: Diagnostic) -> dict[str, Any]:
+        hint = hint_of(d.kind, d.name)
+        return {
+            "type": "PolicyViolation",
+            "message": d.message.encode("utf-8", "surrogatepass"),
+            "line": d.line,
+            "column": d.column,
+            "end_line": d.end_line,
+            "end_column": d.end_column,
+            "source_line": d.caret.partition("\n")[0].encode("utf-8", "surrogatepass"),
+            "traceback": d.caret.encode("utf-8", "surrogatepass"),
+            "rule": d.rule,
+            "hint": None if hint is None else hint.encode("utf-8", "surrogatepass"),
+        }
+
+    diagnostics = rejection.diagnostics[: m.FEW]
+    return m.ErrorReport(**report(diagnostics[0]), diagnostics=[m.Refusal(**report(d)) for d in diagnostics])

@@ -1,0 +1,346 @@
+"""Plugins in the child: exports that the host calls, generators that it continues.
+
+The main module is the session's own namespace; the others are found by `language.imports`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from safeexec.engine.policy.access import module_access, parents
+from safeexec.language.imports import Importer, ModuleSource, is_library
+from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import decode_arguments
+from safeexec.protocol.values import ByFields, decode, encode
+from safeexec.protocol.values.format import OPAQUE
+
+if TYPE_CHECKING:
+    from safeexec.engine.child.step.execute import Guest
+
+WARM_UP = ""
+"""The path of a call that calls nothing: in think time it touches what the next call will (`Server.warm_up`)."""
+_ENDED = object()
+_PUBLIC = 100
+"""Exports that are found without being named, and parameters of each that are described."""
+_GUARD = {"__name__", "'__main__'"}
+"""The two sides of a main guard."""
+_KINDS = ("positional", "either", "args", "keyword", "kwargs")
+
+
+def _signature_of_enum(value: object) -> Any:
+    """What a call of an Enum takes: one value. Its metaclass has a signature of its own, which is for making enums."""
+    from enum import EnumType
+    from inspect import Parameter, Signature
+
+    if not isinstance(value, EnumType):
+        return None
+    return Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
+
+
+def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> tuple[Importer, Callable[[str], ModuleSource]]:
+    """The importer of one plugin's modules, and what finds their sources; the main one, whose namespace is the
+    session's own, is the first of `sources`.
+    """
+    main = next(iter(sources))
+    packages = {above for module in sources for above in parents(module)} - sources.keys()
+    packages |= {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+
+    def source(name: str) -> ModuleSource:
+        file = f"<plugin {label}>" if name == main else f"<plugin {label}:{name}>"
+        return ModuleSource(file, sources.get(name, ""), is_package=name in packages)
+
+    def find(name: str) -> ModuleSource | None:
+        return source(name) if name in sources or name in packages else None
+
+    tops = frozenset(name.partition(".")[0] for name in sources)
+    importer = guest.language.have(find, f"the plugin (it has {', '.join(sources)})", tops)
+    sys.modules[main] = guest.module
+    return importer, source
+
+
+def as_imported(text: str) -> str:
+    """The text of a main module in which `__name__ == "__main__"` is false: what stands below it is for a run by hand.
+    Lines and columns stay. The name itself is the one by which the language layer knows the program's own classes.
+    """
+    if "__main__" not in text:
+        return text
+    import ast
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text  # it will be said when the module is compiled
+    lines = text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
+    for node in tree.body:
+        for test in ast.walk(node.test) if isinstance(node, ast.If) else ():
+            if not isinstance(test, ast.Compare) or test.lineno != test.end_lineno or len(test.ops) != 1:
+                continue
+            sides = {ast.unparse(test.left), ast.unparse(test.comparators[0])}
+            if sides == _GUARD and isinstance(test.ops[0], ast.Eq | ast.NotEq):
+                line, end = lines[test.lineno - 1], test.end_col_offset or 0
+                word = b"False" if isinstance(test.ops[0], ast.Eq) else b"True"
+                lines[test.lineno - 1] = line[: test.col_offset] + word.ljust(end - test.col_offset) + line[end:]
+    return b"".join(lines).decode("utf-8", "surrogatepass")
+
+
+class LoadedPlugin:
+    """The plugin that a session has loaded, as the child serves it."""
+
+    def __init__(self, guest: Guest) -> None:
+        self._guest = guest
+        self._getattr = guest.language.builtins.get("getattr", getattr)
+        """As guest code has it: the author of a plugin writes the paths of its exports."""
+        self._exports: list[str] = []
+        self._items: Iterator[Any] | None = None
+        self._by_fields = False
+        """Whether what the last call returns goes out as its plain data."""
+        self._held: dict[int, Any] = {}
+        """Results that could not cross, by the number of the call."""
+        self._hold = 0
+        """The number under which the result of the last call is kept if it cannot cross; 0: it is not."""
+
+    @property
+    def waits_for_calls(self) -> bool:
+        """Whether a plugin is loaded, and no generator of it is half through."""
+        return bool(self._exports) and self._items is None
+
+    def touch(self) -> None:
+        """Look at the functions that may be called next: their pages are copied now and not then."""
+        namespace = self._guest.namespace
+        for name in self._exports:
+            function = namespace.get(name)
+            if type(function) is FunctionType:
+                function.__code__  # noqa: B018  (to look is all)
+
+    def install(self, request: m.Install) -> m.StepDone:
+        """Run the main module and describe the exports."""
+        guest = self._guest
+        sources = {name: source.decode("utf-8", "surrogatepass") for name, source in request.modules}
+        main = next(iter(sources))
+        sources[main] = as_imported(sources[main])
+        importer, source_of = modules_of(guest, request.name, sources)
+        source = source_of(main)
+        taken = next((name for name in sources if name != main and is_library(name.partition(".")[0])), None)
+        guest.streams.begin()
+        try:
+            if taken is not None:
+                raise ImportError(f"a module of the plugin may not be called {taken!r}: a library has that name")
+            namespace = guest.namespace
+            if request.settings:
+                importer.given["settings"] = decode(request.settings)
+                namespace.update(importer.given)
+            namespace["__package__"] = main if source.is_package else main.rpartition(".")[0]
+            importer.run(main, source, namespace)
+            names = request.exports if request.exports is not None else self._public()
+            done = self._done([self._describe(name) for name in names])
+            self._exports = names
+        except BaseException as error:
+            module = importer.compiling or main
+            file = source_of(module).file
+            done = guest.refused(importer.as_refused(error), file, sources.get(module, ""))
+            if done.error is not None and done.outcome == "rejected":
+                done.error.file = file
+                if module != main:
+                    done.error.message = f"module {module}: ".encode() + done.error.message
+        return done
+
+    def _public(self) -> list[str]:
+        """The names in `__all__`, where the module has that, else those of its own public functions and classes."""
+        guest = self._guest
+        listed: Any = guest.namespace.get("__all__")
+        if type(listed) in (list, tuple) and all(type(name) is str for name in listed):
+            return [name for name in listed if callable(guest.namespace.get(name))][:_PUBLIC]
+        return [
+            name
+            for name in guest.names()
+            if not name.startswith("_")
+            and callable(guest.namespace[name])
+            and getattr(guest.namespace[name], "__module__", None) == guest.namespace.get("__name__")
+        ][:_PUBLIC]
+
+    def _describe(self, path: str) -> dict[str, Any]:
+        """The fields of an `Export`."""
+        try:
+            value = self._find(path)
+        except (AttributeError, KeyError):
+            return {"name": path, "kind": "missing"}
+        described: dict[str, Any] = {"name": path, "kind": "other"}
+        if isinstance(value, type):
+            described["kind"] = "class"
+        elif callable(value):
+            described["kind"] = "function"
+        import inspect
+
+        code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
+        described["line"] = getattr(code, "co_firstlineno", None)
+        described["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
+        described["doc"] = (inspect.getdoc(value) or "")[:2000]
+        return described | _described_signature(value) if callable(value) else described
+
+    def _find(self, path: str) -> Any:
+        first, *rest = path.split(".")
+        if first in self._guest.hidden:
+            raise KeyError(first)
+        value = self._guest.namespace[first]
+        for name in rest:
+            value = self._getattr(value, name)
+        return value
+
+    def invoke(self, request: m.Invoke) -> m.StepDone:
+        """Call an export with values of the host."""
+        guest = self._guest
+        self._items = None
+        self._by_fields = request.by_fields
+        self._hold = request.step if request.hold else 0
+        for number in request.release:
+            self._held.pop(number, None)
+        guest.streams.begin()
+        try:
+            try:
+                target = self._target(request)
+            except KeyError:
+                raise NameError(f"name {request.path!r} is not defined") from None
+            limits = guest.limits
+            args, kwargs = decode_arguments(
+                request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth
+            )
+            if request.objects:
+                args = self._with_kept(request, args, kwargs)
+            value: Any = target(*args, **kwargs)
+            if hasattr(type(value), "__await__"):
+                value = self._await(value)
+            if hasattr(type(value), "__anext__"):
+                value = self._collected(value)
+            if hasattr(type(value), "__next__"):
+                self._items = value
+                done = self._done(None)
+                done.more = True
+                return done
+            return self._done(ByFields(value) if self._by_fields else value)
+        except BaseException as error:
+            return guest.failed(error)
+
+    def _target(self, request: m.Invoke) -> Any:
+        """What is to be called. Raises KeyError for a name that there is not."""
+        if not request.held:
+            return self._find(request.path) if request.path != WARM_UP else _warm_up_target
+        value = self._kept(request.held)
+        return self._getattr(value, request.path) if request.path else value
+
+    def _kept(self, number: int) -> Any:
+        if number not in self._held:
+            raise LookupError("this object is gone: the plugin went back to a state before it, or was loaded again")
+        return self._held[number]
+
+    def _with_kept(self, request: m.Invoke, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments (`kwargs` in place) with the kept results where the host had handles of them."""
+        places = list(args)
+        for place, number in request.objects:
+            if isinstance(place, str):
+                kwargs[place] = self._kept(number)
+            else:
+                places[place] = self._kept(number)
+        return tuple(places)
+
+    def proceed(self, request: m.Proceed) -> m.StepDone:
+        """The next item of the generator, or its end."""
+        guest = self._guest
+        guest.streams.begin()
+        items = self._items
+        self._hold = request.step if self._hold else 0
+        try:
+            if items is None:
+                raise RuntimeError("the generator has ended")
+            if request.close:
+                self._items = None
+                close = getattr(items, "close", None)
+                if close is not None:
+                    close()
+                return self._done(None)
+            value = next(items, _ENDED)
+            if value is _ENDED:
+                self._items = None
+                return self._done(None)
+            done = self._done(ByFields(value) if self._by_fields else value)
+            done.more = True
+            return done
+        except BaseException as error:
+            self._items = None
+            return guest.failed(error)
+
+    def _done(self, value: Any) -> m.StepDone:
+        """The answer that carries a value; its repr is of no use to the host, who called a function."""
+        guest = self._guest
+        encoded = encode(value, max_bytes=guest.limits.value_bytes, max_depth=guest.limits.value_depth, arrays=True)
+        done = m.StepDone("ok", truncated=encoded.truncated)
+        if self._hold and encoded.opaque and not encoded.truncated and encoded.data[:1] == OPAQUE:
+            self._held[self._hold] = value.value if type(value) is ByFields else value
+            done.held = True
+        done.value, done.pending = guest.hold(encoded.data)
+        guest.streams.end()
+        return done
+
+    def _await(self, value: Any) -> Any:
+        """Run a coroutine to its end: on an event loop where the policy opens asyncio, else as far as it needs none."""
+        plan = self._guest.language.plan
+        if module_access("asyncio", plan).allowed:
+            import asyncio
+
+            async def main() -> Any:
+                return await value
+
+            with asyncio.Runner() as runner:
+                return runner.run(main())
+        steps = value.__await__()
+        try:
+            while next(steps) is None:
+                pass
+        except StopIteration as stop:
+            return stop.value
+        raise RuntimeError("this coroutine needs an event loop, and the policy does not open asyncio")
+
+    def _collected(self, items: Any) -> Iterator[Any]:
+        while True:
+            try:
+                yield self._await(items.__anext__())
+            except StopAsyncIteration:
+                return
+
+
+def _described_signature(value: Any) -> dict[str, Any]:
+    """The fields of an `Export` that say how it is called; none where that is not known."""
+    from inspect import Parameter, signature
+
+    try:
+        found = _signature_of_enum(value) or signature(value)
+    except (TypeError, ValueError):
+        return {}
+    empty = Parameter.empty
+    parameters = [
+        (
+            parameter.name,
+            _KINDS[parameter.kind],
+            "" if parameter.annotation is empty else _annotation(parameter.annotation),
+            "" if parameter.default is empty else repr(parameter.default)[:200],
+        )
+        for parameter in list(found.parameters.values())[:_PUBLIC]
+    ]
+    returns = "" if found.return_annotation is empty else _annotation(found.return_annotation)
+    return {"parameters": parameters, "returns": returns}
+
+
+def _annotation(annotation: Any) -> str:
+    """As a host writes it: ``int``, ``numpy.ndarray``, ``list[str]``; a class of the plugin by its own name."""
+    if isinstance(annotation, str):
+        return annotation
+    import inspect
+
+    return inspect.formatannotation(annotation).removeprefix("__main__.")[:200]
+
+
+def _warm_up_target(number: float, x: float) -> float:
+    """What a warm-up run calls."""
+    return number * x

@@ -1,0 +1,95 @@
+"""Progress bars of the guest as events: tqdm calls back instead of drawing a line ten times a second.
+
+tqdm is never imported here. When it is loaded, its `display` is replaced, which `update`, iteration and `close` all
+end in; so `tqdm(...)`, `trange`, `tqdm.auto` and pandas' `progress_apply` need no change.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from safeexec.engine.child.process.on_import import after_import
+
+Emit = Callable[[str, float, float | None], object]
+"""Called with description, how much is done, and of how much (None where that is not known)."""
+
+MIN_SECONDS = 0.1
+"""Between two events of one bar, the first and the last excepted."""
+_DESCRIPTION = 200
+
+
+class ProgressBars:
+    """Turns the progress bars of this process into calls of `emit`, from `prepare` on."""
+
+    def __init__(self, emit: Emit) -> None:
+        self.emit = emit
+        self._prepared = False
+
+    def prepare(self) -> None:
+        """Take over tqdm, now or when the guest loads it. Once per process: a fork inherits it."""
+        if not self._prepared:
+            self._prepared = True
+            after_import("tqdm.std", self._take_over)
+            after_import("tqdm.notebook", _take_over_notebook)
+
+    def _take_over(self) -> None:
+        kind: Any = sys.modules["tqdm.std"].tqdm
+        emit = self._emit
+
+        def display(bar: Any, msg: str | None = None, pos: int | None = None) -> bool:
+            emit(bar)
+            return True
+
+        kind.display = display
+        kind.monitor_interval = 0  # no monitor thread: a process with a second thread cannot be checkpointed
+        kind.clear = lambda bar, nolock=False: None
+        kind.moveto = lambda bar, n: None
+        kind.status_printer = staticmethod(lambda file: lambda text: None)
+        self._close_last(kind)
+
+    def _close_last(self, kind: Any) -> None:
+        """Tell the last state of a bar when it is closed, and let it write nothing."""
+        close = kind.close
+
+        def closed(bar: Any) -> None:
+            if not getattr(bar, "disable", True):
+                self._emit(bar, last=True)
+            # The original ends the bar's line in the bar's file.
+            bar.fp = _Nowhere()
+            close(bar)
+
+        kind.close = closed
+
+    def _emit(self, bar: Any, *, last: bool = False) -> None:
+        try:
+            done, total = bar.n, bar.total
+            now, before = monotonic(), getattr(bar, "_safeexec_emitted", None)
+            due = before is None or last or now - before[0] >= MIN_SECONDS
+            if not due or (before is not None and before[1] == done):
+                return
+            bar._safeexec_emitted = (now, done)
+            description = str(bar.desc or "").removesuffix(": ")[:_DESCRIPTION]
+            self.emit(description, float(done), None if total is None else float(total))
+        except (TypeError, ValueError, AttributeError):
+            return  # a guest's `total` that is no number: no event, and its loop goes on
+
+
+def _take_over_notebook() -> None:
+    """Bars of `tqdm.notebook` are widgets, and raise where ipywidgets is missing: here they are bars like any other."""
+    module, std = sys.modules["tqdm.notebook"], sys.modules["tqdm.std"]
+    vars(module).update(tqdm=std.tqdm, tqdm_notebook=std.tqdm, trange=std.trange, tnrange=std.trange)
+
+
+class _Nowhere:
+    """A file that takes everything and keeps nothing."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        return None

@@ -1,0 +1,261 @@
+"""Refusals that guest code or a library catches while a step runs: by the kernel, and by `getattr` with a default.
+
+A caught exception leaves no trace. So this module listens to the interpreter's audit events, which come before an
+operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
+the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
+what C code of a library calls by itself. A new thread that is refused raises no event of its own. So calls are listed,
+too, whose failure reaches no errno (`os.system` returns -1).
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from safeexec import hints
+from safeexec.common.own import os
+from safeexec.engine.child.step import violations
+from safeexec.engine.child.step.repeatable import INWARD, happened
+from safeexec.engine.syscalls import Rule
+from safeexec.engine.syscalls.table import rules_for
+from safeexec.language.builtins import unseen
+from safeexec.protocol.messages import FEW, ErrorReport, Refusal
+
+if TYPE_CHECKING:
+    from safeexec.protocol.confinement import ChildConfinement
+    from safeexec.protocol.plan import LanguagePlan
+
+__all__ = ["listen", "take"]
+
+MOST = 100
+"""Refusals that are kept of one step."""
+
+_CALLS = {
+    "socket.__new__": "socket",
+    "socket.getaddrinfo": "socket",
+    "socket.gethostbyname": "socket",
+    "socket.sethostname": "sethostname",
+    "os.fork": "clone",
+    "os.forkpty": "clone",
+    "os.system": "execve",
+    "os.exec": "execve",
+    "os.posix_spawn": "execve",
+    "subprocess.Popen": "execve",
+    "os.kill": "kill",
+    "os.killpg": "kill",
+    "signal.pthread_kill": "tgkill",
+    "resource.setrlimit": "prlimit64",
+    "resource.prlimit": "prlimit64",
+    "os.symlink": "symlinkat",
+    "os.link": "linkat",
+    "os.chown": "fchownat",
+    "os.chmod": "fchmodat",
+    "os.utime": "utimensat",
+    "os.truncate": "truncate",
+    "os.setxattr": "setxattr",
+    "os.removexattr": "removexattr",
+}
+"""Audit event → the system call that it announces."""
+
+
+def _is_local(arguments: tuple[Any, ...]) -> bool:
+    """One end of a socket pair, as the event loop makes it: an AF_UNIX stream, or no new socket at all."""
+    return len(arguments) > 1 and arguments[1] == 1
+
+
+def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
+    """No name, or an address in digits, or this machine's own name, which files tell."""
+    host = arguments[0]
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    return type(host) is not str or ":" in host or host in ("", "localhost") or host.rpartition(".")[2].isdigit()
+
+
+_ALLOWED: dict[str, Callable[[tuple[Any, ...]], bool]] = {
+    "socket.__new__": _is_local,
+    "socket.getaddrinfo": _needs_no_name_server,
+    "socket.gethostbyname": _needs_no_name_server,
+    "os.kill": lambda arguments: arguments[0] == os.getpid(),
+    "os.killpg": lambda arguments: False,
+    "resource.setrlimit": lambda arguments: False,
+    "resource.prlimit": lambda arguments: len(arguments) < 3 or arguments[2] is None,
+}
+"""Audit event of a call for which the filter has a rule that judges arguments → whether it lets these pass."""
+
+
+def _may_be_refused(event: str, rule: Rule) -> bool:
+    return event in _ALLOWED and () not in rule.alternatives
+
+
+_PATHS = {"open": 0, "os.listdir": 0, "os.scandir": 0}
+"""Audit event that announces the opening of a path → which argument is the path."""
+_DATABASE = "sqlite3.connect"
+_CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
+"""Audit event that announces a change of a directory outside of which nothing may be changed."""
+
+_noted: dict[tuple[str, int], Refusal] = {}
+
+
+def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
+    """What was refused since the last time, but for what `error`, the end of the step, tells already."""
+    violations.remember_refused(None)
+    if unseen:
+        for refused, line in unseen:
+            _noted[str(refused), line] = _of_name(refused, line, plan)
+        unseen.clear()
+    if not _noted:
+        return []
+    reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
+    _noted.clear()
+    violations.forget_calls()
+    return reports[:FEW]
+
+
+def _tells(error: ErrorReport, refusal: Refusal) -> bool:
+    """Whether it is of the same call: the report of an error may say a path, too."""
+    return error.line == refusal.line and error.message.startswith(refusal.message.partition(b" is refused by ")[0])
+
+
+def _of_name(refused: Exception, line: int, plan: LanguagePlan) -> Refusal:
+    """A name that was refused, in whose place `getattr` gave its default."""
+    kind, name = vars(refused)["refused"]
+    hint = hints.refusals.hint_for(kind, name, plan)
+    return Refusal(
+        type="AttributeError",
+        message=str(refused).encode("utf-8", "surrogatepass"),
+        line=line,
+        rule=vars(refused)["rule"],
+        hint=hint.encode() if hint else None,
+    )
+
+
+def closed_paths(plan: ChildConfinement) -> Callable[[str], bool]:
+    """Tells whether a path that a program spells lies outside of all that this child may open."""
+    open_here = ("/dev/", *_code(plan))
+
+    def is_closed(path: str) -> bool:
+        return path[:1] == "/" and not path.startswith(open_here) and not violations.in_workspace(path)
+
+    return is_closed
+
+
+def _code(plan: ChildConfinement) -> tuple[str, ...]:
+    """Where libraries, and what the policy names, are read from."""
+    return tuple(path for path in {*sys.path, sys.prefix, sys.base_prefix, *plan.read} if path)
+
+
+def listen(plan: ChildConfinement) -> None:
+    """Listen from now on, in this process and in those forked from it. It cannot be undone."""
+    rules = rules_for(plan)
+    refused = {
+        event: call for event, call in _CALLS.items() if call not in rules or _may_be_refused(event, rules[call])
+    }
+    if "execve" not in rules:
+        refused["os.fork"] = refused["os.forkpty"] = "clone"
+    code = _code(plan)
+    heard = frozenset((*refused, *_PATHS, *_CHANGES, _DATABASE))
+    busy: list[int] = []
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in INWARD:
+            return
+        happened[:] = [event]
+        if event not in heard or busy:
+            return
+        frame = _guest_frame()
+        if frame is None:
+            return
+        call, position = refused.get(event), _PATHS.get(event, _CHANGES.get(event))
+        busy.append(1)
+        try:
+            if event == _DATABASE:
+                _database(arguments[0], frame)
+            elif position is None:
+                assert call is not None
+                if call in rules and _ALLOWED[event](arguments):
+                    return
+                caller = sys._getframe(1)
+                violations.note_call(caller.f_code, caller.f_lasti, call)
+                _note(violations.of_call(call), frame)
+            else:
+                path = _outside(arguments[position], code if _only_reads(event, arguments) else ())
+                error = path and (_opening(path, arguments) if event in _PATHS else _changing(path))
+                if error:
+                    _note(violations.of_path(error), frame)
+        except Exception:
+            return
+        finally:
+            busy.clear()
+
+    sys.addaudithook(hear)
+
+
+def _database(path: Any, frame: FrameType) -> None:
+    """SQLite opens its file in C, and says neither which nor why not."""
+    if type(path) is not str or path in ("", ":memory:") or path.startswith("file:"):
+        return
+    outside = _outside(path, ())
+    error = outside and _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))
+    if error:
+        violations.remember_refused(outside)
+        _note(violations.of_path(error), frame)
+
+
+def _guest_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<step "):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _only_reads(event: str, arguments: tuple[Any, ...]) -> bool:
+    return event in _PATHS and not _flags(arguments) & (os.O_ACCMODE | os.O_CREAT)
+
+
+def _flags(arguments: tuple[Any, ...]) -> int:
+    return arguments[2] if len(arguments) > 2 and isinstance(arguments[2], int) else os.O_RDONLY
+
+
+def _outside(path: Any, code: tuple[str, ...]) -> str | None:
+    """The absolute path if it lies outside of the workspace and of what libraries are read from."""
+    if isinstance(path, bytes | os.PathLike):
+        path = os.fsdecode(path)
+    if type(path) is not str:
+        return None
+    path = os.path.abspath(path or ".")
+    return None if path.startswith(code) or violations.in_workspace(path) else path
+
+
+def _opening(path: str, arguments: tuple[Any, ...]) -> OSError | None:
+    """What the kernel says to the opening of `path`, without making or emptying a file."""
+    flags = _flags(arguments)
+    try:
+        os.close(os.open(path, flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC) | os.O_NONBLOCK | os.O_CLOEXEC))
+    except FileNotFoundError:
+        return _changing(path) if flags & os.O_CREAT else None
+    except OSError as error:
+        return error
+    return None
+
+
+def _changing(path: str) -> OSError | None:
+    if not os.path.isdir(os.path.dirname(path)):
+        return None
+    return PermissionError(errno.EACCES, "", path)
+
+
+def _note(refused: violations.KernelRefusal | None, frame: FrameType) -> None:
+    if refused is None or len(_noted) >= MOST:
+        return
+    _noted[refused.message, frame.f_lineno] = Refusal(
+        type="PermissionError",
+        message=refused.message.encode("utf-8", "surrogatepass"),
+        line=frame.f_lineno,
+        rule=refused.rule,
+        hint=refused.hint.encode(),
+    )

@@ -1,0 +1,596 @@
+"""Whether a step can be done once more from the state before it, exactly: then that state and its source are as good as
+a copy of the state after it.
+
+Decided after the step, by what it did, and on the safe side: whatever is not known to compute counts as what cannot be
+repeated. Three things are looked at.
+
+- *What its code names*: builtins, modules and attributes that only compute. By induction: a session whose steps have
+  never named anything else holds nothing else, so the names of the next step's code are all there is to judge. Once a
+  step has named something else (a clock, a tool, `id`), whatever the code of a later step can reach is walked through.
+- *What the interpreter tells*: each audit event of an operation outside of the process, an import among them.
+- *What it left*: an address that was shown, a set that is ordered by addresses.
+
+A program that wants to deceive this deceives itself: its own state comes out otherwise when a step is done once more,
+which is checked, and told.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import marshal
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from opcode import opmap
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
+
+from safeexec.engine.policy.names import GUARD_NAMES
+
+if TYPE_CHECKING:
+    from safeexec.protocol.messages import StepDone
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+MODULES: Final = _words(
+    """
+    __future__ abc array base64 binascii bisect calendar cmath collections contextlib copy csv dataclasses
+    datetime decimal difflib enum fractions functools graphlib hashlib heapq html io itertools json math mpmath
+    numbers numpy operator random re statistics string struct sympy textwrap types typing unicodedata zlib
+    """
+)
+"""Modules that only compute, with those below them."""
+NOT_BELOW: Final = _words(
+    """
+    numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.ma numpy.testing sympy.external sympy.interactive
+    sympy.plotting sympy.stats sympy.testing sympy.utilities
+    """
+)
+"""Of these but for what is below here."""
+IMPURE: Final = _words(
+    """
+    __import__ breakpoint compile copyright credits delattr dir eval exec exit getattr globals hash help id input
+    license locals memoryview open quit vars
+    """
+)
+"""Builtins that show addresses or reach what no name tells of."""
+HIDING: Final = _words(
+    """
+    gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals attrgetter methodcaller get_type_hints
+    buffer_info ctypes
+    """
+)
+"""Attributes that lead to the frames of whoever runs a step, take names as texts, or show addresses."""
+OUTWARD: Final = {
+    "datetime": _words("now today utcnow"),
+    "io": _words("open open_code FileIO"),
+    "mpmath": _words("randmatrix"),
+    "numpy": _words("memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence"),
+    "random": _words("SystemRandom"),
+    "sympy": _words("randMatrix"),
+}
+"""Attributes of known modules, and of their objects, that read a clock, take entropy or open files."""
+RANDOM: Final = _words("random numpy.random samples rand")
+"""What leads to the generators of random numbers, whose state differs from one new child to the next."""
+SEEDED: Final = _words("seed Random default_rng RandomState")
+"""What makes such a state: from entropy, unless a number is given."""
+_SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d+\s*[,)])")
+LASTING: Final = _words("gc weakref signal atexit")
+"""Modules by which code of the program runs at times of its own."""
+SET_NAMES: Final = _words("set frozenset keys items union intersection difference symmetric_difference")
+SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
+TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
+TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
+"""What makes a text of an object, which may show where the object lies."""
+SORTS: Final = _words("sort sorted min max nsmallest nlargest")
+"""What is named together with a text where objects may be put in the order of their texts."""
+_FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
+"""A name of an attribute, or a key, in a template of `str.format`."""
+IMPORT: Final = opmap["IMPORT_NAME"]
+CO_COROUTINE: Final = 0x80
+CO_OPTIMIZED: Final = 0x1
+"""Of `inspect`, which is not imported for them. A class body is not optimized."""
+MOST = 3000
+"""Objects that are walked through after a step."""
+NAMES = 20_000
+"""Names and codes that are remembered as judged."""
+PLAIN_ITEMS = 100
+"""Items of a variable's value up to which all of it counts for what a step did."""
+PLAIN_CHARACTERS = 10_000
+ADDRESS = b" at 0x"
+"""Is in every text that shows where an object lies."""
+
+_ATOMS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), type(...), CodeType})
+_NUMBERS: Final = frozenset({int, float, bool, complex, type(None)})
+_PLAIN_KINDS: tuple[type, ...] = (int, float, complex, str, list, dict, set, type(iter([])))
+_DUNDERS: Final = (
+    frozenset(name for kind in _PLAIN_KINDS for name in vars(kind))
+    | _words(
+        """
+    __name__ __qualname__ __module__ __doc__ __class__ __annotations__ __slots__ __mro__ __bases__
+    __enter__ __exit__ __call__ __post_init__ __set_name__ __get__ __set__ __missing__ __match_args__ __getattr__
+    __setattr__ __repr__ __str__ __eq__ __ne__ __init__ __new__ __format__ __fspath__ __matmul__ __imatmul__
+    __iadd__ __isub__ __imul__ __itruediv__ __truediv__ __cause__ __context__ __notes__ __args__ __wrapped__
+    __init_subclass__ __class_getitem__ __prepare__ __instancecheck__ __complex__ __bytes__ __static_attributes__
+    __firstlineno__ __type_params__ __classcell__ __classdictcell__ __conditional_annotations__ __debug__ __all__
+    __version__ __build_class__ __annotate__ __annotate_func__ __classdict__ __total__
+    """
+    )
+) - _words(
+    """
+    __hash__ __sizeof__ __reduce__ __reduce_ex__ __getstate__ __getattribute__ __dir__
+    """
+)
+
+happened: list[str] = []
+"""The last audit event of an operation outside of the process."""
+INWARD: Final = _words(
+    """
+    compile exec code.__new__ function.__new__ object.__getattr__ object.__setattr__ object.__delattr__
+    marshal.dumps marshal.loads sys._getframe sys._getframemodulename sys._current_frames array.__new__
+    builtins.id gc.get_objects gc.get_referents gc.get_referrers setopencodehook sys.excepthook
+    """
+)
+"""Audit events of operations that stay in the interpreter."""
+
+
+class Repeatable:
+    """What is known of one session's steps so far."""
+
+    __slots__ = (
+        "_attributes",
+        "_classes",
+        "_functions",
+        "_impure",
+        "_judged",
+        "_learnt",
+        "_loading",
+        "_made_sets",
+        "_namespace",
+        "_outer",
+        "_plain",
+        "_sets",
+        "_sorts",
+        "_texts",
+        "fine",
+        "never",
+        "random",
+        "strange",
+    )
+
+    def __init__(self, namespace: dict[str, Any], given: Iterable[str], tools: Iterable[str]) -> None:
+        """`given`: names of builtins of the session, of which those that are none of Python's are the host's, as
+        `tools` are.
+        """
+        self._namespace = namespace
+        self._outer = {name for name in given if not hasattr(builtins, name)} - GUARD_NAMES | {*tools}
+        self._impure = self._outer | IMPURE
+        self._attributes = set(HIDING)
+        self._plain: set[str] = set()
+        self._judged: dict[CodeType, bool] = {}
+        self._learnt: dict[str, list[int]] = {}
+        self._loading: set[str] = set()
+        self._sets = self._functions = self._texts = False
+        self._sorts = False
+        """Whether one code sorts, and names what makes a text of an object."""
+        self._made_sets = False
+        """Whether a step has made a set, and not only views of a dict."""
+        self._classes = False
+        """Whether a function has a class inside, which no variable need hold."""
+        self.random = False
+        """Whether a step has named the generators of random numbers."""
+        self.strange = False
+        """Whether a step has named what is not known to compute: then the session may hold it."""
+        self.never = False
+        """Whether code of the program may run at times of its own."""
+        self.fine = True
+        """Whether nothing tells against the step that runs."""
+
+    def before(self, source: str, body: CodeType | None, tail: CodeType | None) -> None:
+        """Look at the code of a step that is about to run."""
+        fine = True
+        if self._loading:
+            loading, self._loading = self._loading, set()
+            for name in loading & sys.modules.keys():
+                self._learn(name)
+        codes = [code for code in (body, tail) if code is not None]
+        for code in codes:
+            names, does = code.co_names, code.co_code[::2]
+            if code.co_flags & CO_COROUTINE:
+                fine = False
+            elif (
+                self._plain.issuperset(names)
+                and IMPORT not in does
+                and CodeType not in map(type, code.co_consts)
+                and (self._made_sets or (SET_NAMES.isdisjoint(names) and SET_CODES.isdisjoint(does)))
+                and SORTS.isdisjoint(names)
+                and (self._texts or (TEXTS.isdisjoint(names) and TEXT_CODES.isdisjoint(does)))
+                and not any(type(constant) in (str, tuple) for constant in code.co_consts)
+            ):
+                continue  # the usual step
+            if not self._judge(code, source):
+                fine = False
+                self.strange = True
+        if self.strange and fine:
+            try:
+                fine = not self._reaches_strange(codes)
+            except BaseException:  # code of the guest's, which a look at its objects may run
+                fine = False
+        self.fine = fine and not self.never
+        happened.clear()
+
+    def refused(self, done: StepDone) -> StepDone:
+        """Fill in the same for a step that has run nothing. Returns it."""
+        self.fine = not self.never
+        self.after(done, b"")
+        return done
+
+    def after(self, done: StepDone, printed: bytes | None) -> None:
+        """Fill in `due` and `did` of what came of the step. `printed`: its standard output; None: not known."""
+        told = b""
+        try:
+            told = _told(done, self._namespace)
+            fine = (
+                self.fine
+                and not (happened and done.outcome == "ok")
+                and done.outcome in ("ok", "error", "rejected")
+                and printed is not None
+                and ADDRESS not in printed
+                and ADDRESS not in told
+                and not (self._functions and self._shows_or_orders_addresses())
+            )
+        except BaseException:  # code of the guest's, which a look at its objects may run
+            fine = False
+        done.did = crc32(printed or b"", crc32(told))
+        done.due = not fine
+
+    # Code
+
+    def _judge(self, code: CodeType, source: str | None) -> bool:
+        """Whether all that the code names, and that inside of it, is known to compute."""
+        fine = True
+        waiting = [code]
+        while waiting:
+            one = waiting.pop()
+            known = self._judged.get(one) if source is None else None
+            if known is None:
+                known = self._judge_one(one, source)
+                if len(self._judged) >= NAMES:
+                    self._judged.clear()
+                self._judged[one] = known
+            fine = fine and known
+            waiting += [inside for inside in one.co_consts if type(inside) is CodeType]
+        return fine
+
+    def _judge_one(self, code: CodeType, source: str | None) -> bool:
+        names, codes = code.co_names, code.co_code[::2]
+        if not self._functions:
+            self._functions = any(
+                (type(inside) is CodeType and inside.co_name[:1] != "<") or getattr(inside, "co_name", "") == "<lambda>"
+                for inside in code.co_consts
+            )
+        if not self._sets:
+            self._sets = not SET_NAMES.isdisjoint(names) or not SET_CODES.isdisjoint(codes)
+        if not self._sorts:
+            self._sorts = not SORTS.isdisjoint(names) and not TEXTS.isdisjoint(names)
+        if not self._made_sets:
+            self._made_sets = "set" in names or "frozenset" in names or not SET_CODES.isdisjoint(codes)
+        if not self._texts:
+            self._texts = not TEXTS.isdisjoint(names) or not TEXT_CODES.isdisjoint(codes)
+        if IMPORT in codes:
+            fine = self._judge_closely(code, source)
+        else:
+            fine = self._plain.issuperset(names) or self._judge_names(code, source)
+        return self._judge_constants(code) and fine
+
+    def _judge_constants(self, code: CodeType) -> bool:
+        """The same of names that stand in constants: keywords of patterns, and the fields of templates."""
+        for constant in code.co_consts:
+            if type(constant) is CodeType:
+                self._classes |= bool(code.co_flags & CO_OPTIMIZED and not constant.co_flags & CO_OPTIMIZED)
+            elif type(constant) is tuple:
+                if not self._attributes.isdisjoint(constant):
+                    return False
+                if not RANDOM.isdisjoint(constant):
+                    self._meet_random()
+            elif type(constant) is str:
+                self._texts |= "%s" in constant or "%r" in constant
+                if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
+                    return False
+        return True
+
+    def _judge_names(self, code: CodeType, source: str | None) -> bool:
+        for name in code.co_names:
+            if name not in self._plain:
+                if self._doubtful(name):
+                    return self._judge_closely(code, source)
+                if len(self._plain) >= NAMES:
+                    self._plain.clear()
+                self._plain.add(name)
+        return True
+
+    def _doubtful(self, name: str) -> bool:
+        """Whether it depends on where the name stands."""
+        if name[:2] == "__" and name[-2:] == "__":
+            return name not in _DUNDERS
+        return name in self._impure or name in self._attributes or name in RANDOM or (self.random and name in SEEDED)
+
+    def _judge_closely(self, code: CodeType, source: str | None) -> bool:
+        """The same by where each name stands."""
+        from dis import get_instructions  # for few steps
+
+        fine = True
+        for instruction in get_instructions(code):
+            name, does = instruction.argval, instruction.opname
+            if type(name) is not str or not does.startswith(_ON_NAMES):
+                continue
+            if does == "IMPORT_NAME":
+                fine = self._imported(name) and fine
+            if name == "__del__" or (does == "IMPORT_NAME" and name in LASTING):
+                self.never = True
+            if name in RANDOM and (name in ("rand", "random") or does.startswith(_FROM)):
+                self._meet_random()
+            if does.startswith(("STORE", "DELETE")):
+                continue
+            if self.random and name in SEEDED:
+                fine = fine and source is not None and _SEEDED_OTHERWISE.search(source) is None
+            elif does.startswith(_GLOBAL):
+                fine = fine and (
+                    name not in self._impure
+                    or (name in self._namespace and name not in self._outer)
+                    or (name == "getattr" and self._leads_nowhere(code))
+                    # What it gives ends in the order of a set, which is looked at by what it is made of.
+                    or (name == "hash" and code.co_name == "__hash__")
+                )
+            elif does != "IMPORT_NAME":
+                fine = fine and name not in self._attributes
+            if name[:2] == "__" and name[-2:] == "__" and name not in _DUNDERS and does != "IMPORT_NAME":
+                fine = False
+        return fine
+
+    def _leads_nowhere(self, code: CodeType) -> bool:
+        """Whether a computed name can only be that of something of the program's."""
+        known = {text for text in code.co_consts if type(text) is str}
+        return OUTWARD.keys().isdisjoint(self._learnt) and not any(map(self._doubtful, known))
+
+    def given(self, value: Any) -> None:
+        """The host has bound a variable."""
+        if type(value) not in _ATOMS:
+            self.strange = True
+            for name in OUTWARD:
+                self._learn(name)
+
+    def _meet_random(self) -> None:
+        if not self.random:
+            self.random = True
+            self._plain -= SEEDED
+
+    def _imported(self, name: str) -> bool:
+        """Whether a module of that name only computes."""
+        if not _computes(name):
+            return False
+        self._learn(name)
+        return True
+
+    def _learn(self, name: str) -> None:
+        """Note which attributes of a module lead out of it."""
+        if name in self._learnt:
+            return
+        module = sys.modules.get(name)
+        if module is None:
+            self._loading.add(name)  # by the import that is about to run
+            return
+        self._learnt[name] = list(map(id, vars(module).values()))
+        self._attributes |= OUTWARD.get(name, frozenset())
+        self._plain -= self._attributes
+        for attribute, value in list(vars(module).items()):
+            if isinstance(value, ModuleType):
+                if _computes(value.__name__):
+                    if value.__name__.partition(".")[0] != name.partition(".")[0]:
+                        self._learn(value.__name__)
+                    continue
+            elif not callable(value) or attribute[:1] == "_" or _is_of_known(value):
+                continue
+            self._attributes.add(attribute)
+            self._plain.discard(attribute)
+
+    # What code can reach
+
+    def _reaches_strange(self, codes: Iterable[CodeType]) -> bool:
+        """Whether these codes, which name nothing strange, can reach it all the same."""
+        namespace = self._namespace
+        roots = [namespace[name] for code in codes for name in _all_names(code) if name in namespace]
+        roots.append(builtins_of(namespace).get("_"))
+        return any(thing is None or self._is_strange(thing) for thing in self._walk(roots))
+
+    def _is_strange(self, thing: Any) -> bool:
+        kind = type(thing)
+        if issubclass(kind, ModuleType):
+            name = thing.__name__
+            learnt = self._learnt.get(name)
+            return not _computes(name) or (learnt is not None and learnt != list(map(id, vars(thing).values())))
+        if kind is FunctionType:
+            if thing.__globals__ is self._namespace:
+                return not self._judge(thing.__code__, None)
+            return not _is_of_known(thing) or thing.__name__ in self._attributes
+        if kind is BuiltinFunctionType or issubclass(kind, type):
+            if self._is_of_guest(thing):
+                return "__del__" in vars(thing)
+            return not _is_of_known(thing) or thing.__name__ in self._attributes or thing.__name__ in IMPURE
+        return not (self._is_of_guest(kind) or _is_of_known(kind))
+
+    def _is_of_guest(self, kind: Any) -> bool:
+        return issubclass(type(kind), type) and not _is_of_library(kind)
+
+    def _walk(self, roots: Iterable[Any]) -> Iterator[Any]:
+        """All objects that these lead to, but for those that have no inside; then None if there are too many."""
+        namespace = self._namespace
+        spaces = {id(namespace), id(builtins_of(namespace))}
+        seen: set[int] = set()
+        waiting = list(roots)
+        while waiting:
+            thing = waiting.pop()
+            kind = type(thing)
+            if kind in _ATOMS or id(thing) in seen or id(thing) in spaces:
+                continue
+            seen.add(id(thing))
+            if len(seen) > MOST or len(waiting) > 10 * MOST:
+                yield None
+                return
+            yield thing
+            if issubclass(kind, ModuleType) or (issubclass(kind, type) and _is_of_library(thing)):
+                continue
+            if kind is FunctionType:
+                if thing.__globals__ is not namespace:
+                    continue
+                waiting += [namespace[name] for name in _all_names(thing.__code__) if name in namespace]
+            waiting += gc.get_referents(thing)
+
+    def _shows_or_orders_addresses(self) -> bool:
+        """Whether a text shows where an object of the program's lies, or the order of a set may hang on it: also of one
+        that the step made and dropped.
+        """
+        values = [*self._namespace.values(), builtins_of(self._namespace).get("_")]
+        kinds = [thing for thing in values if issubclass(type(thing), type) and not _is_of_library(thing)]
+        if self._made_sets and (self._classes or any(kind.__hash__ is object.__hash__ for kind in kinds)):
+            return True
+        texts = self._texts and (self._classes or any(kind.__repr__ is object.__repr__ for kind in kinds))
+        if texts and self._sorts:
+            return True
+        return (self._sets or texts) and any(
+            thing is None
+            or (issubclass(type(thing), _SETS) and not all(map(_hashes_by_value, thing)))
+            or (texts and _shows_address(gc.get_referents(thing)))
+            for thing in self._walk([values])
+        )
+
+
+def _shows_address(things: Iterable[Any]) -> bool:
+    return any(type(thing) is str and " at 0x" in thing for thing in things)
+
+
+_ON_NAMES = tuple(
+    _words(
+        """
+        LOAD_NAME LOAD_GLOBAL LOAD_ATTR LOAD_METHOD LOAD_SUPER LOAD_FROM_DICT LOAD_BUILD IMPORT_
+        STORE_NAME STORE_GLOBAL STORE_ATTR DELETE_NAME DELETE_GLOBAL DELETE_ATTR
+        """
+    )
+)
+"""What the instructions begin with that have a name, but for those of local variables."""
+_FROM = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
+_GLOBAL = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
+
+
+def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
+    """What code of that namespace finds as builtins."""
+    found = namespace.get("__builtins__")
+    return found if type(found) is dict else vars(found) if type(found) is ModuleType else {}
+
+
+def _computes(name: str) -> bool:
+    """Whether a module of that name only computes."""
+    parts = name.split(".")
+    return parts[0].lstrip("_") in _TOPS and ".".join(parts[:2]) not in NOT_BELOW
+
+
+_TOPS = frozenset(name.lstrip("_") for name in MODULES)
+
+
+def _is_of_known(thing: Any) -> bool:
+    """Whether a function or class is of a module that only computes, or of the language."""
+    module = getattr(thing, "__module__", None)
+    if type(module) is not str:
+        return type(getattr(thing, "__self__", None)) in _ATOMS  # a method of a type written in C
+    return module == "builtins" or _computes(module)
+
+
+def _is_of_library(kind: type) -> bool:
+    """Whether a class is one that its module has under its name, or the interpreter's own."""
+    module = kind.__dict__.get("__module__") if type(kind.__dict__.get("__module__")) is str else kind.__module__
+    if module == "__main__":
+        return False
+    if not kind.__flags__ & _HEAP_TYPE:
+        return True
+    found: Any = sys.modules.get(module) if type(module) is str else None
+    for part in kind.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is kind or (type(module) is str and module != "__main__" and module in sys.modules)
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def _all_names(code: CodeType) -> set[str]:
+    names: set[str] = set()
+    waiting = [code]
+    while waiting:
+        one = waiting.pop()
+        names.update(one.co_names)
+        waiting += [inside for inside in one.co_consts if type(inside) is CodeType]
+    return names
+
+
+_SETS = (set, frozenset)
+
+
+def _hashes_by_value(item: Any) -> bool:
+    """Whether the hash of an item of a set is the same wherever the item lies."""
+    kind = type(item)
+    if kind is float:
+        return bool(item == item)
+    if kind in _ATOMS:
+        return True
+    if kind in (tuple, frozenset):
+        return all(map(_hashes_by_value, item))
+    hashing: Any = kind.__hash__
+    if hashing is object.__hash__ or hashing is type.__hash__:
+        return False
+    if hashing is tuple.__hash__ or hashing is frozenset.__hash__:
+        return all(map(_hashes_by_value, item))
+    if type(hashing) is FunctionType and not _is_of_known(hashing):
+        inside = getattr(item, "__dict__", None)
+        return type(inside) is dict and all(map(_hashes_by_value, inside.values()))
+    return True
+
+
+def _told(done: StepDone, namespace: dict[str, Any]) -> bytes:
+    """What the step told and did to the variables, in bytes: the same when it is done once more."""
+    error, changes = done.error, done.changes
+    told: list[Any] = [done.outcome, done.text, done.exit_status]
+    if error is not None:
+        told += [error.type, error.message, error.line]
+    if changes is not None:
+        told += [changes.created, changes.changed, changes.deleted, list(changes.descriptions.values())]
+        for name in islice((*changes.created, *changes.changed), 20):
+            value = namespace.get(name)
+            if type(value) in _NUMBERS or _plain_items(value, PLAIN_ITEMS) >= 0:
+                told.append(value)
+    return marshal.dumps(told, 2)
+
+
+def _plain_items(value: Any, left: int) -> int:
+    """How many items fewer than `left` a value has; negative for one that has more, or is none of plain data."""
+    kind = type(value)
+    if kind in _ATOMS:
+        if kind is CodeType:
+            return -1
+        return left - 1 if kind not in (str, bytes) or len(value) <= PLAIN_CHARACTERS else -1
+    if kind is dict:
+        if len(value) * 2 > left:
+            return -1
+        value = (*value, *value.values())
+    elif kind not in (list, tuple, set, frozenset) or len(value) > left:
+        return -1
+    left -= 1
+    for item in value:
+        left = _plain_items(item, left)
+        if left < 0:
+            return -1
+    return left

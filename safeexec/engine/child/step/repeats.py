@@ -1,0 +1,88 @@
+"""Warnings of a step: one that comes again and again is written once, with a count at the end, and none names a file of
+ours. So it is for what `warnings` shows, and for what libraries log where nothing is configured (`findfont: …`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+from safeexec import errors
+from safeexec.common.text import shorten
+from safeexec.engine.child.process.on_import import after_import
+
+MAX_KINDS = 200
+"""Different ones of a step that are told apart; further ones are written as they come."""
+_SHOWN = 300
+_OURS = os.path.dirname(os.path.abspath(errors.__file__)) + os.sep
+
+
+class Repeats:
+    """Counts the warnings of one step after the other."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def install(self) -> None:
+        """Show warnings by `showwarning`, and look at what is logged. Once per process: a fork inherits it."""
+        warnings.showwarning = self.showwarning
+        after_import("logging", self._take_over_logging)
+
+    def _take_over_logging(self) -> None:
+        handler = sys.modules["logging"].lastResort
+        if handler is not None:
+            handler.addFilter(self._is_first_logged)
+
+    def _is_first_logged(self, record: Any) -> bool:
+        try:
+            return self._is_first(record.getMessage())
+        except Exception:  # of a record that cannot be written: its handler says so
+            return True
+
+    def _is_first(self, text: str) -> bool:
+        count = self._counts.get(text, 0)
+        if count or len(self._counts) < MAX_KINDS:
+            self._counts[text] = count + 1
+        return not count
+
+    def showwarning(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
+    ) -> None:
+        """What `warnings.showwarning` does."""
+        if filename.startswith(_OURS):  # the line of ours that called a library, or let go of the guest's coroutine
+            text = f"{category.__name__}: {message}\n"
+        else:
+            text = warnings.formatwarning(message, category, filename, lineno, line)
+        out = sys.stderr if file is None else file
+        if out is None or (file is None and not self._is_first(text)):
+            return
+        try:
+            out.write(text)
+        except OSError:  # as the original: there is nowhere to tell it
+            return
+
+    def begin(self) -> None:
+        """A step begins."""
+        if self._counts:
+            self._counts.clear()
+
+    def end(self) -> None:
+        """A step ends: say how often each came again."""
+        if not self._counts:
+            return
+        for text, count in self._counts.items():
+            if count > 1:
+                times = f"{count - 1} more time{'s' if count > 2 else ''}"
+                try:
+                    sys.stderr.write(f"[{times}: {shorten(text.partition(chr(10))[0], _SHOWN)}]\n")
+                except Exception:  # the stream may be the guest's own, or closed
+                    return
+        self._counts.clear()

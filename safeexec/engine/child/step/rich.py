@@ -1,0 +1,241 @@
+"""A value as a person sees it in a notebook: MIME type → data. Nothing is imported that the guest has not imported.
+
+The `_repr_*_` methods are the guest's or a library's code and run under the guest's limits; what they raise is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from safeexec.common.identity import module_of
+from safeexec.common.text import short_repr, type_name
+from safeexec.engine.child.step import figures
+
+TEXT_CHARACTERS = 10_000
+FRAME_ROWS = 20
+FRAME_COLUMNS = 20
+CELL_CHARACTERS = 80
+PICTURE_BYTES = 4 << 20
+"""A picture whose PNG is larger is shown at a lower resolution."""
+
+_VEGA_LITE = re.compile(r"/vega-lite/v([0-9]{1,3})\b")
+_METHODS = (
+    ("_repr_html_", "text/html"),
+    ("_repr_markdown_", "text/markdown"),
+    ("_repr_latex_", "text/latex"),
+    ("_repr_svg_", "image/svg+xml"),
+    ("_repr_png_", "image/png"),
+    ("_repr_jpeg_", "image/jpeg"),
+    ("_repr_json_", "application/json"),
+)
+MOST_FORMULAS = 100
+_HOLDERS = (list, tuple, set, dict)
+_PLAIN_MODULES = frozenset(
+    {"builtins", "collections", "decimal", "fractions", "datetime", "uuid", "enum", "functools", "re"}
+)
+
+
+def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The rich forms of `value`, text as str and pictures as bytes; empty where there is none besides its repr.
+
+    `include` names MIME types that are made on request only (``image/svg+xml`` of a figure).
+    """
+    kind = type(value)
+    module = module_of(kind)
+    if type(module) is not str or module in _PLAIN_MODULES:
+        return _of_formulas(value, kind) if kind in _HOLDERS and "sympy" in sys.modules else {}
+    package = module.partition(".")[0]
+    special = _SPECIAL.get(package)
+    if special is not None:
+        found = special(value, include)
+        if found is not None:
+            return found
+    return _by_methods(value, kind)
+
+
+def plain(value: Any) -> str:
+    """The text form of any value."""
+    return short_repr(value, TEXT_CHARACTERS)
+
+
+def of_bundle(bundle: dict[Any, Any]) -> dict[str, Any]:
+    """What a dict of MIME types gives, text as str and pictures as bytes. Raises `TypeError`."""
+    if type(bundle) is not dict:
+        raise TypeError(f"a bundle of forms is a dict, MIME type to data, not {plain(bundle)}")
+    return {mime: _as_data(item) for mime, item in bundle.items() if type(mime) is str}
+
+
+def _by_methods(value: Any, kind: type) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    bundle = _called(value, kind, "_repr_mimebundle_")
+    if type(bundle) is tuple and bundle:
+        bundle = bundle[0]
+    if type(bundle) is dict:
+        data.update(of_bundle(bundle))
+    for name, mime in _METHODS:
+        if mime not in data:
+            data[mime] = _as_data(_called(value, kind, name))
+    return {mime: item for mime, item in data.items() if item is not None}
+
+
+def _called(value: Any, kind: type, name: str) -> Any:
+    """What the method answers; None where the type has none, or it raises. The instance's attributes are not asked."""
+    try:
+        method = getattr(kind, name, None)
+        return None if method is None else method(value)
+    except Exception:
+        return None
+
+
+def _as_data(item: Any) -> Any:
+    """Text as str, pictures as bytes, JSON as text. Some libraries answer with (data, metadata)."""
+    if type(item) is tuple and len(item) == 2:
+        item = item[0]
+    if item is None or type(item) in (str, bytes):
+        return item
+    if type(item) in (dict, list):
+        try:
+            return json.dumps(item, default=str)
+        except (TypeError, ValueError, RecursionError):
+            return None
+    return None
+
+
+# Libraries
+
+
+def _is_table(value: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, (pandas.DataFrame, pandas.Series))
+
+
+def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    """A DataFrame or Series; an index and everything else of pandas has only its text, a Styler its own HTML."""
+    if not _is_table(value):
+        return None
+    frame = value.to_frame(name=value.name if value.name is not None else "") if value.ndim == 1 else value
+    data: dict[str, Any] = {"text/markdown": frame_markdown(frame)}
+    try:
+        data["text/html"] = frame.to_html(max_rows=FRAME_ROWS, max_cols=FRAME_COLUMNS, show_dimensions=True, border=0)
+    except Exception:  # a label or a cell whose text cannot be made
+        pass
+    return data
+
+
+def frame_markdown(frame: Any) -> str:
+    """A DataFrame as a Markdown table: the first and last rows and columns where there are too many, then its size."""
+    rows, columns = frame.shape
+    top = _ends(rows, FRAME_ROWS)
+    left = _ends(columns, FRAME_COLUMNS)
+    header = ["", *(_cell(frame.columns[position]) for position in left)]
+    numeric = [frame.dtypes.iloc[position].kind in "iufc" for position in left]
+    lines = [header, ["---", *("---:" if right else "---" for right in numeric)]]
+    lines += [
+        [_cell(frame.index[position]), *(_cell(frame.iat[position, column]) for column in left)] for position in top
+    ]
+    if rows > FRAME_ROWS:
+        lines.insert(2 + FRAME_ROWS // 2, ["..."] * len(header))
+    if columns > FRAME_COLUMNS:
+        for line in lines:
+            line.insert(1 + FRAME_COLUMNS // 2, "---" if line[0] == "---" else "...")
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    cut = rows > FRAME_ROWS or columns > FRAME_COLUMNS
+    return f"{table}\n\n{rows} rows x {columns} columns" if cut else table
+
+
+def _ends(count: int, limit: int) -> list[int]:
+    if count <= limit:
+        return list(range(count))
+    return [*range(limit // 2), *range(count - limit // 2, count)]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        text = f"{value:.6g}" if value == value else "NaN"
+    else:
+        text = str(value)
+    if len(text) > CELL_CHARACTERS:
+        text = text[: CELL_CHARACTERS - 3] + "..."
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("\r", " ")
+
+
+def _of_matplotlib(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    figure = figures.figure_of(value)
+    return None if figure is None else figures.draw(figure, svg="image/svg+xml" in include)
+
+
+def _of_pillow(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    from io import BytesIO
+
+    module = sys.modules.get("PIL.Image")
+    if module is None or not isinstance(value, module.Image):
+        return None
+    picture = value
+    if value.mode not in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"):
+        picture = value.convert("RGB")
+    for edge in (4096, 1024, 256):
+        if picture.width * picture.height > figures.PIXELS:
+            picture = _smaller(picture, edge)
+        buffer = BytesIO()
+        picture.save(buffer, "PNG")
+        if buffer.tell() <= PICTURE_BYTES:
+            break
+        picture = _smaller(picture, edge // 2)
+    return {"image/png": buffer.getvalue()}
+
+
+def _smaller(picture: Any, edge: int) -> Any:
+    picture = picture.copy()
+    picture.thumbnail((edge, edge))
+    return picture
+
+
+def _of_sympy(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    sympy = sys.modules.get("sympy")
+    if sympy is None or not isinstance(value, (sympy.Basic, sympy.MatrixBase)):
+        return None
+    return {"text/latex": f"$${sympy.latex(value)}$$"}
+
+
+def _of_formulas(value: Any, kind: type) -> dict[str, Any]:
+    """A list, tuple, set or dict of formulas, as sympy prints it."""
+    items = [*value, *value.values()] if kind is dict else value
+    sympy = sys.modules["sympy"]
+    if not 0 < len(items) <= MOST_FORMULAS or not all(
+        isinstance(one, (sympy.Basic, sympy.MatrixBase)) for one in items
+    ):
+        return {}
+    return {"text/latex": f"$${sympy.latex(value)}$$"}
+
+
+def _of_plotly(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    return {"application/vnd.plotly.v1+json": value.to_json()} if hasattr(type(value), "to_plotly_json") else None
+
+
+def _of_altair(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    if not hasattr(type(value), "to_json"):
+        return None
+    text = value.to_json(indent=None)
+    version = _VEGA_LITE.search(str(json.loads(text).get("$schema", "")))
+    return {f"application/vnd.vegalite.v{version[1] if version else 5}+json": text}
+
+
+_SPECIAL: dict[str, Callable[[Any, tuple[str, ...]], dict[str, Any] | None]] = {
+    "pandas": _of_pandas,
+    "matplotlib": _of_matplotlib,
+    "PIL": _of_pillow,
+    "sympy": _of_sympy,
+    "plotly": _of_plotly,
+    "altair": _of_altair,
+}
+
+
+def failed(value: Any, error: BaseException) -> str:
+    """What is shown of a value that could not be drawn."""
+    return (
+        f"<{type_name(type(value))}: it could not be shown ({type_name(type(error))}: {short_repr(str(error), 300)})>"
+    )

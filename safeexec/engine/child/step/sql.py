@@ -1,0 +1,292 @@
+"""SQL over a session: its DataFrames, and the CSV and Parquet files of its workspace, are the tables.
+
+Every query has a database of its own, in memory, which ends with it: nothing of an engine is open between two steps, so
+a fork copies none of it and a saved state needs none of it. The tables that the query names are put in first; then the
+engine is locked (`sql_engines`). What the query made or changed comes out again as DataFrames, variables of the
+session: they stay, and are undone, as all variables do. A query does all that it says or, where it fails, nothing.
+"""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+import sys
+from collections.abc import Container, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, NamedTuple
+
+from safeexec.common.matching import nearest
+from safeexec.engine.child.step.sql_engines import Engine, QueryFailed, open_duckdb
+from safeexec.engine.policy.names import is_internal
+
+MAX_FILES: Final = 1000
+MAX_DEPTH: Final = 3
+SUFFIXES: Final = (".csv", ".tsv", ".csv.gz", ".parquet")
+_NAME: Final = r'(?:(?:"(?:[^"]|"")+"|\w+)\s*\.\s*)*("(?:[^"]|"")+"|\w+)'
+_WRITTEN: Final = re.compile(
+    r"\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update(?:\s+or\s+\w+)?|delete\s+from|truncate(?:\s+table)?"
+    r"|merge\s+into|(?:alter|drop|create(?:\s+or\s+replace)?(?:\s+temp(?:orary)?)?)\s+table"
+    rf"(?:\s+if(?:\s+not)?\s+exists)?)\s+{_NAME}",
+    re.IGNORECASE,
+)
+"""A statement that writes, and the table it is about. What this misses is a read-only table: the engine refuses."""
+_PLACE: Final = re.compile(r"\n*LINE (\d+): (.*)\n( *)\^+", re.DOTALL)
+_MISSING_TABLE: Final = re.compile(r"Table with name (.+?) does not exist|no such table: (\S+)", re.DOTALL)
+_MISSING_COLUMN: Final = re.compile(
+    r'(?:Referenced column|column) "([^"]+)" (?:not found|does not exist)|have a column named "([^"]+)"'
+    r'|no such column: "?([^\s"]+)'
+)
+_MISSING_FILE: Final = re.compile(r'Cannot access file "([^"]+)"')
+_WRONG_TYPES: Final = re.compile(r"No function matches the given name and argument types '(\w+)\(([^)]*)\)'")
+_NEAR: Final = re.compile(r'near "([^"]+)": syntax error|no such function: (\S+)')
+_READ_ONLY: Final = re.compile(r"base table|is not an? table|of type View|modify view|it is a view")
+_CANDIDATES: Final = re.compile(r"\n*(?:Candidate bindings:|Did you mean) ([^\n]*)")
+_READABLE: Final = (
+    "SQL reads the session's DataFrames and the CSV and Parquet files of its workspace, by name (from 'sales.csv'), "
+    "and writes no files: save its result with pandas."
+)
+_STAYS: Final = "CREATE TABLE name AS SELECT … makes a DataFrame `name`, which stays"
+_NOT_UTF_8: Final = re.compile(r"not utf-8|can't decode", re.IGNORECASE)
+_OTHER_TEXT: Final = (
+    "Files are read as UTF-8. Read this one yourself, and query the frame: df = pd.read_csv({!r}, encoding='cp1252')."
+)
+_NO_EFFECT: Final = f"Views, indexes and functions end with their query. {_STAYS}."
+
+
+class SqlError(Exception):
+    """A query failed. `line` and `column` in the query count from 1, where they are known; `hint` says what to do."""
+
+    __module__ = "builtins"
+
+    def __init__(
+        self, message: str, *, line: int | None = None, column: int | None = None, hint: str | None = None
+    ) -> None:
+        place = "" if line is None else f" (line {line}, column {column})" if column is not None else f" (line {line})"
+        super().__init__(message + place)
+        self.line = line
+        self.column = column
+        self.hint = hint
+
+
+class QueryAnswer(NamedTuple):
+    """What came of a query: its result, or in a line what it did to which tables."""
+
+    frame: Any
+    said: str = ""
+
+
+def sql(
+    query: str,
+    namespace: dict[str, Any],
+    workspace: str | None = ".",
+    *,
+    given: Mapping[str, Any] | None = None,
+    reserved: Container[str] = (),
+    memory_bytes: int | None = None,
+) -> QueryAnswer:
+    """Run `query`, and bind the tables that it makes or changes in `namespace`.
+
+    Tables are the frames of `given`, those of `namespace` by their names, and the files below `workspace` by path
+    (``'data/sales.csv'``) or, where no frame has that name, by stem (``sales``). No table may be called like a name of
+    `reserved`. The engine may use `memory_bytes`. Raises `SqlError` and MemoryError; nothing is bound then.
+    """
+    given = given or {}
+    frames = _frames(namespace) | {name: _table(name, value) for name, value in given.items()}
+    files = dict(_files(workspace)) if workspace is not None else {}
+    unread: dict[str, SqlError] = {}
+    try:
+        with open_engine(memory_bytes) as engine:
+            written = _load(engine, query, namespace, given, frames)
+            stays = {name.lower() for name in frames} | _targets(query)
+            unread = _load_files(engine, query, files, stays)
+            done = engine.run(query)
+            tables = engine.tables() if done.writes else {}
+    except QueryFailed as failure:
+        missing = _MISSING_TABLE.search(str(failure)) or _MISSING_FILE.search(str(failure))
+        wanted = next(filter(None, missing.groups())).strip('"').lower() if missing is not None else ""
+        raise unread.get(wanted) or _explained(failure, query, frames, files) from None
+    dropped = [name for name in written if done.writes and name not in tables]
+    for name in tables.keys() - written:
+        _check_name(name, namespace, reserved)
+    if done.frame is None and done.rows is None and not tables and not dropped:
+        raise SqlError("the query has no result and leaves nothing behind", hint=_NO_EFFECT)
+    for name in dropped:
+        del namespace[name]
+    namespace.update(tables)
+    return QueryAnswer(done.frame, "" if done.frame is not None else _said(done.rows, tables, dropped))
+
+
+def open_engine(memory_bytes: int | None) -> AbstractContextManager[Engine]:
+    """DuckDB where it is installed, else SQLite."""
+    try:
+        import duckdb
+    except ImportError:
+        from safeexec.engine.child.step.sql_sqlite import open_sqlite  # where there is no DuckDB
+
+        return open_sqlite()
+    return open_duckdb(duckdb, memory_bytes)
+
+
+def _said(rows: int | None, tables: Mapping[str, Any], dropped: list[str]) -> str:
+    parts = [] if rows is None else [f"{rows} row{'' if rows == 1 else 's'} changed"]
+    parts += [f"{name} has {len(frame)} rows and {frame.shape[1]} columns" for name, frame in tables.items()]
+    return "; ".join([*parts, *(f"{name} is dropped" for name in dropped)])
+
+
+def _check_name(name: str, namespace: Mapping[str, Any], reserved: Container[str]) -> None:
+    """A new table becomes a variable: may it?"""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise SqlError(f"a table becomes a variable, and {name!r} is no name of one", hint="Give it a Python name.")
+    if name in reserved or name.startswith("__") or is_internal(name):
+        raise SqlError(f"{name!r} belongs to the sandbox", hint="Give the table another name.")
+    if name in namespace:
+        kind = type(namespace[name]).__name__
+        raise SqlError(f"{name} is a variable already, of type {kind}", hint="Give the table another name.")
+
+
+def _frames(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The session's DataFrames, and its Series as tables of one column."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        return {}
+    kinds = (pandas.DataFrame, pandas.Series)
+    return {name: _table(name, value) for name, value in list(namespace.items()) if type(value) in kinds}
+
+
+def _table(name: str, value: Any) -> Any:
+    import pandas
+
+    if type(value) is pandas.Series:
+        return value.to_frame(value.name if value.name is not None else "value")
+    if type(value) is not pandas.DataFrame:
+        raise TypeError(f"sql() takes DataFrames as tables: {name} is {type(value).__name__}")
+    return value
+
+
+def _targets(query: str) -> set[str]:
+    return {match[1].strip('"').replace('""', '"').lower() for match in _WRITTEN.finditer(query)}
+
+
+def _load(
+    engine: Engine, query: str, namespace: Mapping[str, Any], given: Mapping[str, Any], frames: Mapping[str, Any]
+) -> set[str]:
+    """Put in the frames that the query names; the names of those that it may write."""
+    text, targets = query.lower(), _targets(query)
+    known: dict[str, str] = {}
+    for name in frames:
+        if name.lower() in text and (name.lower() not in known or name in query):
+            known[name.lower()] = name
+    written = set()
+    for lower, name in known.items():
+        may_write = lower in targets and name not in given and namespace[name] is frames[name]
+        engine.add(name, frames[name], written=may_write)
+        if may_write:
+            written.add(name)
+    return written
+
+
+def _files(workspace: str) -> Iterator[tuple[str, str]]:
+    """Path relative to the workspace → the whole path."""
+    count = 0
+    for directory, below, names in os.walk(workspace):
+        relative = os.path.relpath(directory, workspace)
+        if relative.count(os.sep) >= MAX_DEPTH - 1:
+            below.clear()
+        for name in sorted(names):
+            if name.lower().endswith(SUFFIXES) and count < MAX_FILES:
+                count += 1
+                yield (name if relative == "." else os.path.join(relative, name)), os.path.join(directory, name)
+
+
+def _load_files(engine: Engine, query: str, files: Mapping[str, str], taken: set[str]) -> dict[str, SqlError]:
+    """Read the files that the query names into tables, each by its path and, where that is free, by its stem. Under
+    the same names in lower case, why those are none that cannot be read: the query may mean a column with the word.
+    """
+    text = query.lower()
+    unread: dict[str, SqlError] = {}
+    for path, whole in files.items():
+        stem = os.path.basename(path).partition(".")[0]
+        by_stem = stem.lower() not in taken and re.search(rf"(?<![\w./]){re.escape(stem.lower())}(?![\w./])", text)
+        if path.lower() not in text and not by_stem:
+            continue
+        try:
+            engine.add_file(path, whole, stem if by_stem else None)
+        except QueryFailed as failure:
+            hint = _OTHER_TEXT.format(path) if _NOT_UTF_8.search(str(failure)) else None
+            error = SqlError(f"{path} cannot be read: {str(failure).splitlines()[0]}", hint=hint)
+            unread |= {path.lower(): error, **({stem.lower(): error} if by_stem else {})}
+            continue
+        if by_stem:
+            taken.add(stem.lower())
+    return unread
+
+
+def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> SqlError:
+    """The engine's message without its drawing, with the place in the query, and what to do instead."""
+    message = str(failure)
+    statement = query[failure.start :]
+    place = _PLACE.search(message)
+    at: int | None = None
+    if place is not None:
+        at = _offset(statement, int(place[1]), place[2], len(place[3]) - len(f"LINE {place[1]}: "))
+        message = message[: place.start()] + message[place.end() :]
+    else:
+        at = _where(message, statement)
+    candidates = _CANDIDATES.search(message)
+    message = _CANDIDATES.sub("", message).strip().replace(os.getcwd() + "/", "")
+    hint = failure.hint or _hint(message, frames, files)
+    if hint is None and candidates is not None:
+        hint = f"Did you mean {candidates[1].rstrip('?')}?"
+    if at is None:
+        return SqlError(message, hint=hint)
+    at += failure.start
+    return SqlError(message, line=query.count("\n", 0, at) + 1, column=at - query.rfind("\n", 0, at), hint=hint)
+
+
+def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
+    """Where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` where it is cut."""
+    lines = statement.split("\n")
+    if line > len(lines):
+        return None
+    begins = sum(len(text) + 1 for text in lines[: line - 1])
+    if not shown.startswith("..."):
+        return begins + caret
+    cut = lines[line - 1].find(shown[3:].removesuffix("..."))
+    return None if cut < 0 else begins + cut - 3 + caret
+
+
+def _where(message: str, statement: str) -> int | None:
+    """Where the statement first says what the message is about; the engine does not tell."""
+    for pattern in (_MISSING_TABLE, _MISSING_COLUMN, _MISSING_FILE, _NEAR):
+        if (found := pattern.search(message)) is None:
+            continue
+        name = next(filter(None, found.groups())).strip('"')
+        name = f"'{name}'" if pattern is _MISSING_FILE else name.rpartition(".")[2]
+        word = rf"(?<!\w){re.escape(name)}(?!\w)" if name.isidentifier() else re.escape(name)
+        at = re.search(word, statement, re.IGNORECASE)
+        return None if at is None else at.start()
+    return None
+
+
+def _hint(message: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> str | None:
+    if (missing := _MISSING_TABLE.search(message)) is not None:
+        near = next(iter(nearest((missing[1] or missing[2]).strip('"'), [*frames, *files])), None)
+        known = ", ".join([*frames, *(f"'{path}'" for path in files)][:20]) or "none: make a DataFrame first"
+        return f"Did you mean {near}? Tables are: {known}." if near else f"Tables are: {known}."
+    if (missing := _MISSING_COLUMN.search(message)) is not None:
+        columns = list(dict.fromkeys(str(name) for frame in frames.values() for name in frame.columns))
+        near = next(iter(nearest(next(filter(None, missing.groups())).rpartition(".")[2], columns)), None)
+        return f"Did you mean {near}?" if near else None
+    missing = _MISSING_FILE.search(message)
+    if missing is not None and missing[1].lower().endswith(SUFFIXES) and not os.path.isabs(missing[1]):
+        near = next(iter(nearest(missing[1], files)), None)
+        known = ", ".join(f"'{path}'" for path in list(files)[:20])
+        return (f"Did you mean '{near}'? " if near else "") + f"Files of the workspace are: {known or 'none'}."
+    if (missing := _WRONG_TYPES.search(message)) is not None:
+        return f"{missing[1]} is not made for {missing[2]}: convert first, as in try_cast(column as double)."
+    if _READ_ONLY.search(message):
+        return f"What SQL changes are DataFrames that are variables of the session; {_STAYS}."
+    if "disabled" in message or "Permission" in message or "external access" in message:
+        return _READABLE
+    return None

@@ -1,0 +1,136 @@
+"""What one step reads: its standard input and its arguments. They are there while the step runs, and not afterwards."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+from safeexec.common.own import os
+
+STDIN = 0
+NO_ARGUMENTS = ("",)
+"""`sys.argv` of a step that was given none, as at a prompt."""
+
+
+class GuestInput:
+    """Descriptor 0, `sys.stdin`, and the builtins that read them: `input`, and `open` where there are no files.
+
+    `builtins` is the dict of the guest's builtins. Where it is `restricted` both are missing until a step has something
+    to read.
+    """
+
+    __slots__ = ("_builtins", "_empty", "_kept", "_lent", "_threads", "stream")
+
+    def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
+        self._builtins = builtins
+        offered: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input} if restricted else {}
+        self._lent = {name: value for name, value in offered.items() if name not in builtins or name == "input"}
+        self._kept: dict[str, Any] = {}
+        """What stands in the place of these while no step has an input."""
+        self._empty = -1
+        """What was behind descriptor 0 before the first input: reading it gives nothing."""
+        self.stream: TextIO | None = None
+        """What the step that runs reads; None: it has no input."""
+        self._threads: set[Any] = set()
+        """Those that ran before the step."""
+
+    def begin(self, fd: int | None, argv: Sequence[str] | None) -> None:
+        """A step begins that has these arguments and reads `fd`, which is taken over."""
+        sys.argv = list(NO_ARGUMENTS if argv is None else argv)
+        if fd is None:
+            return
+        if self._empty < 0:
+            self._empty = os.dup(STDIN)
+        os.dup2(fd, STDIN)
+        os.close(fd)
+        self.stream = self._open()
+        self._threads = set(_running())
+        self._kept = {name: self._builtins[name] for name in self._lent if name in self._builtins}
+        self._builtins.update(self._lent)
+
+    def wait_for_threads(self) -> None:
+        """A step that has an input is a program: it ends with the last thread that it has started and that is no
+        daemon.
+        """
+        while others := [thread for thread in _running() if thread not in self._threads and not thread.daemon]:
+            others[0].join()
+
+    def end(self) -> None:
+        """The step has ended. What the guest put in place of `sys.stdin` stays its own."""
+        sys.argv = list(NO_ARGUMENTS)
+        if self.stream is None:
+            return
+        os.dup2(self._empty, STDIN)
+        if sys.stdin is self.stream:
+            self._open()
+        self.stream = None
+        for name, value in self._lent.items():
+            if self._builtins.get(name) is value:
+                del self._builtins[name]
+                if name in self._kept:
+                    self._builtins[name] = self._kept[name]
+
+    @staticmethod
+    def _open() -> TextIO:
+        """A stream over descriptor 0, as `sys.stdin`."""
+        stream = io.TextIOWrapper(
+            io.BufferedReader(io.FileIO(STDIN, "r", closefd=False)), encoding="utf-8", newline="\n"
+        )
+        sys.stdin = vars(sys)["__stdin__"] = stream
+        return stream
+
+
+def program_file(argv: Sequence[str] | None, has_workspace: bool) -> str:
+    """``__file__`` of a program that is called with `argv`: a name in the workspace, where there is one. "" for a
+    program without a name.
+    """
+    name = os.path.basename(argv[0]) if argv else ""
+    if name[:1] in ("", "-"):
+        return ""
+    try:
+        return os.path.join(os.getcwd(), name) if has_workspace else name
+    except FileNotFoundError:  # the program has removed the directory that it is in
+        return name
+
+
+def _running() -> list[Any]:
+    threading: Any = sys.modules.get("threading")
+    return [] if threading is None else threading.enumerate()
+
+
+def read_line(prompt: object = "", /) -> str:
+    """`input` of guest code: prints `prompt` and reads one line. Raises EOFError at the end."""
+    if type(prompt) is not str or prompt:
+        print(prompt, end="", flush=True)
+    line: str = sys.stdin.readline()
+    if not line:
+        raise EOFError("EOF when reading a line")
+    return line.removesuffix("\n")
+
+
+class _NoFile(PermissionError, FileNotFoundError):
+    """No file is there to be read: what a program with a fallback catches is either."""
+
+
+_NoFile.__name__ = _NoFile.__qualname__ = "PermissionError"
+_NoFile.__module__ = "builtins"
+
+
+def open_input(
+    file: Any,
+    mode: str = "r",
+    buffering: int = -1,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+    closefd: bool = True,
+    opener: None = None,
+) -> Any:
+    """`open` of a step whose policy gives no files: `open(0)` is its standard input, all else is refused."""
+    reads = mode in ("r", "rt", "rb")
+    if type(file) is not int or file != STDIN or not reads:
+        refusal = _NoFile if reads else PermissionError
+        raise refusal(f"open({file!r}) is refused: the only file here is open(0), the standard input")
+    return open(STDIN, mode, buffering, encoding, errors, newline, closefd=False)

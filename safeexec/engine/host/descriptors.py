@@ -1,0 +1,82 @@
+"""How many sessions this process has descriptors for: each reserves its own when it begins to open, or is refused.
+
+A session that gets none for its next checkpoint, or to go back, cannot go on; two hundred that were opened at once each
+found room for one.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from safeexec.engine.linux import processes
+from safeexec.errors import SandboxBusy
+
+SESSION_DESCRIPTORS = 17
+"""What one session takes at most while it opens, and later with a few named checkpoints: 10 after its first steps."""
+RESERVED_DESCRIPTORS = 6
+"""What an open session may still come to take beyond what it has."""
+
+
+class _Ledger:
+    """The sessions of this process; one that was forked has a ledger of its own."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.coming = self.open = 0
+        self.lock = _thread.allocate_lock()
+
+
+_ledgers: list[_Ledger] = []
+
+
+def _ledger() -> _Ledger:
+    if not _ledgers or _ledgers[-1].pid != os.getpid():
+        _ledgers.append(_Ledger())
+    return _ledgers[-1]
+
+
+@contextmanager
+def reserved() -> Iterator[None]:
+    """While a session opens. Raises `SandboxBusy` where there are too few descriptors for one more."""
+    ledger = _ledger()
+    with ledger.lock:
+        if (most := _most()) is not None and (left := _left(ledger, most)) < SESSION_DESCRIPTORS:
+            there = ledger.open + ledger.coming
+            raise SandboxBusy(
+                f"{max(0, left)} file descriptors are left to this process beside what its {there} sessions need; a "
+                f"session more takes {SESSION_DESCRIPTORS}: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
+            )
+        ledger.coming += 1
+    try:
+        yield
+    finally:
+        with ledger.lock:
+            ledger.coming -= 1
+
+
+def count(change: int) -> None:
+    """So many sessions have opened; a negative number: have closed."""
+    ledger = _ledger()
+    with ledger.lock:
+        ledger.open = max(0, ledger.open + change)
+
+
+def room() -> int | None:
+    """How many sessions more this process has descriptors for; None where they are not limited."""
+    ledger, most = _ledger(), _most()
+    return None if most is None else max(0, _left(ledger, most) // SESSION_DESCRIPTORS)
+
+
+def _most() -> int | None:
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if most == resource.RLIM_INFINITY else most
+
+
+def _left(ledger: _Ledger, most: int) -> int:
+    """Descriptors that nobody has or needs: a session that opens has some of its own already, which count twice."""
+    needed = SESSION_DESCRIPTORS * ledger.coming + RESERVED_DESCRIPTORS * ledger.open
+    return most - processes.open_descriptors() - needed

@@ -1,0 +1,271 @@
+"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. What the awaited faces need of either.
+
+Each wait has an epoll descriptor of its own, so a loop watches one descriptor that nobody else uses: two sessions may
+wait for the same process, and a descriptor that is closed meanwhile disturbs no other waiter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import select
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from time import monotonic
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from safeexec.engine.host.waiting import Abandoned, Bell, CallTool, Core, Wait, Work
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Loop(Protocol):
+    """An event loop as far as the core needs one."""
+
+    async def wait(self, wanted: Wait) -> bool:
+        """Whether one of the descriptors became ready before the deadline."""
+        ...
+
+    async def call(self, wanted: CallTool) -> Any:
+        """What the host tool returned. Raises TimeoutError, and whatever the tool raises."""
+        ...
+
+    async def work(self, wanted: Work) -> Any:
+        """What the blocking work returned, done in a thread. A cancellation waits until it is done."""
+        ...
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` to its end, however often this task is cancelled meanwhile."""
+        ...
+
+
+def running_loop() -> Loop:
+    """The event loop that runs here. Raises RuntimeError when none does."""
+    trio: Any = sys.modules.get("trio")
+    if trio is not None:
+        try:
+            trio.lowlevel.current_task()
+            return TrioLoop(trio)
+        except RuntimeError:
+            pass
+    asyncio.get_running_loop()
+    return _ASYNCIO
+
+
+async def drive(core: Core[R], *, undo: bool = True) -> R:
+    """Run a generator of the core to its end on the running event loop.
+
+    When the task is cancelled, the core gets the cancellation and brings its state in order (a step is stopped and
+    undone) before it goes on; without `undo` it finishes what it does first, unless it waits for a tool: that ends with
+    the task. Neither can be cancelled a second time.
+    """
+    loop = running_loop()
+    try:
+        wanted = next(core)
+        while True:
+            try:
+                answer = await answered(loop, wanted)
+            except Exception as error:
+                wanted = core.throw(error)
+                continue
+            except BaseException as interruption:
+                # What is waited for can be waited for again. A tool that is called again has its effect twice.
+                told = interruption if undo or isinstance(wanted, CallTool) else None
+                await loop.shielded(_finish(loop, core, wanted, told))
+                raise
+            wanted = core.send(answer)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+def awaited(
+    method: Callable[Concatenate[Any, P], R], *, undo: bool = True
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """The awaited form of a method that `host.waiting.blocking` made: the same operation, signature and docstring.
+    `undo`: as for `drive`.
+    """
+    operation = method.__wrapped__  # type: ignore[attr-defined]
+
+    @wraps(operation)
+    async def on_loop(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        done: R = await drive(operation(self, *args, **kwargs), undo=undo)
+        return done
+
+    return on_loop
+
+
+def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
+    """The answer to what the core waits for, to be awaited."""
+    if isinstance(wanted, Wait):
+        return loop.wait(wanted)
+    return loop.call(wanted) if isinstance(wanted, CallTool) else loop.work(wanted)
+
+
+async def abandon(loop: Loop, core: Core[Any]) -> None:
+    """Nobody waits for the core any more: let it stop what it does and bring its state in order, undisturbed."""
+    await loop.shielded(_finish(loop, core, None, Abandoned()))
+
+
+async def _finish(
+    loop: Loop, core: Core[Any], wanted: Wait | CallTool | Work | None, interruption: BaseException | None
+) -> None:
+    """Run the core to its end after it was given `interruption`; without one from `wanted`, for which it waits."""
+    try:
+        if interruption is not None:
+            wanted = core.throw(interruption)
+        while True:
+            assert wanted is not None
+            try:
+                answer = await answered(loop, wanted)
+            except Exception as error:
+                wanted = core.throw(error)
+                continue
+            wanted = core.send(answer)
+    except StopIteration:
+        pass
+    except BaseException as error:
+        # The cancellation itself comes back when the core has done its work; the caller raises it.
+        if error is not interruption:
+            raise
+
+
+def _watch(wanted: Wait) -> Any:
+    if sys.platform != "linux":
+        raise NotImplementedError
+    watch = select.epoll()
+    events = select.EPOLLOUT if wanted.writable else select.EPOLLIN
+    for fd in wanted.fds:
+        watch.register(fd, events)
+    return watch
+
+
+class AsyncioLoop:
+    """The loop of asyncio that runs."""
+
+    async def wait(self, wanted: Wait) -> bool:
+        if wanted.bell is not None:
+            return await self._hear(wanted.bell, wanted.deadline)
+        with _watch(wanted) as watch:
+            if watch.poll(0):
+                await asyncio.sleep(0)  # a guest that keeps its socket readable is not to keep the loop
+                return True
+            loop = asyncio.get_running_loop()
+            ready: asyncio.Future[bool] = loop.create_future()
+            fd = watch.fileno()
+            loop.add_reader(fd, _resolve, ready, True)
+            timer = loop.call_later(max(0.0, wanted.deadline - monotonic()), _resolve, ready, False)
+            try:
+                return await ready
+            finally:
+                timer.cancel()
+                loop.remove_reader(fd)
+
+    async def _hear(self, bell: Bell, deadline: float) -> bool:
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[bool] = loop.create_future()
+        bell.heard = lambda: loop.call_soon_threadsafe(_resolve, ready, True)
+        timer = loop.call_later(max(0.0, deadline - monotonic()), _resolve, ready, False)
+        if bell.rang:
+            _resolve(ready, True)
+        try:
+            return await ready
+        finally:
+            bell.heard = None
+            timer.cancel()
+
+    async def call(self, wanted: CallTool) -> Any:
+        try:
+            async with asyncio.timeout(wanted.timeout):
+                value = wanted.call() if wanted.is_async else await asyncio.to_thread(wanted.call)
+                return await value if isinstance(value, Awaitable) else value
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise RuntimeError("the tool was cancelled") from None
+
+    async def work(self, wanted: Work) -> Any:
+        done = asyncio.get_running_loop().run_in_executor(None, wanted.call)
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await _ended(done)  # it may hold a descriptor that the core is about to close
+            raise
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        await _ended(task)
+        task.result()
+
+
+async def _ended(future: asyncio.Future[Any]) -> None:
+    """Wait for it, however often this task is cancelled meanwhile."""
+    while not future.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({future})
+
+
+def _resolve(future: asyncio.Future[bool], ready: bool) -> None:
+    if not future.done():
+        future.set_result(ready)
+
+
+_ASYNCIO = AsyncioLoop()
+
+
+class TrioLoop:
+    """trio, also below anyio. The module is the one that runs already; it is no dependency."""
+
+    def __init__(self, trio: Any) -> None:
+        self._trio = trio
+
+    async def wait(self, wanted: Wait) -> bool:
+        if wanted.bell is not None:
+            return await self._hear(wanted.bell, wanted.deadline)
+        with _watch(wanted) as watch:
+            if watch.poll(0):
+                await self._trio.lowlevel.checkpoint()  # as in asyncio
+                return True
+            with self._trio.move_on_after(max(0.0, wanted.deadline - monotonic())) as scope:
+                await self._trio.lowlevel.wait_readable(watch.fileno())
+            return not scope.cancelled_caught
+
+    async def _hear(self, bell: Bell, deadline: float) -> bool:
+        ready, token = self._trio.Event(), self._trio.lowlevel.current_trio_token()
+        bell.heard = lambda: token.run_sync_soon(ready.set)
+        if bell.rang:
+            ready.set()
+        try:
+            with self._trio.move_on_after(max(0.0, deadline - monotonic())) as scope:
+                await ready.wait()
+        finally:
+            bell.heard = None
+        return not scope.cancelled_caught
+
+    async def call(self, wanted: CallTool) -> Any:
+        limit = float("inf") if wanted.timeout is None else wanted.timeout
+        value: Any = None
+        with self._trio.move_on_after(limit) as scope:
+            if wanted.is_async:
+                value = wanted.call()
+            else:
+                (value,) = await self._trio.to_thread.run_sync(_boxed(wanted.call), abandon_on_cancel=True)
+            value = await value if isinstance(value, Awaitable) else value
+        if scope.cancelled_caught:
+            raise TimeoutError
+        return value
+
+    async def work(self, wanted: Work) -> Any:
+        (value,) = await self._trio.to_thread.run_sync(_boxed(wanted.call))  # it waits for the thread when cancelled
+        return value
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        with self._trio.CancelScope(shield=True):
+            await work
+
+
+def _boxed(call: Callable[[], Any]) -> Callable[[], tuple[Any]]:
+    """trio shows the name of what it runs in a thread, which a `partial` lacks, and takes no coroutine as answer."""
+    return lambda: (call(),)

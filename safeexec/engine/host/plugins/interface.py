@@ -1,0 +1,98 @@
+"""What the host's classes make of a plugin's values: arguments go in as their fields, what comes back becomes objects.
+
+A plugin has no class of the host's. Where the interface names one (a `Protocol`, or signatures), an argument crosses as
+its plain data, and what is returned is made an object of that class again.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from safeexec.engine.host.tools.type_hints import can_be_checked, made, names_class
+from safeexec.protocol.values import ByFields
+from safeexec.results import ErrorInfo
+
+if TYPE_CHECKING:
+    from safeexec.results import Result
+
+_STREAMS = (Iterator, Iterable, Generator, AsyncIterator, AsyncGenerator)
+Hints = Mapping[str, Any]
+"""Parameter → the type hint that names a class; "return" → that of what is returned."""
+
+
+def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
+    """What the interface says that a function gives; `Any` where it says nothing that values can be checked against."""
+    if isinstance(of, inspect.Signature):
+        hint = of.return_annotation
+    else:
+        try:
+            hint = typing.get_type_hints(of, include_extras=True).get("return", inspect.Signature.empty)
+        except Exception:  # a name that only a type checker knows
+            return Any
+    if hint in (inspect.Signature.empty, object) or isinstance(hint, str) or not can_be_checked(_item(hint)):
+        return Any
+    return hint
+
+
+def hints_of(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
+    """The hints of a function or signature that name classes of the host."""
+    if isinstance(of, inspect.Signature):
+        hints = {name: one.annotation for name, one in of.parameters.items()} | {"return": of.return_annotation}
+    else:
+        try:
+            hints = typing.get_type_hints(of, include_extras=True)
+        except Exception:  # a name that only a type checker knows
+            return {}
+    return {name: hint for name, hint in hints.items() if not isinstance(hint, str) and _names_class(hint)}
+
+
+def _names_class(hint: Any) -> bool:
+    return hint is not inspect.Parameter.empty and names_class(_item(hint))
+
+
+def _item(hint: Any) -> Any:
+    """What a generator gives, by the hint of the function; any other hint itself."""
+    if typing.get_origin(hint) in _STREAMS and typing.get_args(hint):
+        return typing.get_args(hint)[0]
+    if typing.get_origin(hint) in (Awaitable, Coroutine) and typing.get_args(hint):
+        return typing.get_args(hint)[-1]
+    return hint
+
+
+def given(
+    hints: Hints, wanted: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, those by their fields for which the interface names a class."""
+    names = [one.name for one in wanted.parameters.values() if one.kind is not one.KEYWORD_ONLY]
+    by_place = [
+        ByFields(one) if names[index : index + 1] and names[index] in hints else one for index, one in enumerate(args)
+    ]
+    return tuple(by_place), {name: ByFields(one) if name in hints else one for name, one in kwargs.items()}
+
+
+def returned(hint: Any, what: str, result: Result) -> Result:
+    """The result with its value as the interface says; with a TypeError where it cannot be."""
+    try:
+        return msgspec.structs.replace(
+            result, value=made(f"{what} returned another type", "value", _item(hint), result.value)
+        )
+    except TypeError as error:
+        has_fields = "a dict with" in str(error)
+        hint = "Return a dict with these fields, or an object that has them." if has_fields else None
+        problem = ErrorInfo("TypeError", str(error), hint=hint)
+        return msgspec.structs.replace(result, outcome="error", value=None, error=problem)

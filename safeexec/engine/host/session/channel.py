@@ -1,0 +1,263 @@
+"""One process of the sandbox as the host sees it: a socket, a pidfd, a place in the conversation.
+
+Whatever arrives is untrusted. Who sent it is told by the kernel (`SCM_PIDFD`, `SCM_CREDENTIALS`), never by the message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+from collections.abc import Sequence
+from functools import partial
+from time import monotonic
+
+from msgspec import Struct
+
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.waiting import READ, Core, Wait, apart
+from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
+from safeexec.engine.linux import processes
+from safeexec.errors import ProtocolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.turns import ANSWERING, CALLING, DELIVERING, IDLE, RUNNING, STARTING, Conversation
+
+AT_WORK = (RUNNING, CALLING, DELIVERING, ANSWERING)
+"""States of a conversation in which the process owes an answer."""
+CHUNK = 32 << 10
+"""Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
+SEND_SECONDS = 10.0
+"""How long a living child may leave a request unread before it counts as broken."""
+HALT_SECONDS = 0.0001
+"""How often to ask whether a process that was killed runs no more. Mostly it does not when this is first asked."""
+SEAL = os.urandom(8)
+"""Begins each message of the children of this process; see `protocol.framing`."""
+
+
+class Gone(Exception):
+    """The process at the other end has ended, or closed its socket."""
+
+
+def new_control() -> tuple[socket.socket, socket.socket]:
+    """A control socket: the host's end, which learns from the kernel who speaks on it first, and the process's end."""
+    ours, theirs = socket.socketpair()
+    processes.pass_identity(ours, True)
+    return ours, theirs
+
+
+class Channel:
+    """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
+
+    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "bill", "pid", "pidfd", "socket")
+
+    def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
+        """`ours`: as `new_control` gives it."""
+        self.pidfd = -1
+        self.pid: int | None = None
+        self.socket = ours
+        self.bill = Bill()
+        """What reading its messages is charged to."""
+        ours.setblocking(False)
+        self._talk = Conversation(state, seal=SEAL)
+        self._inbox: list[m.FromChild] = []
+        self._reading = False
+        """Whether bytes have been taken from the socket that may not have been heard yet."""
+        self._poller = select.poll()
+        self._poller.register(ours, READ)
+        self._wait = Wait((ours.fileno(),), 0.0, poller=self._poller)
+        """What `receive` waits for: one object, as there is one reader."""
+
+    @classmethod
+    def pair(cls, state: str = STARTING) -> tuple[Channel, socket.socket]:
+        """A channel and the other end of its socket, which is for the process to come."""
+        ours, theirs = new_control()
+        return cls(ours, state), theirs
+
+    @property
+    def state(self) -> str:
+        """Whose turn it is to speak: a constant of `protocol.turns`."""
+        return self._talk.state
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the process waits for a request, and all that it has said has been taken in."""
+        return self._talk.state == IDLE and not self._inbox
+
+    @property
+    def at_work(self) -> bool:
+        """Whether the process owes an answer."""
+        return self._talk.state in AT_WORK
+
+    def heard(self) -> bool:
+        """Whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From any
+        thread.
+        """
+        poller = select.poll()
+        try:
+            poller.register(self.socket, READ)
+        except ValueError:  # closed meanwhile
+            return False
+        return not (poller.poll(0) or self._reading or self._inbox)
+
+    def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
+        """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
+        if (large := _PAYLOADS.get(type(message))) is None:
+            data = self._talk.say(message)
+        else:
+            data = yield from apart(len(getattr(message, large) or b""), partial(self._talk.say, message))
+        try:
+            if fds:
+                sent = socket.send_fds(self.socket, [data], list(fds))
+            else:
+                sent = self.socket.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise Gone(str(error)) from None
+        if sent < len(data):
+            yield from self._send_rest(memoryview(data)[sent:])
+
+    def _send_rest(self, rest: memoryview) -> Core[None]:
+        deadline = monotonic() + patient(SEND_SECONDS)
+        while rest:
+            if not (yield Wait((self.socket.fileno(),), deadline, writable=True)):
+                raise ProtocolError("the child does not read its requests")
+            try:
+                rest = rest[self.socket.send(rest) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise Gone(str(error)) from None
+
+    def receive(self, deadline: float) -> Core[m.FromChild | None]:
+        """The next message, or None at the deadline. Raises `Gone` or `ProtocolError`."""
+        while not self._inbox:
+            self._wait.deadline = deadline
+            if not (yield self._wait):
+                return None
+            self._read()
+            if not self._inbox and monotonic() >= deadline:
+                return None  # a message that comes byte by byte keeps the socket readable for ever
+        return self._inbox.pop(0)
+
+    def _read(self) -> None:
+        self._reading = True
+        try:
+            if self.pidfd < 0:
+                data = self._identify()
+            else:
+                data = self.socket.recv(CHUNK)
+        except BlockingIOError:
+            # Not the socket, then: the pidfd woke us. A stray fork may hold the socket open, the process is gone all
+            # the same.
+            raise Gone("the process ended") from None
+        except OSError as error:
+            raise Gone(str(error)) from None
+        if not data:
+            raise Gone("the process closed its socket")
+        if len(data) <= SMALL_BYTES:
+            self.bill.cpu += SMALL_SECONDS
+            self._inbox += self._talk.hear(data)
+        else:
+            self._inbox += self.bill.charged(len(data), self._talk.hear, data)
+        self._reading = False
+
+    def _identify(self) -> bytes:
+        """Read the first bytes, and with them who sent them, as the kernel says."""
+        data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
+        if data:
+            try:
+                self.pid, self.pidfd = processes.sender(ancillary)
+            except ProcessLookupError:
+                raise Gone("the process ended") from None
+            processes.pass_identity(self.socket, False)
+            self._poller.register(self.pidfd, READ)
+            self._wait.fds = (self.socket.fileno(), self.pidfd)
+        return data
+
+    def read_if_ready(self) -> None:
+        """Take in what has arrived, without waiting. Harmless when the process has gone, or the socket is closed."""
+        if self.socket.fileno() < 0:
+            return
+        poller = select.poll()
+        poller.register(self.socket, READ)
+        if poller.poll(0):
+            try:
+                self._read()
+            except (Gone, ProtocolError):
+                return
+
+    def wake(self) -> None:
+        """Let whoever waits for a message wait no longer: the process is about to be ended. From any thread."""
+        with contextlib.suppress(OSError):  # closed already
+            self.socket.shutdown(socket.SHUT_RD)
+
+    def held(self) -> list[int]:
+        """A pidfd of the process, the caller's to close; none where it is not known, or descriptors have run out: it
+        ends all the same, and nobody waits for it.
+        """
+        try:
+            return [os.dup(self.pidfd)] if self.pidfd >= 0 else []
+        except OSError:
+            return []
+
+    def kill(self) -> None:
+        """Send SIGKILL. Does not wait; harmless when the process has ended."""
+        if self.pidfd >= 0:
+            processes.kill(self.pidfd)
+
+    def ended(self, deadline: float) -> Core[bool]:
+        """Whether the process has ended, at the latest at the deadline."""
+        if self.pidfd < 0:
+            return True
+        return (yield Wait((self.pidfd,), deadline))  # type: ignore[no-any-return]
+
+    def halted(self, deadline: float) -> Core[bool]:
+        """Whether the process, which has been killed, runs no more, at the latest at the deadline. Its end may come
+        later.
+        """
+        while self.pid is not None and not processes.is_exiting(self.pid):
+            if (yield from self.ended(min(deadline, monotonic() + HALT_SECONDS))):
+                return True
+            if monotonic() >= deadline:
+                return False
+        return True
+
+    def is_over(self) -> bool:
+        """Whether the process has ended, as is known without waiting."""
+        if self.pidfd < 0:
+            return True
+        poller = select.poll()
+        poller.register(self.pidfd, READ)
+        return bool(poller.poll(0))
+
+    def close(self) -> None:
+        """Close socket and pidfd; the process sees the end of its socket."""
+        self.socket.close()
+        self._close_pidfd()
+
+    def give_up(self) -> None:
+        """End a process that comes up: one that has not spoken yet finds its socket closed."""
+        self.kill()
+        self.close()
+
+    def _close_pidfd(self) -> None:
+        pidfd, self.pidfd = self.pidfd, -1
+        if pidfd >= 0:
+            os.close(pidfd)
+
+    def __del__(self) -> None:
+        """Whoever had it may have been interrupted, or out of memory, before it was closed or stored. The socket then
+        closes itself, the pidfd does not. After `close` there is none.
+        """
+        self._close_pidfd()
+
+
+_PAYLOADS: dict[type[Struct], str] = {
+    m.Assign: "value",
+    m.ToolReply: "value",
+    m.Query: "query",
+    m.Invoke: "arguments",
+}
+"""The field with a value or a query, of the messages that have one: all else in a message is small."""

@@ -1,0 +1,240 @@
+"""Parked copies of a session's process: what the host holds of each, and how one is woken.
+
+A copy waits on its control socket, whose other end it holds. Closing ours ends the copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+from time import monotonic
+
+from msgspec import Struct, field
+
+from safeexec.engine.host.session.channel import Channel, Gone
+from safeexec.engine.host.session.history import History
+from safeexec.engine.host.session.output import OutputFile
+from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.watch.gate import ForkGate
+from safeexec.engine.host.watch.lineage import Lineage
+from safeexec.engine.host.watch.memory import own_bytes
+from safeexec.engine.linux import processes
+from safeexec.errors import CheckpointError, ProtocolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.turns import PARKED, PARKING, THAWED
+from safeexec.results import CheckpointInfo
+
+THAW_SECONDS = 3.0
+"""How long a copy may take until a process that goes on from it says Ready: 2.5 ms with pandas, parked already. A
+hostile one never does.
+"""
+NAME_LENGTH = 200
+_PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
+MAX_GENERATIONS = 8
+"""How many living copies may descend one from the other; beyond that, fork itself slows down (60 ms at depth 120)."""
+
+
+def check_name(name: object) -> None:
+    """Raises `CheckpointError` for what no checkpoint of a caller can be called."""
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
+        raise CheckpointError(
+            f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"
+        )
+    if name.startswith("step ") and name[5:].isdecimal():
+        raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
+
+
+class Checkpoint(Struct, eq=False):
+    """One parked copy of a session. `users` counts the sessions that could go back to it.
+
+    Whether it has parked (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
+    thread: none of these waits, or takes what the copy has said from its socket. `has_parked` does both, and `thaw` and
+    `held` build on that: they are for whoever has the session's turn.
+    """
+
+    control: socket.socket
+    step: int
+    lineage: Lineage
+    out: OutputFile | None = None
+    """Where the process printed that made the copy. Another session that goes on from it uses files of its own."""
+    name: str | None = None
+    parent: Checkpoint | None = None
+    """The copy from which that process had been thawed, if it had."""
+    created: float = field(default_factory=monotonic)
+    users: int = 1
+    channel: Channel | None = None
+    peeked: int | None = None
+    """The pid that `pid` has found, while the channel does not know it."""
+    ended: bool = False
+    """Whether nobody can park on the control socket any more, as far as `has_parked` has found out."""
+
+    @property
+    def label(self) -> str:
+        return self.name if self.name is not None else f"step {self.step}"
+
+    def seen(self) -> bool | None:
+        """Whether the copy has parked; False when it never will, None while that is open."""
+        if self.channel is not None and self.channel.pid is not None:
+            return True
+        try:
+            return bool(self.control.recv(1, _PEEK))
+        except BlockingIOError:
+            return None
+        except OSError:
+            return False
+
+    def pid(self) -> int | None:
+        """The copy's process, once it has parked. None for a copy that nobody will make, too."""
+        channel = self.channel
+        if channel is not None and channel.pid is not None:
+            return channel.pid
+        if self.peeked is None:
+            try:
+                data, ancillary, _, _ = self.control.recvmsg(1, processes.IDENTITY_SPACE, _PEEK)
+                if data:
+                    self.peeked, pidfd = processes.sender(ancillary)
+                    os.close(pidfd)
+            except OSError:  # nothing has come yet, or it is closed
+                return None
+        return self.peeked
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process, or the one that is to make it, has not ended."""
+        if self.channel is not None and self.channel.pidfd >= 0:
+            return not processes.has_ended(self.channel.pidfd)
+        poller = select.poll()
+        try:
+            poller.register(self.control, 0)
+        except ValueError:  # closed meanwhile
+            return False
+        return not poller.poll(0)  # nobody has the other end any more
+
+    def has_parked(self, deadline: float) -> Core[bool]:
+        """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
+        channel = self._met()
+        if channel.state == PARKED:
+            return channel.pidfd >= 0 and not processes.has_ended(channel.pidfd)
+        try:
+            return isinstance((yield from channel.receive(deadline)), m.Parked)
+        except (Gone, ProtocolError):
+            self.ended = True
+            return False
+
+    def _met(self) -> Channel:
+        """The channel to the copy. If the copy has parked, its pid is known there."""
+        if self.channel is None:
+            self.channel = Channel(self.control, PARKING)
+        if self.channel.pid is None:
+            self.channel.read_if_ready()
+        return self.channel
+
+    def thaw(self, deadline: float, gate: ForkGate) -> Core[Channel | None]:
+        """Ask the copy for a process that goes on from its state, and wait for nothing but the copy: the process waits
+        for `Wake` on the channel. None if the copy is gone, or has not parked by the deadline (monotonic seconds).
+        """
+        if not (yield from self.has_parked(deadline)):
+            return None
+        assert self.channel is not None
+        channel, theirs = Channel.pair(THAWED)
+        gate.announce(self.channel.pid)
+        try:
+            with theirs:
+                yield from self.channel.send(m.Thaw(), (theirs.fileno(),))
+        except (Gone, ProtocolError):
+            channel.close()
+            return None
+        except BaseException:
+            channel.close()
+            raise
+        return channel
+
+    def held(self) -> list[int]:
+        """A pidfd of the copy if it has parked, the caller's to close. Does not wait."""
+        return self._met().held() if self.seen() else []
+
+    def kill(self) -> None:
+        """End the copy, whoever uses it. From any thread."""
+        if self.channel is not None and self.channel.pidfd >= 0:
+            self.channel.kill()
+        else:
+            with contextlib.suppress(OSError):  # closed already
+                self.control.shutdown(socket.SHUT_RDWR)  # what has parked, or will, ends with its socket
+
+    def release(self) -> None:
+        """One user fewer; the last one ends the copy."""
+        self.users -= 1
+        if self.users == 0:
+            self.kill()
+            self.forget()
+
+    def forget(self) -> None:
+        """Close what this process holds of it, and nothing else."""
+        if self.channel is not None:
+            self.channel.close()
+        else:
+            self.control.close()
+
+
+def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
+    """Wait for the `Ready` of a process that comes up: one that was told to wake, or a spare. None if it does not come
+    by the deadline. The process is given up then, and when the caller is interrupted.
+    """
+    try:
+        ready = yield from channel.receive(deadline)
+    except (Gone, ProtocolError):
+        ready = None
+    except BaseException:
+        channel.give_up()
+        raise
+    if isinstance(ready, m.Ready):
+        return ready
+    channel.give_up()
+    return None
+
+
+def living(checkpoint: Checkpoint | None) -> Checkpoint | None:
+    """The nearest ancestor, `checkpoint` itself included, whose copy is still held."""
+    while checkpoint is not None and checkpoint.users == 0:
+        checkpoint = checkpoint.parent
+    return checkpoint
+
+
+def ancestors(checkpoint: Checkpoint | None) -> list[Checkpoint]:
+    """The held copies on the way from `checkpoint` up, itself included."""
+    found = []
+    while (checkpoint := living(checkpoint)) is not None:
+        found.append(checkpoint)
+        checkpoint = checkpoint.parent
+    return found
+
+
+def check_depth(parent: Checkpoint | None) -> None:
+    """Raises `CheckpointError` where a copy below `parent` would lie too deep."""
+    if len(above := ancestors(parent)) >= MAX_GENERATIONS:
+        raise CheckpointError(
+            f"this state lies {len(above)} restores and branches deep, each on a checkpoint that still lives "
+            f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
+            "that lie between"
+        )
+
+
+def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
+    """The copies as data: those with a name, and automatic ones that have parked; none whose process has ended."""
+    now, rows = monotonic(), []
+    held = [(copy, copy.pid()) for copy in history.copies()]
+    held = [(copy, pid) for copy, pid in held if copy.alive]
+    # Of a state that the host has changed, the copy of the older version lives until that of the newer one has parked.
+    # The copy that the sessions of a template begin with has a name in each of them, which each may drop.
+    names = {copy: name for name, (_, copy) in history.named.items()}
+    newest = {copy.step: copy for copy, pid in held if copy not in names and pid is not None}
+    for copy, pid in held:
+        if copy not in names and newest.get(copy.step) is not copy:
+            continue
+        memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
+        parent = copy.parent.label if copy.parent is not None else None
+        label = names.get(copy, f"step {copy.step}")
+        rows.append(CheckpointInfo(label, parent, copy.step, copy not in names, now - copy.created, memory))
+    return sorted(rows, key=lambda row: (row.step, row.name))

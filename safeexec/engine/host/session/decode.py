@@ -1,0 +1,240 @@
+"""From what a child said to what the caller gets: texts are decoded and cut here, nowhere else, and what is a name or
+one sentence is on one line from here on, with nothing in it that a terminal would obey. Numbers of parts are within the
+bounds of the messages (`protocol.messages`). And back: a value of the host as a child gets it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from safeexec import hints
+from safeexec.common.text import one_line, printable
+from safeexec.engine.host.watch.clock import killed_error
+from safeexec.errors import ProtocolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import decode
+from safeexec.protocol.values import format as form
+from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, State, ToolCallRecord, Usage
+from safeexec.results.outcomes import Frame, Variable
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.output import Printed
+    from safeexec.engine.host.watch.clock import Place
+    from safeexec.engine.host.watch.verdict import Verdict
+    from safeexec.engine.policy.model import Limits
+    from safeexec.protocol.plan import LimitsPlan
+
+KEPT_BYTES = 4 << 20
+"""Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
+_IN_PLACE = frozenset({form.ARRAY, form.RECORDS, form.MASKED, form.FRAME, form.SERIES, form.INDEX})
+MESSAGE_BYTES = 20_000
+"""Of a message, a hint or a line of source; four times as much of the repr of a value."""
+TRACEBACK_BYTES = 60_000
+NAMES = 1000
+"""Of each list that a child sends: names, errors, displays."""
+LINE_CHARACTERS = 1000
+"""Of a rule of the policy, and of the source line of which a hint is made."""
+_NO_CHANGES = Changes()
+
+
+def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
+    """Text of the guest: lone surrogates survive, a cut says so."""
+    if len(data) > cap:
+        data = data[: cap // 2] + b" [...] " + data[-cap // 2 :]
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def sentence(data: bytes) -> str:
+    """What is told in one line, however long it is."""
+    found = text(data)
+    return found if found.isprintable() else " ".join(printable(found).split())
+
+
+def notes_of(notes: Iterable[str]) -> list[str]:
+    """Notes of a child, each on its line."""
+    return [one_line(note, m.NOTE_CHARACTERS) for note in notes]
+
+
+def decode_payload(payload: bytes | bytearray | memoryview, depth: int, *, arrays: bool) -> Any:
+    """One value of the child, nested `depth` deep at most (`limits.value_depth`). `arrays`: arrays and frames are made
+    anew; otherwise they are plain data. Raises `ProtocolError`.
+    """
+    return decode(payload, max_depth=depth + 2, arrays=arrays)
+
+
+def may_be_bound(name: object) -> bool:
+    """Whether a process can be asked for a variable or an attribute of this name: it lists no others."""
+    return isinstance(name, str) and name.isprintable()
+
+
+def decode_file(fd: int, size: int, depth: int, *, arrays: bool) -> Any:
+    """The same of a value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
+
+    Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
+    memory of the array in it, or is kept for the next value.
+    """
+    own = size > KEPT_BYTES or os.pread(fd, 1, 0) in _IN_PLACE
+    kept = bytearray(size) if own else _take()
+    with memoryview(kept) as whole, whole[:size] as view, view.toreadonly() as read_only:
+        if os.preadv(fd, [view], 0) != size:
+            raise ProtocolError(f"a value of {size} bytes was announced, and fewer came")
+        value = decode_payload(kept if own else read_only, depth, arrays=arrays)
+    if not own:
+        _kept.append(kept)
+    return value
+
+
+def _take() -> bytearray:
+    try:
+        return _kept.pop()
+    except IndexError:
+        return bytearray(KEPT_BYTES)
+
+
+_kept: list[bytearray] = []
+"""Buffers that nobody uses; as many as threads ever read a large value at once."""
+
+
+def error_info(report: m.Refusal) -> ErrorInfo:
+    """An error as the child tells it, or a refusal that its code has caught, each text cut."""
+    diagnostics = report.diagnostics[:NAMES] if isinstance(report, m.ErrorReport) else ()
+    return ErrorInfo(
+        type=one_line(report.type, 200),
+        message=text(report.message),
+        line=report.line,
+        column=report.column,
+        end_line=report.end_line,
+        end_column=report.end_column,
+        source_line=text(report.source_line),
+        traceback=text(report.traceback, TRACEBACK_BYTES),
+        rule=None if report.rule is None else one_line(report.rule, LINE_CHARACTERS),
+        hint=None if report.hint is None else sentence(report.hint),
+        diagnostics=tuple(map(error_info, diagnostics)),
+        file=one_line(report.file, 200),
+    )
+
+
+class StepFacts(NamedTuple):
+    """What the host itself knows of a step: its limits and number, what it took, what it printed, its tool calls."""
+
+    limits: Limits
+    number: int
+    wall: float
+    """Seconds, as is `cpu`."""
+    cpu: float
+    printed: Printed
+    """Its standard output; `warned` is its standard error."""
+    warned: Printed
+    calls: tuple[ToolCallRecord, ...]
+
+
+def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
+    """The result of a step that the child ended itself."""
+    limits, number, wall, cpu, printed, warned, calls = facts
+    changes = done.changes
+    return Result(
+        outcome=done.outcome,
+        value=value,
+        text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
+        stdout=printed.text,
+        stderr=warned.text,
+        error=None if done.error is None else _error(done.error, done.outcome, limits),
+        changes=_NO_CHANGES if changes is None else changes_of(changes),
+        usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
+        step=number,
+        displays=displays(done.displays) if done.displays else (),
+        truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
+        tool_calls=calls,
+        refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
+        notes=tuple(notes_of(done.notes)) if done.notes else (),
+        exit_status=done.exit_status,
+    )
+
+
+def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
+    error = error_info(report)
+    if outcome != "memory":
+        return error
+    message = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
+    return replace(error, message=error.message or message, hint=error.hint or hints.limits.limit_hint("memory"))
+
+
+def build_killed(
+    facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Place, sources: dict[str, str], peak: int
+) -> Result:
+    """The result of a step that the host ended, or whose process died; before its state is brought back. `peak`: bytes
+    that the process held at most, where that is known.
+    """
+    _, number, wall, cpu, printed, warned, calls = facts
+    file = f"<step {number}>"
+    line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
+    hint = hints.limits.limit_hint(
+        verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:LINE_CHARACTERS]
+    )
+    return Result(
+        outcome=verdict.outcome,
+        stdout=printed.text,
+        stderr=warned.text,
+        error=killed_error(verdict, place, file, sources, hint),
+        usage=Usage(wall * 1e3, cpu * 1e3, peak / (1 << 20), printed.size + warned.size),
+        step=number,
+        truncated=printed.left_out > 0 or warned.left_out > 0,
+        tool_calls=calls,
+    )
+
+
+def changes_of(report: m.ChangesReport) -> Changes:
+    """The names that a step touched, within the bounds of the message."""
+    told = report.descriptions
+    groups = report.created, report.changed, report.deleted
+    if not "".join((*groups[0], *groups[1], *groups[2], *told, *told.values())).isprintable():
+        groups = tuple([one_line(name) for name in group] for group in groups)  # type: ignore[assignment]
+        told = {one_line(name): one_line(description) for name, description in told.items()}
+    created, changed, deleted = map(tuple, groups)
+    return Changes(created, changed, deleted, told)
+
+
+def variables_of(rows: list[m.VariableData]) -> list[Variable]:
+    """Variables as the child describes them."""
+    return [
+        Variable(one_line(row.name), one_line(row.type), one_line(row.shape), row.size, text(row.text)) for row in rows
+    ]
+
+
+def frames_of(frames: list[m.FrameData]) -> list[Frame]:
+    """The functions that were running when a step raised."""
+    return [
+        Frame(
+            one_line(frame.function, 200), one_line(frame.file, 200), frame.line, tuple(variables_of(frame.variables))
+        )
+        for frame in frames
+    ]
+
+
+def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
+    """The displays of a step, a thousand at most. Their data are as the guest made them: hostile to a browser."""
+    return tuple(
+        Display(
+            {one_line(mime, 200): data for mime, data in report.data.items()},
+            report.truncated,
+            None if report.display_id is None else one_line(report.display_id, 200),
+            report.update,
+        )
+        for report in reports[:NAMES]
+    )
+
+
+def restored(result: Result, notes: list[str], remaining: tuple[str, ...], diverged: bool) -> Result:
+    """The same result, of a step that was undone, and what is to be said of that. `notes`: of the restore. `diverged`:
+    steps before it are lost, as they came out otherwise.
+    """
+    empty = notes and notes[-1].endswith(STARTS_EMPTY)
+    state: State = "diverged" if diverged else "lost" if empty else "restored"
+    return replace(result, state=state, notes=(*result.notes, *notes), remaining=remaining)

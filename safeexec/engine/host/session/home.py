@@ -1,0 +1,136 @@
+"""What a session and its commands need of the sandbox that they belong to. Only type checkers read this file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol
+
+from safeexec.engine.host.audit import Observer
+from safeexec.engine.host.files.layers import BranchLayers
+from safeexec.engine.host.files.workspace import Workspace
+from safeexec.engine.host.session.channel import Channel
+from safeexec.engine.host.session.spare import Spare
+from safeexec.engine.host.tools.toolbox import Toolbox
+from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.watch.gate import ForkGate
+from safeexec.engine.policy.model import Policy
+from safeexec.engine.recordings.timeline import Timeline
+from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
+
+
+class ToolAnswers(Protocol):
+    """Tools, as a session sees them: the sandbox's or a plugin's own, or what stands before them."""
+
+    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
+        """Run one call and give the reply for the guest."""
+
+
+class RecordsSession(Protocol):
+    """What follows a session: writes down what is done in it, or has the effects of its tools follow it."""
+
+    inner: RecordsSession | None
+    number: int
+    call: int
+
+    def tell(self, record: Any) -> None:
+        """Write down a record."""
+
+    def secured(self, *, intent: bool = False) -> Core[None]:
+        """What was told is on the disk, where that is asked for; an intent is written in any case."""
+
+    def pending(self) -> list[Any]:
+        """The deferred calls that wait."""
+
+    def carry_out(self) -> Core[list[str]]:
+        """Carry them out."""
+
+    def follow(
+        self, operation: Callable[..., Core[Any]], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Core[Any]:
+        """Do an operation of the session; it is told before and after."""
+
+    def left(self, session: Any, name: str) -> None:
+        """The session has gone back to a checkpoint, in a process that is to come."""
+
+    def note(self, session: Any, text: str, score: float | None) -> None:
+        """The host has something to say of the session as it is now."""
+
+    def history(self) -> Timeline:
+        """What it has written down, as moments."""
+
+    def closed(self, session: Any) -> None:
+        """The session is over."""
+
+
+class Home(Protocol):
+    """A sandbox, as its sessions see it."""
+
+    policy: Policy
+    toolbox: Toolbox
+    observer: Observer | None
+    layers: BranchLayers
+    undo: list[int]
+    """Steps that can be done once more, that were copied, and two kinds that came out otherwise: see `stats`."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether its zygote is."""
+
+    @property
+    def reapers(self) -> tuple[int, ...]:
+        """The processes to which orphans of a session fall."""
+
+    @property
+    def gate(self) -> ForkGate:
+        """What every fork of its processes waits for."""
+
+    @property
+    def mechanisms(self) -> list[Mechanism]:
+        """What holds every session, and what does not and why."""
+
+    def card(self, format: Literal["text", "markdown", "json"]) -> str:
+        """Its policy and tools, for a model's prompt."""
+
+    def spare_for(self, policy: Policy) -> Spare | None:
+        """A child that waits for a session of this policy, if there is one."""
+
+    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]) -> Core[Channel]:
+        """A locked-down child that waits for its first request."""
+
+    def new_workspace(self, policy: Policy) -> Workspace:
+        """An empty directory for the files of a new session."""
+
+    def fill(self, workspace: Workspace) -> None:
+        """Put the files into it that every session begins with."""
+
+    @property
+    def files(self) -> Mapping[str, object]:
+        """The files that every session begins with."""
+
+    def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, ...]) -> tuple[int, Channel]:
+        """Ask the zygote for a process; `request` gets its number."""
+
+    def problem(self, number: int) -> str:
+        """Why process `number` could not be made, in the zygote's words."""
+
+    def steps_lost(self, count: int) -> None:
+        """Steps came out otherwise when they were done once more."""
+
+    def step_ended(self) -> None:
+        """A step of a session has ended."""
+
+    def session_opened(self, session: Any) -> None:
+        """A session begins."""
+
+    def session_rests(self, session: Any) -> None:
+        """A session has given up its process."""
+
+    def session_wakes(self, session: Any) -> None:
+        """A session that rests is used again. Raises `SandboxBusy` where there are too few descriptors for it."""
+
+    def look_after(self, session: Any) -> None:
+        """A session that may rest is to be looked at soon."""
+
+    def session_closed(self, session: Any) -> None:
+        """A session has ended."""

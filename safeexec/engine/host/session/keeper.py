@@ -1,0 +1,349 @@
+"""What a session does to keep its state: it has the process ready that steps run in, asks it, and brings the state back
+when the process is lost. The order of things in a call is the session's (`session.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.session.channel import Gone
+from safeexec.engine.host.session.checkpoints import Checkpoint, check_depth
+from safeexec.engine.host.session.history import FRESH
+from safeexec.engine.host.session.kept import Sources, ToolLog
+from safeexec.engine.host.session.line import PARK_SECONDS, Line
+from safeexec.engine.host.session.runner import Runner
+from safeexec.engine.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
+from safeexec.engine.host.session.step import FREEZE_SECONDS, Step
+from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.watch.verdict import Verdict
+from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.files.workspace_files import Marks
+    from safeexec.engine.host.session.home import Home
+
+R = TypeVar("R")
+
+LATE_ANSWER_SECONDS = 1.0
+"""How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
+the newest copy is the same."""
+NAMES_REMAINING = 200
+"""Variables that a result names after a restore."""
+FREEZING = " while the checkpoint was made"
+CLOSED_MEANWHILE = "the session was closed while this step ran"
+
+
+class Keeper:
+    """Keeps the state of one session. Each method is part of a turn of the session."""
+
+    def __init__(self, sandbox: Home, line: Line) -> None:
+        self.sandbox = sandbox
+        self.line = line
+        self.state = NEW
+        self.doing: Step | None = None
+        """The request that runs, or the one that ran last."""
+        self.tool_records = ToolLog()
+        self.sources = Sources()
+        line.names_lost = lambda: self.sources.bound_last()  # a branch is given the sources of its parent
+        self.marks: Marks = {}
+        """The workspace's files after the last step, to tell what the next one changes."""
+        self.notes_next: list[str] = []
+        """Notes for the next result: what became of the state while nobody used it."""
+        self.restored = 0
+        """How often the state has been brought back."""
+        self.overused: Verdict | None = None
+        """What the session did while no step ran: its process has been ended for it."""
+        self.diverged = False
+        """Whether steps were lost as they came out otherwise, and no caller knows."""
+        self.why_closed: str | None = None
+        """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
+
+    # Asking the process
+
+    def go(self, state: str) -> None:
+        """The session is in the middle of something else now: a constant of `states`, by its table."""
+        assert state in FOLLOWS[self.state], f"{self.state} → {state}"
+        self.state = state
+
+    def ready_runner(self, *, step: bool = False) -> Core[Runner]:
+        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died; and
+        `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
+        """
+        if not self.sandbox.alive:
+            if self.state is IDLE:
+                yield from self.stop()
+            self.line.check_alive()
+        if (over := self.overused) is not None:
+            self.overused = None
+            self.notes_next.append(f"between its steps {over.message}: what it had running was ended")
+            if self.state is IDLE:
+                self.go(LOST)
+        if self.state is not IDLE:
+            yield from self.finish_interrupted()
+        if not step and self.has_diverged():
+            notes, self.notes_next = self.notes_next, []
+            raise SandboxError(f"{'; '.join(notes)}; try again")
+        assert self.line.runner is not None
+        return self.line.runner
+
+    def ensure_ready(self) -> Core[None]:
+        """As `ready_runner` where anything was lost while nobody used the session, and nothing at all otherwise: it is
+        brought back now, and not by the operation that comes.
+        """
+        if self.state is not IDLE or self.overused is not None:
+            yield from self.ready_runner()
+
+    def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
+        """What the process answers. If it dies of that, its state is restored: `SandboxError`."""
+        runner = yield from self.ready_runner()
+        self.go(ASKING)
+        self.line.looked_at = True
+        try:
+            answer = yield from question(runner)
+        except (Gone, ProtocolError) as error:
+            yield from self.restore_and_raise(error)
+        self.go(IDLE)
+        return answer
+
+    def tell(
+        self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]], request: m.Assign | m.Remove | None = None
+    ) -> Core[m.Done]:
+        """Have the process change its variables: another version of the state that the session is in. `ask` is given
+        the descriptors that go with what it asks: `request`, if that can be done once more.
+        """
+        line = self.line
+        runner = yield from self.ready_runner()
+        leave = line.begin_change(request)
+        self.go(ASKING)
+        fds = () if leave is None else (leave.fileno(),)
+        try:
+            answer = yield from ask(runner, fds)
+        finally:
+            if leave is not None:
+                leave.close()
+        try:
+            yield from line.commit_change(self.tool_records.total, refused=bool(answer.problem))
+        finally:
+            self.go(IDLE)
+        return answer
+
+    # After an interruption
+
+    def finish_interrupted(self) -> Core[None]:
+        """Put in order what the last caller left unfinished: it was interrupted (Ctrl-C, a signal handler that raised),
+        and once more while it put things in order itself.
+        """
+        runner = self.line.runner
+        if runner is not None and self.state is ASKING:
+            yield from self._read_late_answer(runner)
+        elif runner is not None and self.state is STEPPING:
+            yield from self._undo_abandoned_step(runner)
+        if self.state is LOST or self.state is RESTING:
+            rested = self.state is RESTING
+            yield from self.stop()
+            self.notes_next += yield from self.restore(asked=rested)
+
+    def _read_late_answer(self, runner: Runner) -> Core[None]:
+        """The answer that nobody waits for. A change that it confirms has been made."""
+        try:
+            answered = yield from runner.drain(monotonic() + patient(LATE_ANSWER_SECONDS))
+        except (Gone, ProtocolError):
+            answered = False
+        if not answered:
+            self.line.undo()
+            self.go(LOST)
+            return
+        if self.line.history.next is not None:
+            yield from self.line.commit_change(self.tool_records.total)
+        self.go(IDLE)
+
+    def _undo_abandoned_step(self, runner: Runner) -> Core[None]:
+        """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
+        line = self.line
+        history = line.history
+        if self.doing is not None:
+            self.doing.close()
+        sent = not runner.at_rest
+        if history.next is not None and not sent:
+            # Answered, or not sent. No child begins a step before it has made the copy of the state before, if one is
+            # due.
+            copies = history.copies_of(history.current)
+            sent = not copies or any(copy.seen() for copy in copies)
+        if sent:
+            yield from line.secured(monotonic() + patient(FREEZE_SECONDS))
+            line.undo()
+            self.go(LOST)
+            return
+        line.undo()
+        self.go(IDLE)
+
+    # Going back
+
+    def stop(self) -> Core[None]:
+        """End the process; what it was doing is undone. There is none until `restore`, which the caller owes."""
+        self.line.undo()
+        self.go(LOST)
+        yield from self.line.stop()
+
+    def restore(self, *, asked: bool = False) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: a caller wants
+        that, nothing went wrong.
+        """
+        if self.why_closed is not None:
+            raise SessionClosed(CLOSED_MEANWHILE)
+        notes = yield from self.line.restore()
+        self.diverged = self.diverged or bool(self.line.lost)
+        self.restored += not asked
+        self.arrived()
+        return notes
+
+    def arrived(self) -> None:
+        """The session has another process, and the files that go with it."""
+        if self.line.history.current.memory is FRESH:
+            self.sources.clear()
+        self.meet_files()
+        self.go(IDLE)
+
+    def meet_files(self) -> None:
+        """The next step's changes of files are found by comparison with those that are there now."""
+        if self.line.workspace is not None and self.line.history.current.files is not None:
+            self.marks = self.line.workspace.marks
+
+    def became(self, notes: list[str]) -> str:
+        """What became of the state, after a restore that left these notes."""
+        if self.line.history.current.memory is FRESH and notes:
+            return notes[-1]
+        return f"the session was restored ({'; '.join(notes)})" if notes else "the session was restored"
+
+    def restore_after_step(self) -> Core[list[str]]:
+        """`restore` after a step whose process `stop` has ended: what the step did to the process is forgotten."""
+        # Neither what it printed nor what a look found as it was ended is to count against the process that goes on.
+        self.line.out.begin()
+        self.line.err.begin()
+        self.overused = None
+        return (yield from self.restore())
+
+    def undo_step(self) -> Core[list[str]]:
+        """`stop`, then `restore_after_step`: the step leaves no trace. Returns notes."""
+        yield from self.stop()
+        return (yield from self.restore_after_step())
+
+    def has_diverged(self) -> bool:
+        """Whether steps were lost as they came out otherwise. The caller is told now."""
+        diverged, self.diverged = self.diverged, False
+        return diverged
+
+    def remaining(self) -> tuple[str, ...]:
+        """The names of the variables after a restore."""
+        return tuple(name for name in self.line.remaining if name.isidentifier())[:NAMES_REMAINING]
+
+    def restore_and_raise(self, error: Exception) -> Core[NoReturn]:
+        """The process died outside a step: restore, and say so."""
+        message, notes = yield from self._died("", error)
+        self.notes_next += notes
+        self.diverged = False
+        raise SandboxError(f"{message}; try again") from None
+
+    def _died(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
+        """The process died: restore. Returns that in words, with what the host's watch has found too much, or else
+        `error`; and the notes on it.
+        """
+        yield from self.stop()
+        notes = yield from self.restore()
+        over, self.overused = self.overused, None
+        reason = error if over is None else over.message
+        return f"the session's process died{when} ({reason}); {self.became(notes)}", notes
+
+    # Copies of the state as it is
+
+    def freeze(self) -> Core[Checkpoint]:
+        """A copy of the state as it is now."""
+        line = self.line
+        runner = yield from self.ready_runner()
+        yield from line.make_room()
+        yield from self._see_files()
+        self.go(ASKING)
+        try:
+            copy = yield from line.freeze(runner)
+        except (Gone, ProtocolError) as error:
+            message, notes = yield from self._died(FREEZING, error)
+            self.notes_next += notes
+            self.diverged = False
+            raise CheckpointError(message) from None
+        except CheckpointError:
+            self.go(IDLE)
+            raise
+        self.go(IDLE)
+        return copy
+
+    def shared_copy(self) -> Core[Checkpoint]:
+        """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
+        if self.state is IDLE and self.overused is None:
+            history = self.line.history
+            for copy in history.copies_of(history.current):
+                if (yield from copy.has_parked(monotonic())):
+                    check_depth(copy.parent)
+                    yield from self._see_files()
+                    copy.users += 1
+                    return copy
+        return (yield from self.freeze())
+
+    def _see_files(self) -> Core[None]:
+        """The files as they are now are those of the state."""
+        line = self.line
+        if line.workspace is not None:
+            try:
+                line.history.see_files((yield from line.on_files(line.workspace.snapshot)))
+            except WorkspaceError as error:
+                raise CheckpointError(f"no checkpoint could be made: {error}") from None
+
+    def rest(self) -> Core[None]:
+        """While the session is idle: give up the process, if another one can be had that is in the same state; else
+        have it share more of its memory.
+        """
+        if self.state is RESTING:
+            return
+        if self.state is IDLE and self.overused is None and self.line.can_rest():
+            self.doing = None
+            self.sources.last = ""  # the process that comes knows nothing of it as lost
+            self.line.undo()
+            self.go(LOST)
+            yield from self.line.rest()
+            self.go(RESTING)
+        else:
+            yield from self._compact()
+
+    def _compact(self) -> Core[None]:
+        """Make the newest copy anew, so that it and the process share what both hold.
+
+        An automatic copy is made before the process warms up for its next step; from then on each has a copy of
+        its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
+        """
+        line, history = self.line, self.line.history
+        automatic = line.automatic
+        newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
+        if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
+            return  # the next user puts it in order
+        if newest is None or not newest.seen():
+            return
+        if newest is line.runner.origin:
+            # No step since: they share all that they can, and other branches may share the copy. A chain of branches
+            # stays as deep as it was made, however long its sessions are idle.
+            return
+        self.go(ASKING)
+        try:
+            copy = yield from line.freeze(line.runner, patient(PARK_SECONDS))
+        except CheckpointError:
+            self.go(IDLE)  # the copy that is there does
+            return
+        except (Gone, ProtocolError) as error:
+            message, _ = yield from self._died(FREEZING, error)
+            self.notes_next.append(f"between its steps {message}")
+            return
+        self.go(IDLE)
+        copy.created = newest.created
+        line.release(history.replace(newest, copy))

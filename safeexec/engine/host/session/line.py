@@ -1,0 +1,796 @@
+"""The processes of one session: the one that runs, the parked copies, and how the one comes from the others.
+
+Which copy leads where is told by the history, without processes; this module makes, wakes and ends what it tells of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.session.channel import Channel, Gone, new_control
+from safeexec.engine.host.session.checkpoints import (
+    THAW_SECONDS,
+    Checkpoint,
+    check_depth,
+    living,
+    woken,
+)
+from safeexec.engine.host.session.decode import notes_of
+from safeexec.engine.host.session.history import FRESH, History, State
+from safeexec.engine.host.session.output import OutputFile, PrintedFile, new_streams
+from safeexec.engine.host.session.runner import Runner
+from safeexec.engine.host.waiting import Core, Wait, Work
+from safeexec.engine.host.watch import groups
+from safeexec.engine.host.watch.bill import Bill
+from safeexec.engine.host.watch.lineage import KILL_SECONDS, Lineage
+from safeexec.engine.host.watch.memory import share_bytes
+from safeexec.engine.linux import processes
+from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.protocol import messages as m
+from safeexec.protocol.turns import PARKED, STARTING, THAWED
+from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.files.workspace import Snapshot, Workspace
+    from safeexec.engine.host.session.home import Home
+    from safeexec.engine.host.session.spare import Spare
+    from safeexec.engine.linux.cgroups import Group
+    from safeexec.engine.policy.model import Policy
+
+R = TypeVar("R")
+
+PARK_SECONDS = 3.0
+"""How long a copy may take to park once nothing is before it. If a stray holds the other end of its socket, it never
+does.
+"""
+RESTORE_SECONDS = 6.0
+"""How long all copies together may take, whatever each of them does, beside the host's own work at the files: then the
+session starts over.
+"""
+REPEAT_SECONDS = 1.0
+"""How long all steps of a journal may take when they are done once more. A child's own bound is 20 ms of processor."""
+MOST_ENTRIES, MOST_BYTES = 1000, 128 << 10
+"""Steps of a journal, whatever the child says: it makes a copy after far fewer. Bytes of sources and of values that the
+host has set, after which the next step or change is copied.
+"""
+DIED_BRANCHING = "the checkpoint died while it was branched"
+
+
+class Line:
+    """What of a session are processes: a runner or none, and copies."""
+
+    repeats = True
+    """Whether steps are done once more instead of copied: until one has come out otherwise."""
+
+    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
+        self.sandbox = sandbox
+        self.policy = policy
+        self.history: History[Checkpoint] = History()
+        self.runner: Runner | None = None
+        self.workspace: Workspace | None = spare.workspace if spare is not None else None
+        if spare is not None:
+            self.out, self.err = spare.out, spare.err
+        else:
+            self.out, self.err = new_streams(policy.limits, sandbox.policy.limits)
+        self.bill = Bill()
+        self.group: Group | None = None
+        self.born = 0
+        """How many new children there have been: one, and one more each time there was no state to go back to."""
+        self.remaining: list[str] = []
+        """The variables of the state that was brought back last, as its process listed them."""
+        self._oom_kills = 0
+        self._lineages: list[Lineage] = []
+        self._memory_base: int | None = None
+        self._spare = spare
+        self._leave: Checkpoint | None = None
+        """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
+        self.lost: list[int] = []
+        """The steps that could not be done once more when the state was last brought back."""
+        self._used = False
+        """Whether the process makes that copy now."""
+        self._defines = False
+        """Whether a step may have made a class."""
+        self.looked_at = False
+        """Whether the process was asked for what only code of the program may know how to show, which may change it."""
+        self._change: m.Assign | m.Remove | None = None
+        """The change that was begun last, if it can be done once more."""
+        self.names_lost: Callable[[], list[str]] = list
+        """Gives the names that the last step has bound, for a process that goes on from the state before it."""
+        self._ending: list[int] = []
+        """A pidfd of the runner that was stopped last, which may not be gone."""
+        self._coming: tuple[Checkpoint, Channel] | None = None
+        """The process that is being thawed, and from which copy."""
+        self._unmet = False
+        """Whether there may be copies whose process the host does not know yet. Asked only while there is no runner."""
+
+    # The first process, and those without a past
+
+    def begin(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        spare, self._spare = self._spare, None
+        ready = (yield from spare.ready()) if spare is not None else None
+        if spare is not None and ready is not None:
+            self._born(spare.channel)
+        else:
+            if self.workspace is None and self.policy.filesystem.workspace != "none":
+                self.workspace = self.sandbox.new_workspace(self.policy)
+                yield from self.on_files(partial(self.sandbox.fill, self.workspace), coming=bool(self.sandbox.files))
+            yield from self._new_child()
+        if self.workspace is not None:
+            self.history.change_files(self.workspace.initial)
+
+    def _new_child(self) -> Core[None]:
+        if self.out.fd < 0 and self.workspace is None and (spare := self.sandbox.spare_for(self.policy)) is not None:
+            if (yield from spare.ready()) is not None:
+                self.out, self.err = spare.out, spare.err
+                self._born(spare.channel)
+                return
+            spare.close()
+        self._open_streams()
+        outputs = (self.out.fd, self.err.fd, self.out.shared)
+        channel = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
+        self._born(channel)
+
+    def _born(self, channel: Channel) -> None:
+        self.born += 1
+        lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
+        self._join(lineage)
+        if self.policy.limits.processes:
+            self.sandbox.gate.allow(lineage.leader, lineage.room_for(self.policy.limits.processes))
+        self._memory_base = None
+        self._run(channel, lineage, None)
+        self._begin_group(channel, lineage)
+
+    def can_rest(self) -> bool:
+        """Whether the session needs no process until it is used again. One that has branches needs it: they are counted
+        by its lineage.
+        """
+        runner = self.runner
+        if runner is None or not runner.at_rest or not self.repeats or not self.history.needs_no_process():
+            return False
+        if self.may_have_changed():
+            return False
+        return runner.origin is not None or len(runner.lineage.sessions) == 1
+
+    def may_have_changed(self) -> bool:
+        """Whether a look at a variable may have run code of a class of the program's, which no step does once more."""
+        return self.looked_at and (self._defines or (self.runner is not None and self.runner.origin is not None))
+
+    def rest(self) -> Core[None]:
+        """Give up the process, and all that only a process needs."""
+        yield from self.stop()
+        yield from wait_for(self._take_ending())
+        self._leave_lineages()
+        if not self._lineages:
+            self.group = None
+        self.out.close()
+        self.err.close()
+
+    def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
+        """From now on the session's process is that of `channel`."""
+        self._give_up_coming(but=channel)
+        self._give_up_leave()
+        self._unmet, self.looked_at = True, False
+        self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
+        self._memory_base = self.runner.memory_base
+
+    def adopt(self, channel: Channel, origin: Checkpoint, out: PrintedFile, err: OutputFile) -> None:
+        """Go on in a process that was thawed from `origin` and writes to `out` and `err`."""
+        self.out.close()
+        self.err.close()
+        self.out, self.err = out, err
+        self._run(channel, origin.lineage, origin)
+
+    def _open_streams(self) -> None:
+        """Have files for what is printed again, after a rest."""
+        if self.out.fd < 0:
+            self.out, self.err = new_streams(self.policy.limits, self.sandbox.policy.limits)
+
+    def _join(self, lineage: Lineage) -> None:
+        lineage.sessions.add(self)
+        self._lineages.append(lineage)
+
+    def _leave_lineages(self) -> None:
+        """Leave the lineages of which the session has no process any more: what is left of them ends."""
+        held = {copy.lineage for copy in self.history.copies()}
+        if self.runner is not None:
+            held.add(self.runner.lineage)
+        for lineage in [lineage for lineage in self._lineages if lineage not in held]:
+            self._lineages.remove(lineage)
+            lineage.leave(self)
+
+    @property
+    def lineage(self) -> Lineage:
+        """The processes that descend from the first child of this session, or of the one that it branched from."""
+        return self.runner.lineage if self.runner is not None else self._lineages[-1]
+
+    # Control groups
+
+    def _begin_group(self, channel: Channel, lineage: Lineage) -> None:
+        """Give the session a control group, where there are any, with the process that it begins in."""
+        self.group, self._oom_kills = groups.new_group(self.policy), 0
+        if self.group is not None:
+            lineage.groups.append(self.group)
+            self._enter_group(channel)
+
+    def _enter_group(self, channel: Channel) -> None:
+        """Count the process with its session: it may come from a copy that another one made."""
+        if self.group is not None and channel.pid is not None:
+            with contextlib.suppress(OSError):  # it has ended already
+                self.group.add(channel.pid)
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel has ended a process of the session's control group since this was last asked."""
+        if self.group is None:
+            return False
+        before = self._oom_kills
+        with contextlib.suppress(OSError):
+            self._oom_kills = self.group.oom_kills()
+        return self._oom_kills > before
+
+    # The state to come: by a copy, or by the journal
+
+    def begin_step(self, step: int) -> socket.socket | None:
+        """A step begins. Returns what goes with it, as `_grant` does."""
+        leave = self._grant(step)
+        self.history.begin(step)
+        return leave
+
+    def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
+        """A change of the host's begins: one that can be done once more, or None. Returns as `begin_step`."""
+        self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
+        if self._change is None and request is not None:
+            request.copied = True
+        leave = self._grant(self.history.current.step)
+        self.history.begin_change()
+        return leave
+
+    def _grant(self, step: int) -> socket.socket | None:
+        """Leave for one copy, where the process has none: the copy's end of the control socket on which a state will
+        park, the caller's to send and to close. None if it has one, or the policy makes no copies. Raises
+        `SandboxError`.
+        """
+        if self._leave is not None or self.policy.checkpoints == "off":
+            return None
+        try:
+            ours, theirs = new_control()
+        except OSError as error:
+            # Before anything has begun: a step without it could not be undone.
+            raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
+        runner = self.runner
+        assert runner is not None
+        self._leave = Checkpoint(ours, step, runner.lineage, self.out, None, living(runner.origin))
+        return theirs
+
+    def announce(self) -> None:
+        """The process uses its leave: the copy that it makes next is wanted."""
+        if self._leave is not None and self.runner is not None:
+            self._used = True
+            self.sandbox.gate.announce(self.runner.pid, alone=True)
+
+    def must_copy(self, source: bytes = b"") -> bool:
+        """Whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
+        self._defines = self._defines or b"class" in source or b"type(" in source
+        if self.looked_at and self.may_have_changed():
+            return True
+        return not self.repeats or self.history.current.memory.size > MOST_BYTES
+
+    def entry_of(self, request: Any, did: int) -> m.JournalEntry | None:
+        """The entry of the journal for a step that the process says can be done once more."""
+        if self.policy.checkpoints != "idle" or type(request) is not m.Execute:
+            return None
+        if request.stdin or request.argv is not None or request.copied:
+            return None
+        return m.JournalEntry(
+            m.Execute(request.step, request.source, seed=request.seed) if request.shows or request.frames else request,
+            did,
+        )
+
+    def commit(self, files: Snapshot | None, tool_calls: int, entry: m.JournalEntry | None = None) -> None:
+        """What was begun is part of the session now. It can be done once more, as `entry` says; or else a copy will be
+        made of the state after it.
+        """
+        history, copy = self.history, None
+        for promised in history.promised():
+            # Steps are done one by one: the copy of the state before has been made by now, or never will be.
+            seen = promised.seen()
+            if seen:
+                history.note_parked(promised)
+            elif seen is False:
+                self.lose(promised)
+        if self._coming is not None:
+            self._give_up_coming()
+        if entry is None:
+            self.looked_at = False  # what a look has changed is in the copy
+            copy, self._leave, self._used = self._leave, None, False
+            if copy is not None:
+                assert history.next is not None
+                copy.step, copy.created = history.next.step, monotonic()
+        elif history.current.memory.depth >= MOST_ENTRIES:
+            entry = None  # no child of ours lets it come so far
+        size = 0 if entry is None else _size_of(entry.request)
+        if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=copy):
+            self.release(gone)
+
+    def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
+        """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
+        entry = None if self._change is None else m.JournalEntry(self._change, 1 if refused else 0)
+        if entry is None:
+            self.announce()
+        yield from self.commit_with_files(tool_calls, entry)
+
+    def undo(self) -> None:
+        """What was begun is given up. To be done first of all: a stray may hold the other end of a control socket."""
+        self.history.undo()
+        self._give_up_leave()
+
+    def _give_up_leave(self) -> None:
+        leave, self._leave, self._used = self._leave, None, False
+        if leave is not None:
+            leave.release()
+
+    def release(self, copies: Iterable[Checkpoint]) -> None:
+        """End copies that nothing leads to."""
+        for copy in copies:
+            copy.release()
+        if len(self._lineages) > 1:
+            self._leave_lineages()
+
+    def lose(self, copy: Checkpoint) -> None:
+        """There is no such copy any more."""
+        self.history.note_lost(copy)
+        if all(copy is not named for _, named in self.history.named.values()):
+            copy.release()
+
+    def secured(self, deadline: float) -> Core[bool]:
+        """Whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
+
+        The child makes it in think time or, when steps come back to back, before it begins the next one.
+        """
+        history = self.history
+        for copy in history.copies_below(history.current):
+            if (yield from copy.has_parked(deadline)):
+                history.note_parked(copy)
+            elif not copy.ended:
+                return False
+        return True
+
+    def freeze(self, runner: Runner, seconds: float | None = None) -> Core[Checkpoint]:
+        """A copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
+        `ProtocolError` if the process is lost.
+        """
+        parent = living(runner.origin)
+        check_depth(parent)
+        try:
+            ours, theirs = new_control()
+        except OSError as error:
+            raise CheckpointError(f"no checkpoint could be made: {error.strerror}") from None
+        copy = Checkpoint(ours, self.history.current.step, runner.lineage, self.out, None, parent)
+        self.sandbox.gate.announce(runner.pid)
+        try:
+            with theirs:
+                answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
+            self.sandbox.gate.withdraw(runner.pid)
+            if answer.problem or not (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
+                raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
+        except BaseException:
+            copy.release()
+            raise
+        return copy
+
+    def make_room(self) -> Core[None]:
+        """Keep the copies within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before.
+        Raises `CheckpointError`.
+        """
+        limit = self.policy.limits.checkpoint_memory_mb << 20
+        # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
+        if self._held_by_copies(processes.private_memory) <= limit:
+            return
+        for copy in self.history.expendable():
+            if self._held_by_copies(share_bytes) <= limit:
+                return
+            ending = copy.held() if copy.users == 1 else []
+            self.lose(copy)
+            yield from wait_for(ending)  # until it has gone it counts as one more holder of what it shares
+        if (total := self._held_by_copies(share_bytes)) > limit:
+            raise CheckpointError(
+                f"the checkpoints of this session hold {total >> 20} MiB; limits.checkpoint_memory_mb is "
+                f"{limit >> 20}. Drop one first: {', '.join(self.history.named) or 'none has a name'}"
+            )
+
+    def _held_by_copies(self, measure: Callable[[int], int]) -> int:
+        """Bytes of all copies by `measure`: with `share_bytes`, pages that only copies share are theirs in full, which
+        they are not by what each holds alone.
+        """
+        return sum(measure(pid) for copy in self.history.copies() if (pid := copy.pid()) is not None)
+
+    # Going back
+
+    def restore(self) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. Returns notes about what could not be
+        carried over.
+        """
+        history, off = self.history, self.policy.checkpoints == "off"
+        wanted, self.lost = history.current, []
+        deadline = monotonic() + patient(RESTORE_SECONDS)
+        for state, copy, entries in list(history.ways_back()):
+            if (now := monotonic()) >= deadline:
+                break
+            if copy is None:
+                carried = yield from self.start_over(state, entries)
+            else:
+                carried = yield from self.thaw(state, copy, min(deadline, now + patient(THAW_SECONDS)), entries)
+            if carried is not None:
+                if state is not wanted:
+                    label = f"step {state.step}" if copy is None else copy.label
+                    carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
+                return carried
+            if copy is not None and not self.lost:
+                self.lose(copy)
+        carried = yield from self.start_over(history.last_resort(), [])
+        assert carried is not None
+        if wanted.memory is not FRESH:
+            why = "checkpoints are off, so" if off else "no checkpoint was left:"
+            carried.append(self._told_lost(f"{why} {STARTS_EMPTY}"))
+        return carried
+
+    def _told_lost(self, what: str) -> str:
+        """`what` has become of the state, and which steps could not be done once more, if that is why."""
+        if not self.lost:
+            return what
+        first, last = self.lost[0], self.lost[-1]
+        steps = f"step {first}" if first == last else f"steps {first} to {last}"
+        return f"{steps} came out otherwise when done once more, and {'is' if first == last else 'are'} lost: {what}"
+
+    def start_over(self, state: State, entries: list[m.JournalEntry]) -> Core[list[str] | None]:
+        """Go on in a new child, in which `entries` are done once more. Returns notes about files that could not be
+        brought back; None if the entries come out otherwise.
+        """
+        self.check_alive()
+        problems: list[str] = []
+        yield from self._gone()
+        if self.workspace is not None and state.files is not None:
+            problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
+        yield from self._new_child()
+        self.remaining = []
+        if entries and not (yield from self._done_again(entries)):
+            return None
+        self.release(self.history.arrive(state))
+        return problems
+
+    def thaw(
+        self, state: State, copy: Checkpoint, deadline: float, entries: list[m.JournalEntry]
+    ) -> Core[list[str] | None]:
+        """Go on from `state`, which is that of `copy` with `entries` done once more. None if the copy is not there any
+        more, or not in time, or the entries come out otherwise.
+        """
+        self._open_streams()
+        asked = self._coming is not None
+        if (channel := (yield from self._thawing(copy, deadline))) is None:
+            return None
+        place: str | None = None
+        problems: list[str] = []
+        yield from self._gone()
+        if self.workspace is not None and state.files is not None:
+            # Before it wakes, for then it opens its files again. The copy does not answer for what that takes.
+            began = monotonic()
+            problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
+            deadline += monotonic() - began
+            # What a branch goes back to may have been parked in the directory of the session that it came from.
+            place = self.workspace.path
+        if channel.state == THAWED:
+            yield from self._wake(channel, copy, place, self.names_lost())
+        if (ready := (yield from woken(channel, deadline))) is None or channel.is_over():
+            self._give_up_coming()
+            # What was asked for while the step ran may have ended since: the copy is not to blame. Once at most, as
+            # nothing is coming now.
+            return (yield from self.thaw(state, copy, deadline, entries)) if asked else None
+        self._run(channel, copy.lineage, copy)
+        self.remaining = ready.names
+        self._enter_group(channel)
+        if entries and not (yield from self._done_again(entries)):
+            return None
+        self.release(self.history.arrive(state, copy))
+        return [*problems, *notes_of(ready.notes)]
+
+    def _done_again(self, entries: list[m.JournalEntry]) -> Core[bool]:
+        """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
+        if (yield from self._repeat(entries)):
+            return True
+        self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
+        self.repeats = False
+        self.sandbox.steps_lost(len(self.lost))
+        yield from self.stop()
+        return False
+
+    def _repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
+        """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
+        the first time. Nobody hears of what they print or show.
+        """
+        runner, deadline = self.runner, monotonic() + patient(REPEAT_SECONDS)
+        assert runner is not None
+        self.out.begin()
+        self.err.begin()
+        try:
+            yield from runner.channel.send(m.Repeat(entries))
+            answer = yield from runner.channel.receive(deadline)
+            if isinstance(answer, m.Names):
+                self.remaining = answer.names[: m.FEW]
+                return True
+        except (Gone, ProtocolError):
+            pass
+        return False
+
+    def thaw_in_time(self) -> Core[None]:
+        """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not
+        where guest code may start processes: this one would take the place of one of them. Where there are files, it is
+        woken only after they have been brought back.
+        """
+        _, copy, _ = next(self.history.ways_back(), (None, None, None))
+        if self.policy.limits.processes or copy is None or copy.channel is None:
+            return
+        if copy.channel.state == PARKED:
+            channel = yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS))
+            if channel is not None and channel.state == THAWED and self.workspace is None:
+                yield from self._wake(channel, copy, None, self.names_lost())
+
+    def _thawing(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
+        """A process that is thawed from `copy`, and has not said `Ready`: the one that was asked for ahead, or a new
+        one. None if the copy is gone.
+
+        Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
+        """
+        self.check_alive()
+        if self._coming is not None:
+            of, channel = self._coming
+            if of is copy and channel.state in (THAWED, STARTING) and channel.socket.fileno() >= 0:
+                return channel
+            self._give_up_coming()
+        thawed = yield from copy.thaw(deadline, self.sandbox.gate)
+        if thawed is not None:
+            self._coming = copy, thawed
+        return thawed
+
+    def check_alive(self) -> None:
+        """Raises `SessionClosed` once the zygote has died."""
+        if not self.sandbox.alive:
+            raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
+
+    def _give_up_coming(self, but: Channel | None = None) -> None:
+        coming, self._coming = self._coming, None
+        if coming is not None and coming[1] is not but:
+            coming[1].read_if_ready()
+            coming[1].give_up()
+
+    def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
+        """Tell a process that was thawed from `copy` to go on: in the directory `place`; and where another session made
+        the copy, with this one's output, and shut off from all files but its own. If it is gone, `woken` says so.
+        """
+        # Another call of a fresh plugin is such a session, too.
+        others, layer = copy.out is not self.out, None
+        if self.workspace is not None:
+            self.workspace.give_access()
+        if others and self.workspace is not None and self.workspace.is_branch:
+            layer = self.sandbox.layers.ruleset(self.workspace.home)
+        fds = () if not others else (*self.out.handed_to_branch(self.err), *(() if layer is None else (layer,)))
+        request = m.Wake(others, place, lost, layer is not None, self.policy.checkpoints == "idle")
+        try:
+            with contextlib.suppress(Gone, ProtocolError):
+                yield from channel.send(request, fds)
+        finally:
+            if layer is not None:
+                os.close(layer)
+
+    def begin_branch(self, parent: Line, copy: Checkpoint, template: str | None = None) -> Core[None]:
+        """Ask for a process thawed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
+        for it. `template`: the name of the state, where it is what a session begins with.
+        """
+        state = parent.history.current
+        if parent.workspace is not None:
+            try:
+                yield from parent.on_files(partial(self._branch_files, parent.workspace, state.files), state.files)
+            except WorkspaceError as error:
+                raise CheckpointError(f"no branch could be made: {error}") from None
+        place = self.workspace.path if self.workspace is not None else None
+        if (channel := (yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS)))) is None:
+            raise CheckpointError(DIED_BRANCHING)
+        yield from self._wake(channel, copy, place, [])
+        # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
+        self.history = parent.history.branch(copy, template)
+        copy.users += 1
+        self._memory_base = parent._memory_base
+        self._join(copy.lineage)
+
+    def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
+        """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
+        assert self._coming is not None
+        _, channel = self._coming
+        if (ready := (yield from woken(channel, monotonic() + patient(THAW_SECONDS)))) is None:
+            raise CheckpointError(DIED_BRANCHING)
+        self._run(channel, copy.lineage, copy)
+        self._begin_group(channel, copy.lineage)
+        return ready.notes
+
+    def _branch_files(self, workspace: Workspace, files: Snapshot) -> None:
+        # Kept from here, where it is made: whoever waits for it may be interrupted meanwhile.
+        self.workspace = workspace.branch(files)
+
+    # Files
+
+    def on_files(self, call: Callable[[], R], coming: Snapshot | bool | None = None) -> Core[R]:
+        """Do `call`, which walks or copies the files of the workspace, or brings those that are `coming`: off an event
+        loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
+        """
+        assert self.workspace is not None
+        if not coming and self.workspace.is_empty():
+            return call()
+        return (yield Work(partial(self._tidied, self.workspace, call)))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _tidied(workspace: Workspace, call: Callable[[], R]) -> R:
+        workspace.tidy()
+        return call()
+
+    def commit_with_files(self, tool_calls: int, entry: m.JournalEntry | None = None) -> Core[None]:
+        """What was begun is part of the session now, with the files as they are. If this is interrupted, or the
+        workspace is over its limit, with those of the state before: then the next step ends for that limit.
+        """
+        files = self.history.current.files
+        try:
+            if self.workspace is not None:
+                files = yield from self.on_files(self.workspace.snapshot)
+        except WorkspaceError:
+            pass
+        finally:
+            self.commit(files, tool_calls, entry)
+
+    # Ending
+
+    def stop(self) -> Core[None]:
+        """End the running process and its strays. The runner stays until that is done: after an interruption, this is
+        to be called again.
+        """
+        if (runner := self.runner) is not None:
+            yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
+            if not (yield from runner.stop(self)):
+                self._give_up_coming()  # it may have said that it is there, and dies
+            self.runner = None
+            self._ending = runner.channel.held()
+            runner.channel.close()
+
+    def _gone(self) -> Core[None]:
+        """Wait for the end of the runner that was stopped, where something that it holds until then may be needed: the
+        locks of files, a place among the processes.
+        """
+        if self.workspace is not None or self.policy.limits.processes:
+            yield from wait_for(self._take_ending())
+
+    def _take_ending(self) -> list[int]:
+        ending, self._ending = self._ending, []
+        return ending
+
+    def end_processes(self) -> list[int]:
+        """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
+        runner, self.runner = self.runner, None
+        self._give_up_coming()
+        self._give_up_leave()
+        copies = self.history.copies()
+        held = self._take_ending()
+        if runner is not None:
+            runner.channel.kill()
+            held += runner.channel.held()
+            self.sandbox.gate.withdraw(runner.pid)
+        self.history = History()
+        for copy in copies:
+            if copy.users == 1:
+                held += copy.held()
+                self.sandbox.gate.withdraw(copy.pid())
+            copy.release()
+        for lineage in self._lineages:
+            lineage.leave(self)
+        self._lineages.clear()
+        if runner is not None:
+            runner.channel.close()
+        return held
+
+    def kill_all(self) -> None:
+        """Kill what runs and what is parked, and nothing more: another thread may be at work with them."""
+        if (runner := self.runner) is not None:
+            runner.channel.kill()
+        for copy in self.copies():
+            if copy.users == 1:
+                copy.kill()
+
+    def close(self) -> None:
+        """Close the files of a session whose processes have been ended."""
+        self.out.close()
+        self.err.close()
+        if self.workspace is not None:
+            self.workspace.close()
+
+    def forget(self) -> None:
+        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
+        if self.runner is not None:
+            self.runner.channel.close()
+            self.runner = None
+        if self._coming is not None:
+            self._coming[1].close()
+        for process in self._take_ending():
+            os.close(process)
+        for copy in self.history.copies():
+            copy.forget()
+        if self._leave is not None:
+            self._leave.forget()
+        if self.workspace is not None:
+            self.workspace.forget()
+        self.out.close()
+        self.err.close()
+
+    # What a watcher asks
+
+    def copies(self) -> list[Checkpoint]:
+        """Those of the history, and the one that the process may be making. From any thread."""
+        leave = self._leave
+        return self.history.copies() if leave is None or not self._used else [*self.history.copies(), leave]
+
+    def runner_pid(self) -> int | None:
+        """The process that runs steps, if there is one."""
+        return self.runner.pid if self.runner is not None else None
+
+    def pids(self) -> Collection[int]:
+        """Runner and parked copies: the processes of this session that are not strays."""
+        pids = {pid for copy in self.copies() if (pid := copy.pid()) is not None}
+        if (runner := self.runner) is not None and runner.pid is not None:
+            pids.add(runner.pid)
+        return pids
+
+    def leaders(self) -> list[int]:
+        """The first process of each lineage that there are processes of. From any thread."""
+        return [lineage.leader for lineage in list(self._lineages)]
+
+    def meet_copies(self) -> Core[None]:
+        """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
+        runner.
+        """
+        deadline = monotonic() + patient(PARK_SECONDS)
+        for copy in self.history.copies():
+            if (yield from copy.has_parked(deadline)):
+                self.history.note_parked(copy)
+        self._unmet = False
+
+    def orphaned(self) -> bool:
+        """Whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
+        branches.
+        """
+        runner = self.runner
+        if runner is None or runner.channel.pidfd < 0:
+            return self._unmet
+        return processes.has_ended(runner.channel.pidfd)
+
+    @property
+    def automatic(self) -> list[Checkpoint]:
+        """The copies without a name, the oldest first."""
+        named = [copy for _, copy in list(self.history.named.values())]
+        return [copy for copy in self.history.copies() if copy not in named]
+
+
+def _size_of(request: m.Execute | m.Assign | m.Remove) -> int:
+    return len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
+
+
+def wait_for(ending: list[int]) -> Core[None]:
+    """Wait until the processes of these pidfds have gone, and close them."""
+    deadline = monotonic() + patient(KILL_SECONDS)
+    try:
+        for process in ending:
+            yield Wait((process,), deadline)
+    finally:
+        for process in ending:
+            os.close(process)

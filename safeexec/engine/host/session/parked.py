@@ -1,0 +1,54 @@
+"""A state of a session that is kept without a process: that of a template, and a fresh plugin as it was loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from safeexec.engine.host.session.channel import Channel
+from safeexec.engine.host.session.states import LOST
+from safeexec.engine.host.waiting import Core
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.checkpoints import Checkpoint
+    from safeexec.engine.host.session.history import State
+    from safeexec.engine.host.session.output import OutputFile, PrintedFile
+    from safeexec.engine.host.session.session import SessionCore
+
+
+class ParkedState:
+    """A named state of `core`, and the `copy` from which processes go on in it."""
+
+    __slots__ = ("_core", "_name", "copy", "state")
+
+    def __init__(self, core: SessionCore, name: str, state: State, copy: Checkpoint) -> None:
+        self._core = core
+        self._name = name
+        self.state = state
+        self.copy = copy
+
+    def leave(self) -> Channel | None:
+        """The session is in this state, and has no process: the one that it had is the caller's to end."""
+        core, line = self._core, self._core.line
+        runner, line.runner = line.runner, None
+        if core.keeper.state is not LOST:
+            core.keeper.go(LOST)
+        line.release(line.history.arrive(self.state))
+        if core.recorder is not None:
+            core.recorder.left(core, self._name)
+        return runner.channel if runner is not None else None
+
+    def end(self, channel: Channel) -> Core[None]:
+        """End a process that was left, and whatever it left behind."""
+        yield from self._core.line.lineage.end_runner(channel, self._core.line)
+        channel.close()
+
+    def adopt(self, channel: Channel, out: PrintedFile, err: OutputFile) -> None:
+        """The session goes on in a process that was thawed from the copy, and writes to `out` and `err`."""
+        self._core.line.adopt(channel, self.copy, out, err)
+        self._core.keeper.arrived()
+
+
+def park(core: SessionCore, name: str) -> Core[ParkedState]:
+    """The state as it is now, under a name. The process goes on until it is left."""
+    yield from core.checkpoint(name)
+    return ParkedState(core, name, *core.line.history.find(name))

@@ -1,0 +1,149 @@
+"""One process that runs steps, as the host drives it: asked, answered, watched, ended."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.session.channel import Channel
+from safeexec.engine.host.session.checkpoints import Checkpoint
+from safeexec.engine.host.session.decode import decode_file, decode_payload
+from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
+from safeexec.engine.host.watch.lineage import Lineage, LineageMember
+from safeexec.engine.linux import processes
+from safeexec.errors import ProtocolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.framing import TooMuch
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from safeexec.engine.policy.model import Limits
+
+R = TypeVar("R")
+
+READY_SECONDS = 10.0
+"""How long to wait for a new child of a sandbox, from when the last one came up: it takes 4 ms with pandas. A zygote
+that somebody has stopped makes none.
+"""
+ANSWER_SECONDS = 10.0
+LEAST_SECONDS = 5.0
+"""An answer may take as long as a step of this session: between these bounds. Describing variables runs their code."""
+DELIVER_SECONDS = 5.0
+"""How long a value that a step has announced may take to come: 64 MiB take 0.05 s."""
+
+
+class Runner:
+    """The running process of a session. What a watcher asks of it: `pid`, `memory_base`."""
+
+    __slots__ = ("_limits", "bill", "channel", "lineage", "memory_base", "origin")
+
+    def __init__(
+        self,
+        channel: Channel,
+        lineage: Lineage,
+        origin: Checkpoint | None,
+        limits: Limits,
+        memory_base: int | None,
+        bill: Bill,
+    ) -> None:
+        """`memory_base`: bytes that the first process of its line was born with; None: this is that process."""
+        self.channel = channel
+        self.lineage = lineage
+        self.origin = origin
+        """What it was thawed from, also when that copy has gone since; None: a new child."""
+        if memory_base is None:
+            memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
+        self.memory_base = memory_base
+        """Bytes that no limit counts. Whatever else a thawed process begins with is the session's own."""
+        self._limits = limits
+        self.bill = channel.bill = bill
+
+    @property
+    def pid(self) -> int | None:
+        return self.channel.pid
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it waits for a request, and all that it has said has been taken in."""
+        return self.channel.at_rest
+
+    # Asking
+
+    def ask(self, request: Struct, kind: type, seconds: float | None = None, fds: tuple[int, ...] = ()) -> Core[Any]:
+        """Its answer to a question. Raises `Gone`, or `ProtocolError` when it says something else, or nothing."""
+        yield from self.channel.send(request, fds)
+        if seconds is None:
+            seconds = patient(min(ANSWER_SECONDS, max(LEAST_SECONDS, self._limits.wall_seconds)))
+        message = yield from self.channel.receive(monotonic() + seconds)
+        if message is None:
+            raise ProtocolError(f"no answer within {seconds:g} s")
+        if not isinstance(message, kind):
+            raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
+        return message
+
+    def deliver(self, size: int, *, arrays: bool, seconds: float | None = None) -> Core[Any]:
+        """Fetch a value that the child announced."""
+        depth = self._limits.value_depth
+        seconds = patient(DELIVER_SECONDS) if seconds is None else seconds
+        return (yield from self._delivered(size, seconds, lambda fd: decode_file(fd, size, depth, arrays=arrays)))
+
+    def deliver_bytes(self, size: int, seconds: float) -> Core[bytes]:
+        """Fetch the arguments of a call that the child announced."""
+        return (yield from self._delivered(size, seconds, lambda fd: os.pread(fd, size, 0)))
+
+    def value(self, payload: bytes, *, arrays: bool) -> Core[Any]:
+        """A value that came in an answer. Raises `ProtocolError`."""
+        depth = self._limits.value_depth
+        if len(payload) <= SMALL_BYTES:
+            self.bill.cpu += SMALL_SECONDS
+            return decode_payload(payload, depth, arrays=arrays)
+        return (yield from self.bill.reading(len(payload), lambda: decode_payload(payload, depth, arrays=arrays)))
+
+    def _delivered(self, size: int, seconds: float, read: Callable[[int], R]) -> Core[R]:
+        """What `read` makes of `size` bytes that the child puts into a memfd that the host made."""
+        cap = (self._limits.value_kb << 10) + 4096
+        if size <= 0:
+            raise ProtocolError(f"a value of {size} bytes was announced")
+        if size > cap:
+            raise TooMuch(f"a value of {size} bytes was announced; {cap} are allowed")
+        # It cannot grow: what a child writes into a memfd that it keeps is memory that no limit counts.
+        fd = os.memfd_create("value", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(fd, size)
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            answer = yield from self.ask(m.Deliver(), m.Done, seconds, (fd,))
+            if answer.problem:
+                raise ProtocolError(answer.problem)
+            return (yield from self.bill.reading(size, partial(_taken, fd, read)))
+        finally:
+            os.ftruncate(fd, 0)
+            os.close(fd)
+
+    def drain(self, deadline: float) -> Core[bool]:
+        """Take in an answer that nobody waits for any more. Whether the process waits for a request then."""
+        while not self.channel.at_rest and (yield from self.channel.receive(deadline)) is not None:
+            pass
+        return self.channel.at_rest
+
+    # Ending
+
+    def stop(self, owner: LineageMember) -> Core[bool]:
+        """End it and what guest code has forked; wait until it runs no more. False: its copies and what is thawed from
+        them end with it.
+        """
+        return (yield from self.lineage.end_runner(self.channel, owner))
+
+
+def _taken(fd: int, read: Callable[[int], R]) -> R:
+    """What `read` makes of a file in memory, which is emptied at once: to free 64 MiB takes 10 ms."""
+    try:
+        return read(fd)
+    finally:
+        os.ftruncate(fd, 0)

@@ -1,0 +1,1106 @@
+"""A session without its I/O: what a face offers, as generators that the face drives. Nothing here blocks.
+
+A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of, a `Line` has its
+processes and by its `History` the way back, a `Keeper` has a process ready and brings the state back, a `Step` is the
+request that runs, and `requests` judges what is asked. This module calls them in their order.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, wraps
+from itertools import count
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+
+from msgspec.structs import replace
+
+from safeexec.common.text import as_bytes, spelt
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.session.channel import Gone
+from safeexec.engine.host.session.checkpoints import Checkpoint, check_name, rows_of
+from safeexec.engine.host.session.decode import (
+    StepFacts,
+    build_killed,
+    build_result,
+    frames_of,
+    may_be_bound,
+    restored,
+    variables_of,
+)
+from safeexec.engine.host.session.given import Given, checked_arguments
+from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
+from safeexec.engine.host.session.keeper import CLOSED_MEANWHILE, Keeper
+from safeexec.engine.host.session.kept import ToolLog
+from safeexec.engine.host.session.line import PARK_SECONDS, Line, wait_for
+from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
+from safeexec.engine.host.session.protection import as_tried, planned
+from safeexec.engine.host.session.requests import (
+    arguments_for,
+    check_branches,
+    checked_query,
+    checked_source,
+    timeout_of,
+)
+from safeexec.engine.host.session.runner import Runner
+from safeexec.engine.host.session.standard_input import StandardInput
+from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
+from safeexec.engine.host.session.step import FREEZE_SECONDS, Step
+from safeexec.engine.host.session.step_calls import StepCalls
+from safeexec.engine.host.session.turn import BRIEF_SECONDS, Turn, patiently
+from safeexec.engine.host.waiting import AT_ONCE, Core, Wait, Work, apart, drive, ending, weight
+from safeexec.engine.host.watch import accountant, lineage
+from safeexec.engine.host.watch.account import Period
+from safeexec.engine.host.watch.bill import Bill
+from safeexec.engine.host.watch.clock import Place, Watch
+from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files
+from safeexec.engine.host.watch.watched import WatchedSession
+from safeexec.errors import (
+    CheckpointError,
+    ProtocolError,
+    RecordingError,
+    SessionBusy,
+    SessionClosed,
+    StepWaiting,
+    WorkspaceError,
+)
+from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_payload
+from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.framing import TooMuch
+from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRecord, Variable
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.files.workspace import Snapshot, Workspace
+    from safeexec.engine.host.session.home import Home, RecordsSession, ToolAnswers
+    from safeexec.engine.host.session.listeners import Callbacks
+    from safeexec.engine.host.session.saving import Saving
+    from safeexec.engine.host.session.spare import Spare
+    from safeexec.engine.host.session.step_calls import AnswersAgain
+    from safeexec.engine.host.tools.toolbox import PendingCall, PutOff
+    from safeexec.engine.policy.model import Policy
+    from safeexec.engine.recordings.format import Waiting
+    from safeexec.engine.recordings.timeline import Timeline
+    from safeexec.results import CommandResult
+    from safeexec.results.outcomes import Frame, WaitingCall
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+REST_SECONDS = 0.5
+"""How long a session must be idle before it rests, which costs the next step 4 ms."""
+STEP_SECONDS = 0.05
+"""How long it must be idle for each step that will be done once more then: 0.1 to 0.2 ms."""
+COMING = 8
+"""Processes of branches that are asked for at a time: the copy forks the next one while these start."""
+CLOSED_HERE = "the session is closed"
+CLOSED_WITH_SANDBOX = "the sandbox was closed, and this session with it"
+NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
+NOT_RUN = "the step was not run: steps before it are lost, as they came out otherwise when they were done once more"
+CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
+_numbers = count(1)
+
+
+def exclusive(
+    operation: Callable[Concatenate[SessionCore, P], Core[R]],
+) -> Callable[Concatenate[SessionCore, P], Core[R]]:
+    """An operation that has the session to itself, from its start to its end, however it ends."""
+
+    @wraps(operation)
+    def begin(self: SessionCore, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
+        turn = Turn()
+        if self.recorder is None:
+            work = operation(self, *args, **kwargs)
+        else:
+            work = self.recorder.follow(operation, self, args, kwargs)
+        return turn.belongs_to(self._in_turn(turn, work))
+
+    return begin
+
+
+_BUSY = (
+    "a step of this session is running in another thread or task; wait for it with run(..., wait=seconds), use a "
+    "session per thread, or branch"
+)
+
+
+class SessionCore:
+    """One lineage of guest state: variables, files, checkpoints. One user at a time; `cancel` is for any thread."""
+
+    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
+        self.sandbox = sandbox
+        self.policy = policy
+        self.line = Line(sandbox, policy, spare)
+        self.keeper = Keeper(sandbox, self.line)
+        self.mechanisms: list[Mechanism] = []
+        self.toolbox: ToolAnswers = sandbox.toolbox
+        self.tells_frames = False
+        """Whether an error leaves the variables of the functions that were running in `frames`."""
+        self.frames: list[Frame] = []
+        self.recorder: RecordsSession | None = None
+        """Writes down what is done here, where that is asked for."""
+        self.calls_of_step = 0
+        self.calls: StepCalls | None = None
+        """The calls of the step that runs, where it may wait for the answer to one."""
+        self.waiting: Waiting | None = None
+        """The step that waits, until it has its answer or the time for that is over: ask `still_waiting`."""
+        self.calls_before = 0
+        """How many calls there had been before the step that waits."""
+        self.seed = 0
+        """Of its random numbers, where a step may have to be done once more to go on; 0: chosen by its process."""
+        self.step = 0
+        """The number of the last step."""
+        self.more = False
+        """Whether the last call returned a generator that goes on."""
+        self.held = False
+        """Whether the child keeps what the last call returned, which cannot cross."""
+        self.threads = False
+        """Whether threads ran in the last step."""
+        self.has_branched = False
+        """Whether there have been branches of it, which know where its files are."""
+        self.told_cpu = 0.0
+        """CPU seconds that results have told of."""
+        self.number = next(_numbers)
+        self.label: str | None = None
+        """Whose session it is, in the words of the host: for its audit log."""
+        self.template: str | None = None
+        """The name of the template that the session, or the one that it branched from, began with."""
+        self.code = b""
+        """The source of the plugin that is loaded."""
+        self.used = monotonic()
+        """When the session was last used."""
+        self.rested = self.used
+        """The use after which it last began to rest, as `used` was then."""
+        self.watched = WatchedSession(self)
+        self.abandoned = False
+        """Whether no caller has it any more."""
+        self.rests = False
+        """Whether it has no process until its next use, and nothing that only a process needs."""
+        self.commanding = False
+        """Whether a command runs in its control group."""
+        self._turn = Turn()
+
+    # Turns and states
+
+    def _in_turn(self, turn: Turn, work: Core[R]) -> Core[R]:
+        """Do `work` in `turn`."""
+        while True:
+            if (why := self.keeper.why_closed) is not None:
+                raise SessionClosed(why)
+            if self._take(turn):
+                break
+            if not self._turn.brief:
+                raise SessionBusy(_BUSY)
+            yield Wait((), monotonic() + BRIEF_SECONDS)
+        if self.watched.idle:
+            self.watched.wake()
+        if self.rests:
+            self.sandbox.session_wakes(self)
+            self.rests = False
+        try:
+            return (yield from work)
+        finally:
+            self.used = monotonic()
+            if self.keeper.why_closed is not None:
+                self._end_at_once()
+
+    def check_free(self) -> None:
+        """Raises `SessionClosed`, and `SessionBusy` while another caller uses the session."""
+        if (why := self.keeper.why_closed) is not None:
+            raise SessionClosed(why)
+        if self._turn.goes_on and not self._turn.brief:
+            raise SessionBusy(_BUSY)
+
+    def _take(self, turn: Turn) -> bool:
+        """Whether it is `turn`'s now."""
+        while not (last := self._turn).goes_on:
+            self._turn = turn.begin_after(last)  # or whoever was faster
+            if self._turn is turn:
+                return True
+        return False
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a caller has a turn. From any thread."""
+        return self._turn.goes_on
+
+    patiently = staticmethod(patiently)
+
+    def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
+        """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
+        turn = Turn(brief=True)
+        return turn.belongs_to(self._attend(turn, look))
+
+    def _attend(self, turn: Turn, look: Callable[[], Core[None]]) -> Core[None]:
+        if self.keeper.why_closed is not None or not self._take(turn):
+            return
+        try:
+            yield from look()
+        finally:
+            if self.closed:
+                # Who closed it meanwhile may have waited long enough and gone: nobody else would end what there is.
+                yield from self._end_and_wait()
+
+    # Opening and closing
+
+    def open(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        try:
+            yield from self.line.begin()
+            self.mechanisms = self.sandbox.mechanisms
+            self.keeper.arrived()
+        except BaseException:
+            yield from self.close()
+            raise
+
+    def close(self) -> Core[None]:
+        """End every process of the session and remove its files. Harmless when closed already."""
+        return self._close(CLOSED_HERE)
+
+    def close_if_idle(self, seconds: float) -> Core[None]:
+        """Close the session if nobody has used it for `seconds`."""
+        if self._turn.goes_on or monotonic() - self.used < seconds:
+            return
+        if self.waiting is not None and self.waiting.until > time() and not self.abandoned:
+            return  # somebody is asked, who may take longer
+        why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
+        yield from self._close(f"the session was closed {why}")
+
+    def begin_close(self) -> None:
+        """The sandbox is being closed: the first half of `close`, which waits for nothing. If nobody uses the session,
+        its processes are killed.
+        """
+        if self.keeper.why_closed is None:
+            self.keeper.why_closed = CLOSED_WITH_SANDBOX
+            if not self._turn.goes_on:
+                self.line.kill_all()
+
+    def _close(self, why: str) -> Core[None]:
+        turn = Turn(brief=True)
+        return turn.belongs_to(self._close_in_turn(turn, why))
+
+    def _close_in_turn(self, turn: Turn, why: str) -> Core[None]:
+        """Close it as soon as it is `turn`'s; whoever uses it meanwhile is made to end."""
+        if self.keeper.why_closed is None:
+            self.keeper.why_closed = why
+        deadline = monotonic() + lineage.KILL_SECONDS
+        while self.keeper.state is not CLOSED:
+            if self._take(turn):
+                yield from self._end_and_wait()
+                return
+            # In use: the step that runs is ended, and whoever uses the session lets go of it.
+            if self._hand_in(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.line.runner) is not None:
+                runner.channel.kill()
+            if self._turn.thread == threading.get_ident():
+                return
+            if monotonic() >= deadline:
+                self.line.kill_all()
+                return
+            yield Wait((), monotonic() + BRIEF_SECONDS)
+
+    def _end_and_wait(self) -> Core[None]:
+        """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
+        yield from wait_for(self.line.end_processes())
+        # It holds files: they are closed now, and not when the garbage collector runs.
+        self.keeper.doing = None
+        if (workspace := self.line.workspace) is not None:
+            yield from self.line.on_files(workspace.close)
+        self._end_at_once()
+
+    def _end_at_once(self) -> None:
+        """The same without waiting, for a session that was closed while it was in use."""
+        if self.keeper.state is not CLOSED:
+            for process in self.line.end_processes():
+                os.close(process)
+            self.line.close()
+            self.keeper.state = CLOSED
+            self.sandbox.session_closed(self)
+
+    def forget(self) -> None:
+        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
+        self.keeper.why_closed = "the session was opened before the process forked; open one in each worker"
+        self.keeper.state = CLOSED
+        self.line.forget()
+
+    @property
+    def closed(self) -> bool:
+        return self.keeper.why_closed is not None
+
+    @property
+    def untold_cpu(self) -> float:
+        """CPU seconds that no result has told of, as of the last look: of threads that a step has left running, of
+        variables that were described.
+        """
+        return max(0.0, self.watched.account.total_seconds - self.told_cpu)
+
+    @property
+    def summary(self) -> str:
+        """The session in a few words: ``3 of 'calculator', step 12, idle``."""
+        label = f" ({self.label})" if self.label else ""
+        return f"{self.number}{label} of {self.policy.name!r}, step {self.step}, {self.keeper.state}"
+
+    # What others ask of it
+
+    @property
+    def tool_records(self) -> ToolLog:
+        """The calls of host tools that steps have made."""
+        return self.keeper.tool_records
+
+    @property
+    def bill(self) -> Bill:
+        """What the host spends for it."""
+        return self.line.bill
+
+    @property
+    def workspace(self) -> Workspace | None:
+        return self.line.workspace
+
+    def card(self, format: Literal["text", "markdown", "json"]) -> str:
+        """The policy and the host's tools, for a model's prompt."""
+        if self.policy is self.sandbox.policy:
+            return self.sandbox.card(format)
+        return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
+
+    def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
+        """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""
+        for index, (name, source) in enumerate(modules):
+            self.keeper.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
+
+    # While it is idle
+
+    def can_rest(self) -> bool:
+        """Whether nobody has used the session for so long that it is worth giving up what the next use needs."""
+        return (
+            self.rested != self.used
+            and monotonic() - self.used >= max(REST_SECONDS, STEP_SECONDS * self.line.history.current.memory.depth)
+            and self.policy.checkpoints == "idle"
+        )
+
+    def rest(self) -> Core[None]:
+        """While it is idle: give up its process, or at least memory."""
+        self.rested = self.used
+        yield from self.keeper.rest()
+        if self.keeper.state is RESTING:
+            self.rests = True
+            self.sandbox.session_rests(self)
+
+    def abandon(self) -> None:
+        """No caller has it any more."""
+        self.abandoned = True
+        self.sandbox.look_after(self)
+
+    # Steps
+
+    @exclusive
+    def run(
+        self,
+        source: str,
+        *,
+        timeout: float | None,
+        atomic: bool,
+        callbacks: Callbacks = NOBODY,
+        stdin: Given | None = None,
+        argv: Sequence[str] | None = None,
+        namespace: Mapping[str, Any] | None = None,
+        again: AnswersAgain | None = None,
+    ) -> Core[Result]:
+        """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
+        before. `again`: answers the calls of a step that has waited, and goes on.
+        """
+        self.check_waiting(again)
+        check = partial(checked_source, self.policy, source)
+        text, refusal = (yield Work(check)) if type(source) is str and len(source) > AT_ONCE else check()
+        limit = timeout_of(self.policy, timeout)
+        arguments = None if argv is None else checked_arguments(argv)
+        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
+        if refusal is not None:
+            return (yield from self._refused(text, refusal))
+        if namespace:
+            assignments = []
+            for name, value in dict(namespace).items():
+                assignments.append((yield from self._assignment(name, value)))
+            for assignment in assignments:
+                yield from self._changed(assignment)
+        self.step += 1
+        self.keeper.sources.add(self.step, source)
+        if again is not None:
+            self.tool_records.forget_since(self.calls_before)
+        if self.sandbox.toolbox.tools:
+            self.calls = StepCalls(source, timeout, atomic, stdin, argv, again)
+            if not self.seed and self.policy.determinism is None:
+                self.seed = int.from_bytes(os.urandom(6), "little")
+        shows = listeners.display is not None
+        request = m.Execute(
+            *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
+            self.line.must_copy(text),
+            self.policy.checkpoints == "idle",
+            self.seed,
+        )
+        try:
+            if stdin is None:
+                result = yield from self._act(request, self.step, limit, atomic, listeners)
+            else:
+                result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
+        finally:
+            self.calls = None
+        return self._told(text, result)
+
+    # Steps that wait
+
+    def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]:
+        """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
+        from safeexec.engine.host.session import waits  # with the modules of recordings, as the others below
+
+        return waits.put_off(self, call, later)
+
+    def still_waiting(self) -> Waiting | None:
+        """What the session waits for. Once the time for the answer is over, nothing: the next result says so."""
+        waiting = self.waiting
+        if waiting is not None and waiting.until <= time():
+            from safeexec.engine.host.session import waits
+
+            self.waiting = None
+            self.keeper.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
+        return self.waiting
+
+    def check_waiting(self, again: AnswersAgain | None = None) -> None:
+        """Raises `StepWaiting` where a step waits, for another purpose than to answer it."""
+        if self.waiting is not None or again is not None:
+            from safeexec.engine.host.session import waits
+
+            waits.check(self, again)
+
+    def waiting_call(self) -> WaitingCall | None:
+        """What the session waits for, for people."""
+        if (waiting := self.still_waiting()) is None:
+            return None
+        from safeexec.engine.host.session import waits
+
+        return waits.call_of(waiting, self.sandbox.toolbox, self.label)
+
+    def answer(self, answer: object, callbacks: Callbacks = NOBODY) -> Core[Result]:
+        """Run the step that waits again, which gets this answer for the call that was put off. Raises `StepWaiting`,
+        TypeError and ValueError.
+        """
+        waiting = self.waiting
+        if waiting is None:
+            raise StepWaiting("no step of this session waits for an answer")
+        from safeexec.engine.host.session import waits
+
+        again, run = waits.Again(waiting, answer, self.sandbox.toolbox), waiting.run
+        return (
+            yield from self.run(
+                run.source,
+                timeout=run.timeout,
+                atomic=run.atomic,
+                callbacks=callbacks,
+                stdin=waits.stdin_of(run),
+                argv=run.argv,
+                again=again,
+            )
+        )
+
+    @exclusive
+    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
+        """Give up the step that waits. Returns the calls that it had made. Raises `StepWaiting` where there is none."""
+        yield from ()
+        if (waiting := self.still_waiting()) is None:
+            raise StepWaiting("no step of this session waits for an answer")
+        from safeexec.engine.host.session import waits
+
+        self.waiting = None
+        return waits.records_of(waiting)
+
+    def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
+        """A step that is not sent. It counts, and is told, as any other that the policy rejects."""
+        if self.keeper.state is not IDLE:
+            yield from self.keeper.finish_interrupted()
+        self.step += 1
+        self.keeper.sources.last = ""
+        self.line.release(self.line.history.pass_over(self.step))
+        return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
+
+    def _told(self, source: bytes, result: Result) -> Result:
+        """The result of a step, with what happened before it, after the observer has seen it."""
+        self.told_cpu += result.usage.cpu_ms / 1000
+        if self.keeper.notes_next:
+            result = self._with_earlier_notes(result)
+        if (observer := self.sandbox.observer) is not None:
+            observer.step_done(self, source, result)
+        return result
+
+    def _fed(
+        self, given: StandardInput, request: m.Execute, timeout: float, atomic: bool, listeners: Listeners
+    ) -> Core[Result]:
+        """A step that reads what the host gives it."""
+        try:
+            yield from apart(given.size, given.fill)
+            result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
+        finally:
+            problem = yield from ending(given.size, given.close)
+        if problem is not None:
+            result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
+        return result
+
+    def _with_earlier_notes(self, result: Result) -> Result:
+        """The result with what happened before the step, while nobody used the session."""
+        notes, self.keeper.notes_next = self.keeper.notes_next, []
+        return replace(result, notes=(*notes, *result.notes))
+
+    @exclusive
+    def check(self, source: str, stdin: bool) -> Core[Result]:
+        """What the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
+        text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
+        if refusal is not None:
+            return Result(outcome="rejected", error=refusal, step=self.step)
+        return (yield from self._act(m.Compile(text, stdin), 0, timeout_of(self.policy, None), False))
+
+    def invoke(
+        self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, **how: Any
+    ) -> Core[Result]:
+        """Call an object of the namespace with values of the host, as a step. `how`: the other fields of `Invoke`."""
+        encoding = partial(arguments_for, path, args, kwargs, self.policy.limits)
+        arguments = yield from apart(weight(args) + weight(kwargs), encoding)
+        return (yield from self.perform(lambda step: m.Invoke(step, path, arguments, **how), timeout=timeout))
+
+    @exclusive
+    def perform(
+        self, make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query], *, timeout: float | None = None
+    ) -> Core[Result]:
+        """Send the request that `make` builds for the number of the next step, and give its result."""
+        self.check_waiting()
+        limit = timeout_of(self.policy, timeout)
+        self.step += 1
+        self.keeper.sources.last = ""
+        request = make(self.step)
+        result = yield from self._act(request, self.step, limit, atomic=False)
+        if self.keeper.notes_next:
+            result = self._with_earlier_notes(result)
+        if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
+            observer.step_done(self, self.code, result, call=request.path)
+        return result
+
+    def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
+        """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
+        text = yield from apart(weight(query), partial(checked_query, query, name))
+        bound = None if name is None else spelt(name)
+        return (yield from self.perform(lambda step: m.Query(step, text, bound), timeout=timeout))
+
+    def _act(
+        self,
+        request: m.Execute | m.Invoke | m.Install | m.Proceed | m.Query | m.Compile,
+        number: int,
+        timeout: float,
+        atomic: bool,
+        listeners: Listeners = NOBODY,
+        given: StandardInput | None = None,
+    ) -> Core[Result]:
+        """Have step `number` done (0: a check, which changes nothing), to its result."""
+        line, runner = self.line, self.line.runner
+        keeper = self.keeper
+        if runner is None or keeper.state is not IDLE or keeper.overused is not None or keeper.diverged:
+            runner = yield from self.keeper.ready_runner(step=True)
+            if self.keeper.has_diverged():
+                error = ErrorInfo("StepKilled", NOT_RUN)
+                result = Result("crashed", error=error, step=self.step, state="diverged")
+                return replace(result, remaining=self.keeper.remaining())
+        if number and self.has_branched:
+            yield from self._own_files()
+        leave = line.begin_step(number) if number else None
+        self.keeper.go(STEPPING)
+        line.out.begin()
+        line.err.begin()
+        self.calls_of_step, calls = 0, self.keeper.tool_records.total
+        room = None if line.workspace is None else self.watched.room
+        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
+        streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
+        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
+        try:
+            done = yield from step.run(request, leave, given)
+            over = done if isinstance(done, Verdict) else None
+            if self.calls is not None and self.calls.again is not None and over is None:
+                over = self.calls.again.unmade()
+            if number and over is None and line.workspace is not None:
+                over = yield from self._count_files(line.workspace, step)
+            # A `cancel` that returned True must win, even if the step has ended meanwhile.
+            over = step.close() or over
+        except (Gone, ProtocolError) as error:
+            return (yield from self._crashed(step, error, calls))
+        except GeneratorExit:
+            step.hand_in(Verdict("cancelled", "nobody waits for the step any more"))
+            if all(copy.seen() is not None for copy in line.history.copies_of(line.history.current)):
+                runner.channel.kill()
+            raise
+        except BaseException:
+            # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
+            step.close()
+            yield from step.secure(FREEZE_SECONDS)
+            self.keeper.notes_next += yield from self.keeper.undo_step()
+            raise
+        if isinstance(done, Verdict) or over is not None:
+            assert over is not None
+            place = yield from step.where()
+            return (yield from self._ended(step, over, place, calls))
+        records = self.keeper.tool_records.since(calls)
+        self.more, self.held, self.threads = done.more, done.held, done.threads
+        if self.tells_frames:
+            self.frames = frames_of(done.frames)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
+        result = build_result(facts, done, step.value)
+        if number:
+            must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
+            entry = None if done.due or records else line.entry_of(request, done.did)
+            result = (yield from self._undone(result)) if must_go else self._kept(result, entry)
+        if self.keeper.state is STEPPING:
+            self.keeper.go(IDLE)
+        if listeners is not NOBODY:
+            step.stream_rest()
+        self.sandbox.step_ended()
+        return result
+
+    def _own_files(self) -> Core[None]:
+        """Have the files be those of the state. A branch knows where they are, and Landlock does not govern the rights
+        and times that it gives them. Not where guest code may have written meanwhile.
+        """
+        line, files = self.line, self.line.history.current.files
+        if line.workspace is not None and files is not None and not self.threads:
+            line.workspace.give_access()
+            problems = yield from line.on_files(partial(line.workspace.restore, files), files)
+            self.keeper.notes_next += problems
+            self.keeper.meet_files()
+
+    def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
+        return self.toolbox.answer(call, self, deadline)
+
+    def _count_files(self, workspace: Workspace, step: Step) -> Core[Verdict | None]:
+        """Take in the files that the step leaves. The verdict if it has filled the workspace between two looks."""
+        try:
+            if self.policy.checkpoints != "off":
+                step.files = yield from self.line.on_files(workspace.snapshot)
+                step.marks = workspace.marks
+            else:
+                step.marks = yield from self.line.on_files(workspace.marks_now)
+        except WorkspaceError as error:
+            return too_much_in_files(error)
+        return None
+
+    def _kept(self, result: Result, entry: m.JournalEntry | None = None) -> Result:
+        """The step is part of the session, and can be done once more as `entry` says."""
+        line, step = self.line, self.keeper.doing
+        assert step is not None
+        self.sandbox.undo[entry is None] += self.policy.checkpoints != "off"
+        line.commit(step.files, self.keeper.tool_records.total, entry)
+        notes = result.notes
+        if self.policy.checkpoints != "off" and not line.history.undoable:
+            notes = (*notes, CANNOT_UNDO)
+        files = line.workspace.changes(self.keeper.marks, step.marks) if line.workspace is not None else ()
+        self.keeper.marks = step.marks
+        if files or notes is not result.notes:
+            result = replace(result, files=files, notes=notes)
+        return result
+
+    def _undone(self, result: Result) -> Core[Result]:
+        """A step that failed leaves no trace."""
+        line = self.line
+        if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
+            # To go back to nothing would lose more than what the step has done.
+            return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
+        assert self.keeper.doing is not None
+        if line.workspace is not None and (files := line.workspace.changes(self.keeper.marks, self.keeper.doing.marks)):
+            result = replace(result, files=files)
+        notes = yield from self.keeper.undo_step()
+        return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
+
+    def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
+        reason = yield from step.died(error)
+        verdict = step.close() or self.keeper.overused  # a look found it before the step, and ended the process late
+        if verdict is None:
+            verdict = step.watch.exceeded()  # a value that was announced before the deadline has not come by then
+        if verdict is None and not self.sandbox.alive:
+            yield from self.keeper.stop()
+            raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
+        if verdict is None and self.line.ran_out_of_memory():
+            limit = self.policy.limits.memory_mb
+            verdict = Verdict(
+                "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
+            )
+        if verdict is None and isinstance(error, TooMuch):
+            verdict = Verdict("output", f"the step sent the host more than it reads: {error}")
+        verdict = verdict or Verdict("crashed", f"the process that ran the step died: {reason}")
+        return (yield from self._ended(step, verdict, Place(), calls))
+
+    def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
+        """The result of a step that was killed or died, after the state before it has been brought back."""
+        before = self.line.history.current.memory
+        yield from self.keeper.stop()
+        records = self.keeper.tool_records.since(calls)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
+        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources, step.peak)
+        notes = yield from self.keeper.restore_after_step()
+        result = restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
+        if verdict.outcome != "waiting" or self.calls is None:
+            return result
+        if self.line.history.current.memory is not before:
+            return replace(result, outcome="crashed")  # it cannot run again from where it began
+        self.waiting, self.calls_before = self.calls.waiting, calls
+        return replace(result, waiting_for=self.waiting_call())
+
+    # Ending a step, and what the watch asks of it: from any thread
+
+    def cancel(self) -> bool:
+        """Stop the running step from another thread. Whether there was one."""
+        return self._hand_in(Verdict("cancelled", "the step was cancelled by the host"))
+
+    def exceed(self, verdict: Verdict) -> bool:
+        """End the step for what the session uses. False: no caller ends it, so its processes are to be killed here.
+        From the accountant's thread.
+        """
+        step = self.keeper.doing
+        if step is not None and step.hand_in(verdict):
+            return not (step.in_tool or step.listening)
+        self.keeper.overused = verdict
+        return False
+
+    def overdue(self) -> Verdict | None:
+        """The verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
+        step = self.keeper.doing
+        return None if step is None else step.overdue()
+
+    def period(self) -> Period:
+        """The step that runs, or else the use or the rest that goes on. From any thread."""
+        step = self.keeper.doing
+        if step is not None and not step.closed:
+            return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
+        return Period((self.used, self._turn.goes_on))
+
+    @property
+    def asks(self) -> int:
+        """How many processes its runner may have been asked to make, beside the copies that were promised."""
+        return 1 if self.keeper.state is ASKING else 0
+
+    def _hand_in(self, verdict: Verdict) -> bool:
+        """Have the running step end; the session goes on. Whether there was one."""
+        step = self.keeper.doing
+        return step is not None and step.hand_in(verdict)
+
+    # Checkpoints
+
+    @exclusive
+    def checkpoint(self, name: str) -> Core[None]:
+        """Keep the state as it is now under `name`."""
+        check_name(name)
+        history, limit = self.line.history, self.policy.limits.checkpoints
+        if name not in history.named and len(history.named) >= limit:
+            raise CheckpointError(
+                f"this session already has {len(history.named)} named checkpoints, and limits.checkpoints allows "
+                f"{limit}; drop one first: {', '.join(history.named)}"
+            )
+        copy = yield from self.keeper.freeze()
+        copy.name = name
+        self.line.release(history.keep(name, copy))
+
+    @exclusive
+    def rollback(self, name: str | None, steps: int) -> Core[list[ToolCallRecord]]:
+        """Go back to a named checkpoint, or to before the last `steps` steps. Returns the tool calls that cannot be
+        undone.
+        """
+        if not isinstance(steps, int) or steps < 1 or (name is not None and steps != 1):
+            raise ValueError(f"steps={steps!r}: a number of steps from 1 on, without a name")
+        self.check_waiting()
+        if self.keeper.state is not IDLE and self.keeper.state is not RESTING:
+            yield from self.keeper.finish_interrupted()
+        line = self.line
+        state, copies = self._target(name, steps)
+        for copy in copies:
+            if (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
+                line.history.note_parked(copy)
+                break
+        else:
+            if name is not None:
+                raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
+            if copies:
+                raise CheckpointError(NO_LONGER_KEPT)
+        since = list(self.keeper.tool_records.since(state.tool_calls))
+        # Decided: whoever is interrupted from here on finds the session in that state.
+        line.release(line.history.arrive(state))
+        yield from self.keeper.stop()
+        notes = yield from self.keeper.restore(asked=True)
+        self.keeper.notes_next += notes
+        if self.keeper.has_diverged() or line.history.current.memory is not state.memory:
+            what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
+            raise CheckpointError(f"{what} could not be brought back; {self.keeper.became(notes)}")
+        return since
+
+    def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
+        """The state to go back to, and the copies of it. Raises `CheckpointError`."""
+        history = self.line.history
+        if name is not None:
+            state, copy = history.find(name)
+            return state, [copy]
+        if history.current.before is None:
+            raise CheckpointError(NOTHING_TO_UNDO)
+        if self.policy.checkpoints == "off":
+            raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
+        state = history.before_last(steps)
+        return state, history.copies_below(state)
+
+    @exclusive
+    def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
+        """`count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
+        if not isinstance(count, int) or count < 1:
+            raise ValueError("a session branches into at least one")
+        policy = self.policy
+        if checkpoints is not None:
+            if checkpoints not in ("idle", "before-step", "off"):
+                raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
+            policy = replace(policy, checkpoints=checkpoints)
+        yield from self.keeper.ensure_ready()
+        check_branches(policy, self.line.lineage, count)
+        self.has_branched = True
+        copy = yield from self.keeper.shared_copy()
+        branches: list[SessionCore] = []
+        arrived = 0
+        try:
+            while arrived < count:
+                if len(branches) < count and len(branches) - arrived < COMING:
+                    branches.append(self.new_branch(policy))
+                    yield from branches[-1].line.begin_branch(self.line, copy)
+                else:
+                    yield from branches[arrived].arrive(copy)
+                    arrived += 1
+        except BaseException:
+            for branch in branches:
+                yield from branch.close()
+            raise
+        finally:
+            copy.release()
+        return branches
+
+    def new_branch(self, policy: Policy) -> SessionCore:
+        """A session that is to go on from the state as it is now: `begin_branch` of its line, then `arrive`."""
+        branch = SessionCore(self.sandbox, policy)
+        branch.mechanisms = self.mechanisms
+        branch.step = self.step
+        branch.keeper.tool_records = self.keeper.tool_records.copy()
+        branch.toolbox = self.toolbox
+        branch.label = self.label
+        branch.template = self.template
+        branch.keeper.sources = self.keeper.sources.copy()
+        return branch
+
+    def arrive(self, copy: Checkpoint) -> Core[None]:
+        """Wait for the process of a branch, which was asked for."""
+        self.keeper.notes_next = list((yield from self.line.arrive_branch(copy)))
+        self.keeper.meet_files()
+        self.keeper.go(IDLE)
+        self.sandbox.session_opened(self)
+
+    def checkpoint_rows(self) -> list[CheckpointInfo]:
+        return Rows(rows_of(self.line.history))
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint."""
+        drive(self._drop(name))
+
+    @exclusive
+    def _drop(self, name: str) -> Core[None]:
+        _, copy = self.line.history.find(name)
+        dropped = self.line.history.drop(name)
+        copy.name = None
+        self.line.release(dropped)
+        yield from ()
+
+    # The recording
+
+    def note(self, text: str, score: float | None) -> None:
+        """A remark for the recording. Raises `RecordingError` where there is none."""
+        self._recorded().note(self, text, score)
+
+    def pending(self) -> list[PendingCall]:
+        """The deferred calls of host tools that have not been carried out, in order."""
+        return [] if self.recorder is None else self.recorder.pending()
+
+    @exclusive
+    def carry_out(self) -> Core[list[str]]:
+        """Carry them out. Returns what went wrong, in words."""
+        return [] if self.recorder is None else (yield from self.recorder.carry_out())
+
+    def history(self) -> Timeline:
+        """What the recording says of this session and its branches. Raises `RecordingError` where there is none."""
+        return self._recorded().history()
+
+    def _recorded(self) -> RecordsSession:
+        if self.recorder is None:
+            raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
+        return self.recorder
+
+    # Variables
+
+    @exclusive
+    def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
+        """Whether there is such a variable, and its value."""
+        if not may_be_bound(name):
+            return False, None
+        answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
+        if not answer.found and name != spelt(name):
+            answer, value = yield from self.keeper.ask(partial(self._fetched, spelt(name), arrays))
+        if not answer.found:
+            return False, None
+        return True, value
+
+    def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
+        answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
+        if answer.pending:
+            return answer, (yield from runner.deliver(answer.pending, arrays=arrays))
+        return answer, (yield from runner.value(answer.value, arrays=arrays)) if answer.found else None
+
+    def assign(self, name: str, value: Any) -> Core[None]:
+        """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
+        yield from self._change((yield from self._assignment(name, value)))
+
+    def _assignment(self, name: str, value: Any) -> Core[m.Assign]:
+        bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
+        payload = yield from apart(weight(value), partial(encode_payload, name, value, **bounds))
+        return m.Assign(spelt(name), payload)
+
+    def remove(self, name: str) -> Core[None]:
+        """Unbind a variable. Raises KeyError."""
+        if not may_be_bound(name):
+            raise KeyError(f"no variable {name!r}")
+        there = name == spelt(name) or name in (yield from self.names())
+        yield from self._change(m.Remove(name if there else spelt(name)))
+
+    @exclusive
+    def _change(self, request: m.Assign | m.Remove) -> Core[None]:
+        self.check_waiting()
+        yield from self._changed(request)
+
+    def _changed(self, request: m.Assign | m.Remove) -> Core[None]:
+        try:
+            answer = yield from self.keeper.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds), request)
+        except (Gone, ProtocolError) as error:
+            yield from self.keeper.restore_and_raise(error)
+        if answer.problem:
+            raise KeyError(answer.problem)
+
+    @exclusive
+    def _ask(self, request: Any, kind: type) -> Core[Any]:
+        return (yield from self.keeper.ask(lambda runner: runner.ask(request, kind)))
+
+    def names(self) -> Core[list[str]]:
+        return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
+
+    def variables(self) -> Core[list[Variable]]:
+        described = yield from self._ask(m.Describe(), m.Described)
+        return Rows(variables_of(described.variables))
+
+    @exclusive
+    def protection(self) -> Core[tuple[Mechanism, ...]]:
+        """What holds this session, and what does not and why: as planned, and as its process finds by trying."""
+        rows = [*self.mechanisms, *planned(self.policy, self.line.group, self.template)]
+        rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
+        return as_tried(rows, (yield from self.keeper.ask(self._self_test)))
+
+    def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
+        """One row per forbidden act; `active` where it was refused."""
+        gate = self.sandbox.gate
+        if (yield from self.line.secured(monotonic())):
+            gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier leave is not the self-test's
+        with gate.refusing(runner.pid):
+            return list((yield from runner.ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
+
+    # Durable states
+
+    @exclusive
+    def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
+        """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
+        waiting = b""
+        if (waits_for := self.still_waiting()) is not None:
+            from safeexec.engine.host.session import waits
+
+            waiting = waits.written(waits_for)
+        return (yield from self._saving(timeout).save(path, self.step, waiting))
+
+    @exclusive
+    def load(self, fd: int, timeout: float | None) -> Core[None]:
+        """Bind the variables of a saved payload."""
+        yield from self._saving(timeout).load(fd)
+
+    def _saving(self, timeout: float | None) -> Saving:
+        from safeexec.engine.host.session.saving import Saving  # with hashlib and its like 10 ms
+
+        return Saving(self.keeper, self.policy, self._answer_tool, timeout_of(self.policy, timeout))
+
+    # Files
+
+    @exclusive
+    def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
+        """Run a program in the session's workspace. Its changes to the files are the session's."""
+        from safeexec.engine.host import commands  # with shutil 5 ms
+
+        self.check_waiting()
+        workspace = self.line.workspace
+        if workspace is None:
+            raise WorkspaceError(f"the policy {self.policy.name!r} gives no workspace to run a command in")
+        place = workspace.path
+        if directory not in ("", "."):
+            os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
+            place = os.path.join(place, directory)
+        yield from self.keeper.ensure_ready()  # there is no control group without a process
+        self.commanding = True
+        try:
+            result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)
+        finally:
+            self.commanding = False
+        self.line.history.change_files((yield from self.line.on_files(workspace.snapshot_or_undo)))
+        return result
+
+    def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
+        """The bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""
+        most = self.policy.limits.workspace_mb << 20
+        return self._files().read(name, most if max_bytes is None else min(most, max_bytes))
+
+    def write_file(self, name: str, data: bytes | str) -> None:
+        """Put a file into the workspace; it belongs to the state as it is now. Raises `WorkspaceError`."""
+        drive(self._write_file(name, as_bytes(data)))
+
+    @exclusive
+    def _write_file(self, name: str, data: bytes) -> Core[None]:
+        self.check_waiting()
+        workspace, history = self._files(), self.line.history
+        path, files = yield Work(partial(workspace.write, name, data, history.current.files))
+        history.change_files(files)
+        if path in files:
+            self.keeper.marks[path] = files[path].mark
+
+    @exclusive
+    def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
+        """Copy files of the host (paths), or bytes, into the workspace. Raises `WorkspaceError`, OSError."""
+        self.check_waiting()
+        workspace = self.line.workspace
+        assert workspace is not None
+
+        def put() -> Snapshot:
+            for name, content in files.items():
+                workspace.put(name, content)
+            return workspace.snapshot()
+
+        self.line.history.change_files((yield Work(put)))
+        self.keeper.marks = workspace.marks
+
+    def list_files(self) -> list[str]:
+        """The names of the regular files of the workspace, sorted."""
+        return self._files().names()
+
+    def _files(self) -> Workspace:
+        """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
+        if self.keeper.why_closed is not None:
+            raise SessionClosed(self.keeper.why_closed)
+        if self.line.workspace is None:
+            raise WorkspaceError(
+                f"the policy {self.policy.name!r} gives sessions no workspace "
+                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace') or 'not set'})"
+            )
+        return self.line.workspace

@@ -1,0 +1,130 @@
+"""What the host gives a program to read: text or bytes in a sealed file in memory, a stream through a pipe.
+
+A file of the host never reaches the child as a descriptor: what is behind it could be read again, from its start, or by
+others. A thread copies it into a pipe, a piece at a time, so that an input of any size takes no memory here and an
+input without an end stops nobody.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import threading
+from collections.abc import Iterator
+
+from safeexec.engine.host.session.given import Given, encoded, pieces_of
+
+_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+class StandardInput:
+    """The input of one step. `fd` is the end that the child reads, once it is filled: `size` is what that moves."""
+
+    __slots__ = ("_feeder", "_given", "_memory", "fd", "size")
+
+    def __init__(self, given: Given) -> None:
+        """Raises TypeError for what is not `Given`."""
+        self._feeder: _Feeder | None = None
+        self._memory = self.fd = -1
+        self._given: str | bytes | bytearray | memoryview | None = None
+        self.size = 0
+        if isinstance(given, str | bytes | bytearray | memoryview):
+            self._given, self.size = given, len(given)
+        else:
+            self._feeder = _Feeder(pieces_of(given))
+            self.fd = self._feeder.read
+
+    def fill(self) -> None:
+        """Make ready what was given as a whole. Raises ValueError for text with lone surrogates, and OSError."""
+        given, self._given = self._given, None
+        if given is not None:
+            self.fd = self._keep(encoded(given, "stdin") if isinstance(given, str) else given)
+
+    def _keep(self, data: bytes | bytearray | memoryview) -> int:
+        """A descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
+        self._memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        rest = memoryview(data).cast("B")
+        while rest:
+            rest = rest[os.write(self._memory, rest) :]
+        fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, _SEALS)
+        return os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
+
+    def sent(self) -> None:
+        """The child has its end: the pipe is fed from now on."""
+        self._give_up_end()
+        if self._feeder is not None:
+            self._feeder.start()
+
+    def _give_up_end(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def close(self) -> str | None:
+        """The step has ended: nothing more is read from what was given. Says why the input ended early, if it did."""
+        self._give_up_end()
+        if self._memory >= 0:
+            os.ftruncate(self._memory, 0)
+            os.close(self._memory)
+            self._memory = -1
+        if self._feeder is None:
+            return None
+        feeder, self._feeder = self._feeder, None
+        return feeder.stop()
+
+
+class _Feeder:
+    """Copies pieces into a pipe, in a thread of its own: reading them may block, and is code of the caller."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._problem: str | None = None
+        self._thread = threading.Thread(target=self._run, name="safeexec-stdin", daemon=True)
+        self._wake, self._stop = os.pipe()
+        try:
+            self.read, self._write = os.pipe()
+        except OSError:
+            os.close(self._wake)
+            os.close(self._stop)
+            raise
+        os.set_blocking(self._write, False)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> str | None:
+        """End the copying; a read of the caller's that blocks ends it when it returns."""
+        os.close(self._stop)
+        if self._thread.ident is None:
+            self._close()
+        return self._problem
+
+    def _run(self) -> None:
+        try:
+            for piece in self._pieces:
+                if not self._put(memoryview(piece)):
+                    return
+        except Exception as error:
+            self._problem = f"{type(error).__name__} while it was read"
+        finally:
+            self._close()
+
+    def _put(self, rest: memoryview) -> bool:
+        """Write it all. False when nobody reads any more."""
+        poller = select.poll()
+        poller.register(self._write, select.POLLOUT)
+        poller.register(self._wake, 0)  # its other end closes: POLLHUP
+        while rest:
+            ready = dict(poller.poll())
+            if self._wake in ready:
+                return False
+            try:
+                rest = rest[os.write(self._write, rest) :]
+            except BrokenPipeError:
+                return False
+        return True
+
+    def _close(self) -> None:
+        os.close(self._write)
+        os.close(self._wake)

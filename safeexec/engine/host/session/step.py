@@ -1,0 +1,325 @@
+"""One step from request to verdict: sent, watched, served with tools, ended by itself or by the host."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from safeexec.common.text import one_line
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.session.channel import Gone
+from safeexec.engine.host.session.decode import displays
+from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.session.listeners import NOBODY, Listeners
+from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
+from safeexec.engine.host.session.runner import Runner
+from safeexec.engine.host.waiting import CallTool, Core
+from safeexec.engine.host.watch.clock import TICK_SECONDS, Place, Watch, where
+from safeexec.engine.host.watch.room import RULE
+from safeexec.engine.host.watch.verdict import Verdict
+from safeexec.engine.linux import processes
+from safeexec.errors import ProtocolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.printed import EVERYWHERE
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.files.workspace_files import Marks
+    from safeexec.engine.host.session.standard_input import StandardInput
+    from safeexec.engine.host.session.turn import First
+
+AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
+"""Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
+STREAM_SECONDS = 0.003
+"""How far behind the guest those may be who listen to its output."""
+STREAM_BYTES = 1 << 20
+"""Bytes of one stream that its listeners get at a time."""
+LEAST_DELIVER_SECONDS = 0.1
+"""How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
+DESCRIPTION = 200
+"""Characters of what a progress bar says of itself; a child that sends more does not run our code."""
+SHOWN_BYTES = 64 << 20
+"""Of displays and the news of progress bars that come as the step runs: a child may update one without end, and its
+listener may keep them all.
+"""
+EVENT_BYTES = 1000
+"""What one of them takes beside its data: many small ones are no less."""
+FREEZE_SECONDS = 3.0
+"""How long a step that must end may go on because the state before it has no checkpoint yet."""
+AHEAD_SECONDS = TICK_SECONDS
+"""How long before a step's deadline the host asks for the process that will go on from the state before it: at its last
+look before the deadline. With pandas such a process takes 2.5 ms.
+"""
+UNENDED: Final = Verdict("ok", "")
+"""Stands where the verdict would on a step that nobody has ended."""
+
+
+class Step(Struct, eq=False):
+    """One request of a runner, from when it is sent until it is answered, or somebody ends it."""
+
+    number: int
+    """Which step it is; 0 for a check, which runs nothing."""
+    _line: Line
+    _runner: Runner
+    watch: Watch
+    _answer_tool: AnswerTool
+    _listeners: Listeners = NOBODY
+    _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
+    """The streams that somebody listens to, and who."""
+    value: Any = None
+    printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
+    """Its standard output and error."""
+    files: Any = None
+    """The files of the state after it."""
+    marks: Marks = {}
+    """The same, to tell what has changed."""
+    wall: float = 0.0
+    cpu: float = 0.0
+    peak: int = 0
+    """Bytes that its process held at most, of one that the host ends; the child tells of another."""
+    in_tool: bool = False
+    """Whether a host tool runs: until it returns, the step's caller does not see a verdict."""
+    listening: bool = False
+    """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
+    _shown_bytes: int = 0
+    _calls: int = 0
+    """How many calls of tools have come."""
+    closed: bool = False
+    """Whether its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
+    _first_verdict: First[Verdict] = {}
+    """The verdict that stands: the first one that was handed in, or `UNENDED` once the step is closed without one."""
+    _secured: bool = False
+    """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
+
+    def run(self, request: Struct, leave: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
+        """Send the request, with leave for a copy if the process has none, and wait for its end. A `Verdict` when it
+        must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
+        """
+        fds = () if leave is None else (leave.fileno(),)
+        try:
+            yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
+        finally:
+            if leave is not None:
+                leave.close()
+        if given is not None:
+            given.sent()
+        done = yield from self._await_done()
+        if self.number and not isinstance(done, Verdict) and done.due:
+            self._line.announce()
+        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        if isinstance(done, Verdict) or not (done.value or done.pending):
+            return done
+        # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
+        # What a function returned keeps its type; a step's value is what JSON could be made of.
+        charged = self._runner.bill.cpu
+        arrays = isinstance(request, m.Invoke | m.Proceed)
+        if done.pending:
+            self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=self._left())
+        else:
+            self.value = yield from self._runner.value(done.value, arrays=arrays)
+        self.cpu += self._runner.bill.cpu - charged
+        return done
+
+    def _left(self) -> float:
+        """Seconds in which what a step announces must come."""
+        return max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
+
+    def hand_in(self, verdict: Verdict) -> bool:
+        """Have it end, with `verdict` if that is the first one. False if it is closed already. May be called from any
+        thread, and from a handler of signals.
+        """
+        if self.closed or self._first_verdict.setdefault(None, verdict) is UNENDED:
+            return False
+        self._runner.channel.wake()
+        return True
+
+    def close(self) -> Verdict | None:
+        """The step is over: no verdict is taken any more. The one that was handed in before."""
+        verdict = self._first_verdict.setdefault(None, UNENDED)
+        self.closed = True
+        return None if verdict is UNENDED else verdict
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why it must end, if it must."""
+        return self._first_verdict.get(None)
+
+    @property
+    def runner_pid(self) -> int | None:
+        """The process that runs it."""
+        return self._runner.pid
+
+    def _await_done(self) -> Core[m.StepDone | Verdict]:
+        watch, channel, streams = self.watch, self._runner.channel, self._streams
+        look = watch.next_look()
+        while True:
+            if self._first_verdict:
+                return self._first_verdict[None]
+            until = look if not streams else min(look, monotonic() + STREAM_SECONDS)
+            try:
+                message = yield from channel.receive(until)
+            except Gone:
+                if self._first_verdict:
+                    return self._first_verdict[None]
+                raise
+            if streams:
+                if isinstance(message, m.Shown):
+                    self.stream_rest(message.printed)
+                else:
+                    self._stream()
+            if isinstance(message, m.StepDone):
+                if message.step != self.number:
+                    raise ProtocolError(f"the end of step {message.step} came while step {self.number} ran")
+                # A flood may end by itself between two looks: well, or at the end of the file, with an OSError.
+                # The same program then has the same outcome, however long the host took to look.
+                self.printed = stdout, stderr = watch.printed()
+                if message.outcome == "output" or watch.is_flood(max(stdout.size, stderr.size)):
+                    return self._first_verdict.setdefault(None, watch.flood())
+                return message
+            if isinstance(message, m.ToolRequest):
+                yield from self._tool_call(message)
+            elif isinstance(message, m.Progress):
+                if (hear := self._listeners.progress) is not None and self._may_show(0):
+                    self._tell(hear, one_line(message.description, DESCRIPTION), message.done, message.total)
+            elif isinstance(message, m.Shown):
+                size = sum(map(len, message.display.data.values()))
+                if (show := self._listeners.display) is not None and self._may_show(size):
+                    self._tell(show, displays([message.display])[0])
+            if monotonic() >= look:
+                if (verdict := (yield from self._look())) is not None:
+                    return verdict
+                look = watch.next_look()
+
+    def _may_show(self, size: int) -> bool:
+        """Whether a listener is told of one thing more, with `size` bytes of data."""
+        self._shown_bytes += EVENT_BYTES + size
+        return self._shown_bytes <= SHOWN_BYTES
+
+    def _look(self) -> Core[Verdict | None]:
+        """The first limit that the step is over, if any."""
+        if not self._secured:
+            yield from self.secure(0.0)
+        verdict = yield from self.watch.looked()
+        if verdict is None:
+            if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
+                yield from self._line.thaw_in_time()
+            return None
+        if not self._secured and not self._first_verdict and (yield from self.secure(FREEZE_SECONDS)):
+            # Until now the child made the copy of the state before this step: its time begins here.
+            self.watch.start_again()
+            return None
+        self._secured = True  # or as safe as it gets: it has been waited for
+        return self._first_verdict.setdefault(None, verdict)
+
+    def secure(self, seconds: float) -> Core[bool]:
+        """Whether the state before this step has its copy, waiting so long for it; without one the end of the process
+        would lose that state.
+        """
+        if not self._secured:
+            self._secured = yield from self._line.secured(monotonic() + patient(seconds))
+        return self._secured
+
+    def _tool_call(self, call: m.ToolRequest) -> Core[None]:
+        rules = self._line.policy.tools
+        self._calls += 1
+        if call.pending and self._calls <= rules.max_calls:  # of those beyond, nothing is read
+            arguments = yield from self._runner.deliver_bytes(call.pending, self._left())
+            call = m.ToolRequest(call.call, call.tool, arguments)
+        answer = self._answer_tool(call, None if rules.clock == "stops" else self.watch.deadline)
+        reply = yield from self._clocked(answer, stops=rules.clock == "stops")
+        if self._first_verdict or self.watch.past_deadline():
+            return  # whoever waits for the answer is ended now, or by the look that follows
+        yield from self._runner.channel.send(reply)
+
+    def _clocked(self, answer: Core[m.ToolReply], *, stops: bool) -> Core[m.ToolReply]:
+        """The answer to a call. While a function of the host runs, and only then, the step's clock may stand still: to
+        read what a guest passes is a part of the step.
+        """
+        try:
+            wanted = next(answer)
+            while True:
+                started, self.in_tool = monotonic(), type(wanted) is CallTool
+                try:
+                    given = yield wanted
+                except BaseException as error:
+                    self._called(started, stops)
+                    wanted = answer.throw(error)
+                else:
+                    self._called(started, stops)
+                    wanted = answer.send(given)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def _called(self, started: float, stops: bool) -> None:
+        if self.in_tool and stops:
+            self.watch.paused += monotonic() - started
+        self.in_tool = False
+
+    def _stream(self) -> None:
+        """Pass on the lines that have come. Not if a display has come, too: what was printed before goes with it."""
+        ends = [file.position() for file, _ in self._streams]
+        if not self._runner.channel.heard():
+            return
+        for (file, ears), end in zip(self._streams, ends, strict=True):
+            if text := file.fresh(STREAM_BYTES, end):
+                for hear in ears:
+                    self._tell(hear, text)
+
+    def _tell(self, hear: Callable[..., object], *told: Any) -> None:
+        """Call a listener, which may take as long as it likes."""
+        self.listening = True
+        try:
+            hear(*told)
+        finally:
+            self.listening = False
+
+    def overdue(self) -> Verdict | None:
+        """The verdict on a step that is past its deadline while a listener runs. From the accountant's thread."""
+        return self.watch.past_deadline() if self.listening else None
+
+    def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
+        """Pass on what was printed by then, an unfinished line included."""
+        for file, ears in self._streams:
+            until = printed[:2] if file is self._line.out else (0, printed[2])
+            if text := file.rest(STREAM_BYTES, until):
+                for hear in ears:
+                    self._tell(hear, text)
+
+    def where(self) -> Core[Place]:
+        """Where its code is: asked before it is killed, and after the state before it has got its copy."""
+        yield from self.secure(FREEZE_SECONDS)
+        self.peak = processes.peak_memory(self._runner.pid)
+        verdict, room = self.verdict, self.watch.room
+        fills = verdict is not None and verdict.rule == RULE
+        most = room.patience if room is not None and fills else None
+        if most is None or most > 0:
+            place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate, most)
+        else:
+            place = Place()
+        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        return place
+
+    def died(self, error: Exception) -> Core[str]:
+        """How its process ended, in words."""
+        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        channel = self._runner.channel
+        if not (yield from channel.ended(monotonic() + 0.2)):
+            return str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
+        return death(channel.pidfd)
+
+
+def death(pidfd: int) -> str:
+    """How a process ended, in words, as far as the kernel still knows."""
+    info = processes.pidfd_info(pidfd)
+    if info is None or info.exit_status is None:
+        return "killed, or crashed in C code"
+    status = info.exit_status
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = next((one.name for one in signal.Signals if one.value == number), str(number))
+        return f"killed by signal {name}"
+    return f"it exited with status {os.WEXITSTATUS(status)}"

@@ -1,0 +1,292 @@
+"""Templates: a prepared state of a sandbox, by name, from which sessions begin at the cost of a fork.
+
+A template is an idle session: it has prepared the state, given that a name, and let its process go. Each session that
+begins there is a branch of it. So what holds for branches holds for them: `limits.branches` counts them, and all of
+them share what forks share.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.session.parked import park
+from safeexec.engine.host.session.recorder import TemplateRecord, preparation, record
+from safeexec.engine.host.session.requests import check_branches
+from safeexec.engine.host.waiting import CallTool, Core
+from safeexec.engine.host.watch.memory import own_bytes
+from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
+from safeexec.results import StepFailed
+
+if TYPE_CHECKING:
+    import os
+    from typing import Protocol
+
+    from safeexec.engine.host.session.checkpoints import Checkpoint
+    from safeexec.engine.host.session.session import SessionCore
+    from safeexec.engine.host.tools.toolbox import Toolbox
+    from safeexec.engine.policy.model import Policy
+
+    Prepare = str | Callable[[Any], Any] | None
+
+    class BeginsSessions(Protocol):
+        """What templates need of their sandbox."""
+
+        toolbox: Toolbox
+
+        def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]: ...
+
+
+R = TypeVar("R")
+
+TURN_SECONDS = 3600.0
+"""How long to wait while somebody else prepares the template."""
+
+
+class TemplateInfo(Struct, frozen=True):
+    """One row of `sandbox.templates()`. `age` and `prepare_seconds` are in seconds; `memory_mb` is what dropping it
+    would free, in MiB.
+    """
+
+    name: str
+    sessions: int
+    """How many live that began there, and their branches."""
+    memory_mb: float
+    age: float
+    """Since it was prepared the last time."""
+    prepare_seconds: float
+    prepared: int
+    """How often it was prepared: more than once if it died meanwhile."""
+
+
+class Preparation(NamedTuple):
+    """How a template is prepared."""
+
+    prepare: Prepare
+    files: Mapping[str, str | bytes | os.PathLike[str]]
+    timeout: float | None
+    policy: Policy
+
+
+class TemplateCore:
+    """One template of a sandbox, without its I/O. Many may ask for sessions at once: it is prepared once."""
+
+    def __init__(
+        self, sandbox: BeginsSessions, name: str, definition: Preparation, face: Callable[[SessionCore], object]
+    ) -> None:
+        """`face` makes, of a session, what the function that prepares it is called with."""
+        self._sandbox = sandbox
+        self.name = name
+        self.definition = definition
+        self._face = face
+        self._turnstile = Turnstile(1)
+        self.session: SessionCore | None = None
+        """The one that holds the state, or prepares it."""
+        self._given: object = None
+        """What the function that prepared it was given: a session is closed when what its caller held has gone."""
+        self._copy: Checkpoint | None = None
+        self._recorded: TemplateRecord | RecordingError | None = None
+        """How it was prepared, for recordings of its sessions."""
+        self._prepared = 0
+        self._seconds = 0.0
+
+    @property
+    def policy(self) -> Policy:
+        """What its sessions begin with."""
+        return self.definition.policy
+
+    @property
+    def recorded(self) -> TemplateRecord:
+        """How it was prepared. Raises `RecordingError` where that could not be recorded."""
+        if not isinstance(self._recorded, TemplateRecord):
+            raise self._recorded or RecordingError(f"the template {self.name!r} has not been prepared")
+        return self._recorded
+
+    def ready(self) -> Core[None]:
+        """Prepare it, unless that was done and it lives. Raises `StepFailed` where its program fails, and whatever its
+        function raises.
+        """
+        yield from self._in_turn(self._living())
+
+    def begin(self, policy: Policy, label: str | None) -> Core[SessionCore]:
+        """A session that begins there; prepares it anew if it has died. Raises `CheckpointError`, and as `ready`."""
+        branch, copy = yield from self._in_turn(self._begun(policy, label))
+        try:
+            yield from branch.arrive(copy)
+        except BaseException:
+            yield from branch.close()
+            raise
+        return branch
+
+    def close(self) -> Core[None]:
+        """Give it up. The sessions that began there go on."""
+        self._copy = None
+        session, self.session = self.session, None
+        if session is not None:
+            yield from session.close()
+
+    def row(self) -> TemplateInfo:
+        """What it is and takes."""
+        copy, session = self._copy, self.session
+        pid = copy.pid() if copy is not None else None
+        return TemplateInfo(
+            self.name,
+            len(session.line.lineage.sessions) - 1 if session is not None and copy is not None else 0,
+            own_bytes(pid) / (1 << 20) if pid is not None else 0.0,
+            monotonic() - copy.created if copy is not None else 0.0,
+            self._seconds,
+            self._prepared,
+        )
+
+    def _in_turn(self, work: Core[R]) -> Core[R]:
+        inside = [one for one in _preparing.get() if one.template is not None]
+        if any(one.template is self for one in inside):
+            raise SandboxError(f"the template {self.name!r} is asked for by the function that prepares it")
+        if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
+            raise SandboxBusy(f"the template {self.name!r} is still being prepared after {TURN_SECONDS:g} s")
+        use = _Use(self)
+        try:
+            _preparing.set((*inside, use))
+            return (yield from work)
+        finally:
+            use.template = None
+            self._turnstile.leave()
+
+    def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
+        """A branch whose process was asked for, and the copy that it comes from."""
+        copy = yield from self._living()
+        session = self.session
+        assert session is not None
+        check_branches(session.policy, session.line.lineage, 1)
+        branch = session.new_branch(policy)
+        branch.label = label
+        try:
+            yield from branch.line.begin_branch(session.line, copy, self.name)
+        except BaseException:
+            yield from branch.close()
+            raise
+        return branch, copy
+
+    def _living(self) -> Core[Checkpoint]:
+        """The copy of its state."""
+        copy = self._copy
+        if copy is None or not (yield from copy.has_parked(monotonic())):
+            yield from self.close()
+            copy = yield from self._prepare()
+        return copy
+
+    def _prepare(self) -> Core[Checkpoint]:
+        began = monotonic()
+        session = self.session = yield from self._sandbox.begin_session(self.policy, f"template {self.name}")
+        try:
+            session.template = self.name
+            recording = record(session, True)
+            if self.definition.files:
+                yield from session.put_files(self.definition.files)
+            yield from self._run(session)
+            try:
+                self._recorded = preparation(session, recording, self.name)
+            except RecordingError as error:
+                self._recorded = error
+            kept = yield from park(session, self.name)
+            if (channel := kept.leave()) is not None:
+                yield from kept.end(channel)
+        except BaseException:
+            yield from self.close()
+            raise
+        self._copy, self._seconds = kept.copy, monotonic() - began
+        self._prepared += 1
+        return kept.copy
+
+    def _run(self, session: SessionCore) -> Core[None]:
+        prepare, timeout = self.definition.prepare, self.definition.timeout
+        if callable(prepare):
+            is_async = inspect.iscoroutinefunction(prepare)
+            self._given = self._face(session)
+            yield CallTool(partial(prepare, self._given), None, is_async=is_async, owner=self._sandbox.toolbox)
+        elif prepare is not None:
+            result = yield from session.run(prepare, timeout=timeout, atomic=False)
+            try:
+                result.check()
+            except StepFailed as error:
+                raise StepFailed(f"the template {self.name!r} could not be prepared: {error}", result) from None
+
+
+class _Use:
+    """The use of a template by one caller. `template` is None when it is over."""
+
+    __slots__ = ("template",)
+
+    def __init__(self, template: TemplateCore) -> None:
+        self.template: TemplateCore | None = template
+
+
+_preparing: ContextVar[tuple[_Use, ...]] = ContextVar("safeexec_templates", default=())
+"""The uses for which this thread or task waits, or a function that one of them has called. Some may be over: one that
+is cancelled ends in another task.
+"""
+
+
+class Templates:
+    """The templates of one sandbox, by name."""
+
+    def __init__(self, sandbox: BeginsSessions) -> None:
+        self._sandbox = sandbox
+        self._by_name: dict[str, TemplateCore] = {}
+
+    def define(
+        self,
+        name: str,
+        policy: Policy,
+        prepare: Prepare,
+        files: Mapping[str, str | bytes | os.PathLike[str]],
+        timeout: float | None,
+        face: Callable[[SessionCore], object],
+    ) -> Core[TemplateInfo]:
+        """Prepare a template. One that is defined in the same way is taken as it is; any other of that name is given up
+        when this one is ready.
+        """
+        definition = Preparation(prepare, dict(files), timeout, policy)
+        old = self._by_name.get(name)
+        if old is None:
+            # One call of C code: of many that ask at once, all get the same.
+            old = self._by_name.setdefault(name, TemplateCore(self._sandbox, name, definition, face))
+        template = old if old.definition == definition else TemplateCore(self._sandbox, name, definition, face)
+        try:
+            yield from template.ready()
+        except BaseException:
+            if template.session is None and self._by_name.get(name) is template:
+                del self._by_name[name]
+            raise
+        before, self._by_name[name] = self._by_name.get(name), template
+        if before is not None and before is not template:
+            yield from before.close()
+        return template.row()
+
+    def find(self, name: str) -> TemplateCore:
+        """The template of that name. Raises `CheckpointError`."""
+        try:
+            return self._by_name[name]
+        except (KeyError, TypeError):
+            known = ", ".join(self._by_name) or "none"
+            raise CheckpointError(f"no template {name!r}; templates of this sandbox: {known}") from None
+
+    def drop(self, name: str) -> Core[None]:
+        """Give up a template. Raises `CheckpointError`."""
+        template = self.find(name)
+        self._by_name.pop(name, None)
+        yield from template.close()
+
+    def rows(self) -> list[TemplateInfo]:
+        return [template.row() for template in list(self._by_name.values())]
+
+    def sessions(self) -> list[SessionCore | None]:
+        """Those that hold the states, which nobody else uses."""
+        return [template.session for template in list(self._by_name.values())]

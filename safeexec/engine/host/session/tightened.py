@@ -1,0 +1,109 @@
+"""Whether the policy of a session only tightens that of its sandbox or template, and what its child lowers for that."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from safeexec.engine.policy.model import Limits, Policy
+from safeexec.errors import PolicyError
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.template import TemplateCore
+
+KEPT = 32
+"""Policies that are kept: sessions ask for the same few."""
+
+
+class TightenedPolicies:
+    """The policies of sessions that ask for changes of one policy. The usual few are kept: one takes 1 ms to build."""
+
+    __slots__ = ("_given", "_kept")
+
+    def __init__(self, given: Policy) -> None:
+        self._given = given
+        self._kept: dict[tuple[tuple[str, str], ...], Policy] = {}
+
+    def of(self, changes: Mapping[str, Any]) -> Policy:
+        """The policy with these changes. Raises `PolicyError` for one that would widen it."""
+        if not changes:
+            return self._given
+        key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
+        policy = self._kept.get(key)
+        if policy is None:
+            policy = tightened(self._given, changes)
+            if len(self._kept) < KEPT:
+                self._kept[key] = policy
+        return policy
+
+
+def of_template(template: TemplateCore, changes: Mapping[str, Any]) -> Policy:
+    """The policy of a session that begins in `template` and asks for `changes`. Raises `PolicyError`."""
+    policy = tightened(template.policy, changes)
+    check_held_by_host(template, policy)
+    return policy
+
+
+def tightened(given: Policy, changes: Mapping[str, Any]) -> Policy:
+    """`given` with these changes. Raises `PolicyError` for one that would widen it."""
+    if not changes:
+        return given
+    mode = changes.get("checkpoints")
+    if len(changes) == 1 and mode in ("idle", "before-step", "off"):
+        return replace(given, checkpoints=mode)
+    policy = given.replace(**changes)
+    check_tighter(given, policy)
+    return policy
+
+
+def check_tighter(given: Policy, wanted: Policy) -> None:
+    """Raises `PolicyError` where `wanted` is looser than the policy of the sandbox: the zygote is confined already."""
+    for name in Limits.__struct_fields__:
+        if getattr(wanted.limits, name) > getattr(given.limits, name):
+            raise PolicyError(
+                f"limits.{name} can only be lowered for a session: {getattr(wanted.limits, name)} is more than the "
+                f"{getattr(given.limits, name)} of the policy {given.name!r}"
+            )
+    changed = [difference.path for difference in given.diff(wanted)]
+    fixed = [path for path in changed if path.partition(".")[0] not in ("limits", "checkpoints", "on_error")]
+    if fixed:
+        raise PolicyError(f"{fixed[0]} cannot be changed for one session; open a sandbox with another policy")
+
+
+def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
+    """The limits of the kernel that are lower for a session than for its sandbox: (RLIMIT_*, by how much).
+
+    The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
+    """
+    if wanted is given:
+        return []
+    less = (
+        (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
+        (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
+        (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
+    )
+    return [(number, by) for number, by in less if by > 0]
+
+
+def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
+    """Bytes and depth of a value in a session whose policy allows less of them than its sandbox."""
+    own = (wanted.value_kb << 10, wanted.value_depth)
+    return None if own == (given.value_kb << 10, given.value_depth) else own
+
+
+def check_held_by_host(template: TemplateCore, wanted: Policy) -> None:
+    """Raises `PolicyError` for a limit that the host does not enforce itself: it was set in the template's process
+    before that ran guest code, and a fork of it cannot lower it.
+    """
+    given = template.policy.limits
+    if not lowered(given, wanted.limits) and not value_limits(given, wanted.limits):
+        return
+    names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
+    name = next(name for name in names if getattr(wanted.limits, name) < getattr(given, name))
+    raise PolicyError(
+        f"limits.{name} holds for all sessions of the template {template.name!r} from its first process on: "
+        f"lower it there, with sandbox.template({template.name!r}, ..., {name}={getattr(wanted.limits, name)})"
+    )

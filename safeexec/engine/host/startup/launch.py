@@ -1,0 +1,111 @@
+"""Starts the process of a zygote. Imports next to nothing: the zygote boots while the host is still importing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+
+from safeexec import errors
+from safeexec.errors import ProtectionError
+
+CONTROL_FD = 3
+_BOOT = "import sys;sys.path[:]={path!r};from safeexec.engine.zygote.__main__ import main;main({fd})"
+
+
+def unsupported_build() -> str:
+    """What is said of a CPython that was built without the GIL, or for musl; "" of any other."""
+    if "t" in sys.abiflags:
+        return "free-threaded builds of CPython are not supported: take the usual build of the same version"
+    try:
+        glibc = os.confstr("CS_GNU_LIBC_VERSION")
+    except (ValueError, OSError):
+        glibc = None
+    if glibc is None:
+        return "musl (Alpine) is not supported: take a Python for glibc, as in the image python:3.13-slim"
+    return ""
+
+
+class Launched:
+    """A zygote process that has been started and told nothing yet."""
+
+    __slots__ = ("log", "pid", "pidfd", "socket")
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        """Exec the interpreter with `environment`, what the loader needs and nothing else, and one socket. Raises
+        `ProtectionError`.
+        """
+        if sys.platform != "linux":
+            raise ProtectionError(
+                f"this is {sys.platform}: only Linux can hold guest code, in a virtual machine or a container"
+            )
+        if problem := unsupported_build():
+            raise ProtectionError(problem)
+        if not sys.executable:
+            raise ProtectionError("sys.executable is empty: this host does not know the Python that it runs on")
+        self.socket, theirs = socket.socketpair()
+        self.log = os.memfd_create("safeexec-zygote-log")
+        # -I ignores PYTHONHASHSEED, so where a policy sets one its parts are given one by one. -S: no site, no .pth
+        # code.
+        flags = ["-s", "-P", "-S"] if environment else ["-I", "-S"]
+        # 3.14+ would run a script that another process has named to it in its memory; older ones know no such option.
+        flags += ["-X", "disable-remote-debug", "-X", "utf8"]
+        # Without it the loader may not find libpython. The zygote wipes it before it does anything else.
+        if folders := loader_folders():
+            environment = {**environment, "LD_LIBRARY_PATH": ":".join(folders)}
+        try:
+            self.pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, *flags, "-c", _BOOT.format(path=import_path(), fd=CONTROL_FD)],
+                environment,
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, self.log, 2),
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), CONTROL_FD),
+                ],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM),
+            )
+        except BaseException:
+            self.socket.close()
+            os.close(self.log)
+            raise
+        finally:
+            theirs.close()
+        self.pidfd = os.pidfd_open(self.pid)
+
+    def discard(self) -> None:
+        """End the process: it was not needed after all."""
+        self.socket.close()
+        signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.pidfd)
+        os.close(self.log)
+
+
+def loader_folders() -> list[str]:
+    """The folders in which the host's loader looks first. An empty or relative one would depend on where a process
+    stands, and is left out.
+    """
+    return [place for place in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(place)]
+
+
+def import_path() -> list[str]:
+    """The host's own import path, absolute: the standard library first, then the directory that holds this package.
+
+    The zygote runs without `site` and without PYTHONPATH, so a venv, a user site and an editable install reach it here.
+    What lies beside the host's script cannot stand in for a module of the standard library.
+    """
+    entries = [os.path.abspath(entry) for entry in sys.path if entry]
+    standard = os.path.dirname(os.__file__)
+    sites = ("site-packages", "dist-packages")
+    first = [
+        entry
+        for entry in entries
+        if standard in (entry, os.path.dirname(entry)) and os.path.basename(entry) not in sites
+    ]
+    package = os.path.dirname(os.path.dirname(os.path.abspath(errors.__file__)))
+    return [entry for entry in dict.fromkeys([*first, package, *entries]) if os.path.exists(entry)]

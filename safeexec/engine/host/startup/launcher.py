@@ -1,0 +1,216 @@
+"""A zygote as the host sees it: configured once, then asked for children."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+from time import monotonic
+
+import msgspec
+
+from safeexec.engine.host.patience import note_boot, patient
+from safeexec.engine.host.session.channel import CHUNK
+from safeexec.engine.host.startup.launch import Launched
+from safeexec.engine.host.waiting import Core, Wait
+from safeexec.engine.host.watch.gate import ForkGate
+from safeexec.engine.linux import processes
+from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
+from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.framing import FrameReader, frame
+
+START_SECONDS = 60.0
+"""A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
+CLOSE_SECONDS = 5.0
+_GIVEN_SPACE = socket.CMSG_SPACE(2 * 4)
+FULL_SECONDS = 10.0
+"""How long the zygote's socket may stay full; it forks in 1 ms."""
+_encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(m.FromZygote)
+
+
+class ZygoteHandle:
+    """The host's end of one zygote."""
+
+    __slots__ = (
+        "_given",
+        "_inner",
+        "_log",
+        "_problem",
+        "_reader",
+        "gate",
+        "mechanisms",
+        "pid",
+        "pidfd",
+        "proc",
+        "reapers",
+        "socket",
+    )
+
+    def __init__(self, launched: Launched) -> None:
+        self.socket = launched.socket
+        self.pid = launched.pid
+        self.pidfd = launched.pidfd
+        self._log = launched.log
+        self._inner = -1
+        self._given: tuple[int, ...] = ()
+        self.proc = -1
+        """The ``/proc`` that its children see, -1 where that is no concern. `host.files.layers` closes it."""
+        self.gate = ForkGate(-1, -1)
+        self.reapers: tuple[int, ...] = ()
+        self.mechanisms: list[Mechanism] = []
+        self._problem: dict[int, str] = {}
+        self._reader = FrameReader()
+        self.socket.setblocking(False)
+        processes.pass_identity(self.socket, True)
+
+    def start(self, configure: m.Configure) -> Core[None]:
+        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its words if it cannot."""
+        try:
+            note_boot(0.0)
+            yield from self._send(configure)
+            message = yield from self._receive(monotonic() + patient(START_SECONDS))
+        except BaseException:
+            yield from self.close()
+            raise
+        if not isinstance(message, m.ZygoteReady) or not self.reapers:
+            reason = message.message if isinstance(message, m.ZygoteFailed) else self.log() or "it ended without a word"
+            yield from self.close()
+            raise ProtectionError(f"the zygote could not start: {reason}")
+        note_boot(message.boot_seconds)
+        self.mechanisms = message.mechanisms
+        given = dict(zip(message.sent, self._given, strict=False))
+        self.gate = ForkGate(given.get("gate", -1), self.reapers[1])
+        self.proc = given.get("proc", -1)
+
+    def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, ...]) -> None:
+        """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
+        rest = memoryview(frame(_encode(request)))
+        deadline = monotonic() + patient(FULL_SECONDS)
+        handed = False
+        try:
+            while rest:
+                try:
+                    # Longer than the socket's buffer, it goes in parts; the descriptors go with the first one.
+                    sent = self.socket.send(rest) if handed else socket.send_fds(self.socket, [rest], fds)
+                    rest, handed = rest[sent:], True
+                except BlockingIOError:
+                    # Some 278 requests wait unread: hundreds of sessions were asked for at once.
+                    self._wait_for_room(deadline)
+        except OSError as error:
+            if handed:
+                self._break_off()
+            raise SandboxClosed(f"the zygote is gone ({error.strerror or error}); reopen the sandbox") from None
+
+    def _wait_for_room(self, deadline: float) -> None:
+        """Wait until the socket takes more. Raises TimeoutError."""
+        poller = select.poll()
+        poller.register(self.socket, select.POLLOUT)
+        if not poller.poll(max(0.0, deadline - monotonic()) * 1000):
+            raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):g} s")
+
+    def _break_off(self) -> None:
+        """Part of a request was sent: whatever came after it would be read as its rest, so nothing may come."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        processes.kill(self._inner if self._inner >= 0 else self.pidfd)
+
+    def problem(self, number: int) -> str:
+        """Why child `number` could not be made, in the zygote's words, or an empty string."""
+        with contextlib.suppress(OSError):
+            self._hear(self.socket.recv(CHUNK))
+        return self._problem.pop(number, "")
+
+    @property
+    def alive(self) -> bool:
+        return (
+            self.pidfd >= 0
+            and not processes.has_ended(self.pidfd)
+            and not (self._inner >= 0 and processes.has_ended(self._inner))
+        )
+
+    def log(self) -> str:
+        """The last lines the zygote wrote to its standard error, for messages about its failure."""
+        size = os.fstat(self._log).st_size
+        return os.pread(self._log, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+
+    def forget(self) -> None:
+        """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
+        self.socket.close()
+        self.gate.forget()
+        for fd in (self.pidfd, self._inner, self._log):
+            if fd >= 0:
+                os.close(fd)
+        self.pidfd = self._inner = -1
+
+    def close(self) -> Core[None]:
+        """End the zygote and with it every process of the sandbox; reap it."""
+        if self.pidfd < 0:
+            return
+        self.socket.close()
+        if self._inner >= 0:
+            # Process 1 of the pid namespace: the kernel ends and reaps everything in it before this pidfd says it has
+            # gone. Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then
+            # itself.
+            processes.kill(self._inner)
+            deadline = monotonic() + patient(CLOSE_SECONDS)
+            yield Wait((self._inner,), deadline)
+            yield Wait((self.pidfd,), deadline)
+            os.close(self._inner)
+            self._inner = -1
+        processes.kill(self.pidfd)
+        yield Wait((self.pidfd,), monotonic() + patient(CLOSE_SECONDS))
+        yield from self.gate.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, os.WNOHANG)
+        os.close(self.pidfd)
+        os.close(self._log)
+        self.pidfd = -1
+
+    def _send(self, message: msgspec.Struct) -> Core[None]:
+        rest = memoryview(frame(_encode(message)))
+        deadline = monotonic() + patient(START_SECONDS)
+        while rest:
+            try:
+                rest = rest[self.socket.send(rest) :]
+            except BlockingIOError:
+                if not (yield Wait((self.socket.fileno(),), deadline, writable=True)):
+                    raise ProtectionError("the zygote does not read its configuration") from None
+            except OSError:
+                return  # it has ended; what it wrote to its log says why
+
+    def _receive(self, deadline: float) -> Core[m.FromZygote | None]:
+        while True:
+            if not (yield Wait((self.socket.fileno(),), deadline)):
+                raise ProtectionError(f"the zygote was not ready after {patient(START_SECONDS):.0f} s")
+            try:
+                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE + _GIVEN_SPACE)
+            except ConnectionResetError:
+                return None
+            if not data:
+                return None
+            if self._inner < 0:
+                # The process that serves is not the one that was started: that one stays behind as its reaper.
+                # No guest code has run yet: these descriptors are the only ones that are ever taken from a process.
+                self._given, ancillary = processes.take_descriptors(ancillary)
+                with contextlib.suppress(ProcessLookupError):  # it has ended: what it said says why
+                    pid, self._inner = processes.sender(ancillary)
+                    self.reapers = (self.pid, pid)
+                    processes.pass_identity(self.socket, False)
+            messages = self._hear(data)
+            if messages:
+                return messages[0]
+
+    def _hear(self, data: bytes) -> list[m.FromZygote]:
+        heard: list[m.FromZygote] = []
+        for payload in self._reader.feed(data):
+            try:
+                message = _decoder.decode(payload)
+            except msgspec.DecodeError as error:
+                raise ProtocolError(f"the zygote sent a message that cannot be read: {error}") from None
+            if isinstance(message, m.SpawnFailed):
+                self._problem[message.number] = message.message
+            heard.append(message)
+        return heard

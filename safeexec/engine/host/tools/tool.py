@@ -1,0 +1,235 @@
+"""One function of the host that guest code may call: its signature, its type hints, and what a call of it raises.
+
+With `type_hints`, which few sandboxes need: a toolbox without tools imports none of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import types
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from safeexec.common.signatures import shown, signature
+from safeexec.common.text import can_be_name, default_text, short_repr, spelt
+from safeexec.engine.approvals import Approval
+from safeexec.engine.host.tools.type_hints import checked, convert, legend
+from safeexec.engine.host.waiting import CallTool
+from safeexec.errors import ToolError
+from safeexec.protocol import messages as m
+
+EFFECT_ATTRIBUTE = "__safeexec_effect__"
+"""Where `effects.tool` leaves what becomes of the effect of one tool."""
+TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
+"""Where `toolkit.limited` leaves the deadline of one tool, seconds."""
+KINDS = {
+    inspect.Parameter.POSITIONAL_ONLY: "positional",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
+    inspect.Parameter.VAR_POSITIONAL: "args",
+    inspect.Parameter.KEYWORD_ONLY: "keyword",
+    inspect.Parameter.VAR_KEYWORD: "kwargs",
+}
+"""How the kinds of parameters are called in messages to the child."""
+_MESSAGE = 2000
+
+
+class Tool:
+    """One function of the host, with what a call of it is checked against."""
+
+    __slots__ = ("_hints", "checked", "deferred", "effect", "function", "is_async", "name", "signature", "timeout")
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        if not can_be_name(name):
+            raise ToolError(f"{name!r} cannot be the name of a tool: guest code could not call it")
+        if not callable(function):
+            raise ToolError(f"the tool {name!r} is not callable: {type(function).__name__}")
+        self.name = spelt(name)
+        self.function = function
+        self.timeout: float | None = getattr(function, TIMEOUT_ATTRIBUTE, None)
+        self.effect: Any = getattr(function, EFFECT_ATTRIBUTE, None)
+        """What becomes of its effect (`effects.EffectRule`), if that was declared."""
+        self.deferred = False
+        """Whether a call of it is written down and carried out later, when all of them are approved together."""
+        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004  (an object whose __call__ is a coroutine function)
+        )
+        try:
+            self.signature = inspect.signature(function)
+        except (TypeError, ValueError) as error:
+            raise ToolError(f"the tool {name!r} has no signature that can be read: {error}") from None
+        hints = checked(name, function)
+        self._hints = {parameter: hint for parameter, hint in hints.items() if parameter in self.signature.parameters}
+        self.checked = bool(self._hints) or hasattr(function, "__signature__") or hasattr(function, "__wrapped__")
+        """Whether arguments are bound here: to be checked against type hints, or because the function takes more than
+        it declares. Else Python's own binding says all there is to say.
+        """
+
+    def described(self) -> m.ToolSignature:
+        """The tool as guest code sees it."""
+        empty = inspect.Parameter.empty
+        return m.ToolSignature(
+            self.name,
+            [
+                (
+                    parameter.name,
+                    KINDS[parameter.kind],
+                    annotation,
+                    "" if parameter.default is empty else default_text(parameter.default, annotation),
+                )
+                for parameter in self.signature.parameters.values()
+                for annotation in ("" if parameter.annotation is empty else shown(parameter.annotation),)
+            ],
+            "" if self.signature.return_annotation is empty else shown(self.signature.return_annotation),
+            "\n\n".join(filter(None, (inspect.getdoc(self.function), self.legend()))),
+        )
+
+    def legend(self) -> str:
+        """The classes of the host that its hints name, a line each."""
+        return legend(self._hints.values())
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """The arguments, checked and converted. A TypeError names the parameter, what was expected and what came."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}() {error}; it is {self.name}{signature(self.signature)}") from None
+        call, arguments = f"{self.name}()", bound.arguments
+        for parameter, hint in self._hints.items():
+            if parameter not in arguments:
+                continue
+            given, kind = arguments[parameter], self.signature.parameters[parameter].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments[parameter] = tuple(
+                    convert(call, f"{parameter}[{number}]", hint, one) for number, one in enumerate(given)
+                )
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                arguments[parameter] = {name: convert(call, name, hint, one) for name, one in given.items()}
+            else:
+                arguments[parameter] = convert(call, parameter, hint, given)
+        return bound
+
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, or give what is to be awaited. Raises what it raises, as far as that is an error of it."""
+        return contained(f"{self.name}()", self.function, *args, **kwargs)
+
+    def asks(self, approval: Approval, arguments: dict[str, Any], seconds: float, owner: object) -> CallTool:
+        """The wish to ask `approval` about a call."""
+        what = f"the approval of {self.name}()"
+        ask = partial(contained, what, approval, self.name, arguments)
+        return CallTool(ask, seconds, is_async=inspect.iscoroutinefunction(approval), owner=owner)
+
+    def failure(self, call: int, error: Exception, *, inside: bool = False) -> m.ToolReply:
+        """An exception of the host as the guest sees it: its builtin type and its message, never its traceback. One
+        that came from `inside` the function is told as one of this tool.
+        """
+        is_key = isinstance(error, KeyError) and len(error.args) == 1
+        text = _text(short_repr(error.args[0], _MESSAGE) if is_key else error)
+        if inside and not text.startswith(f"{self.name}()"):
+            text = f"{self.name}(): {text}" if text else f"{self.name}() failed in the host"
+        for kind in type(error).__mro__:
+            if kind in (Exception, object):
+                break
+            # The Unicode errors cannot be made from a message alone: their base, ValueError, can.
+            if getattr(builtins, kind.__name__, None) is kind and not issubclass(kind, UnicodeError):
+                return m.ToolReply(call, error_type=kind.__name__, error=text[:_MESSAGE], inside=inside)
+        if not isinstance(error, ToolError):
+            text = f"{self.name}(): {type(error).__name__}: {_text(error)}"
+        return m.ToolReply(call, error_type="ToolError", error=text[:_MESSAGE], inside=inside)
+
+    @staticmethod
+    def refuses(error: Exception) -> bool:
+        """Whether Python, or a function written in C, raised this for the arguments: no line of a function ran."""
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        return place is not None and place.tb_frame.f_code is contained.__code__
+
+    @staticmethod
+    def told(error: Exception) -> str:
+        """Type and message of an exception of the host."""
+        return ": ".join(filter(None, (type(error).__name__, _text(error))))
+
+    def parameter(self, index: int) -> str:
+        """The name of the parameter that a positional argument lands in, for messages."""
+        names = [
+            name
+            for name, one in self.signature.parameters.items()
+            if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)
+        ]
+        return repr(names[min(index, len(names) - 1)]) if names else f"number {index + 1}"
+
+
+def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None) -> dict[str, Tool]:
+    """The tools that a caller gave, by name. Raises `ToolError`."""
+    if not tools:
+        return {}
+    if isinstance(tools, Mapping):
+        pairs = list(tools.items())
+    elif callable(tools):
+        raise ToolError("tools is a list of functions, or a mapping of names to them; found a function")
+    else:
+        pairs = [(getattr(tool, "__name__", type(tool).__name__), tool) for tool in tools]
+    found: dict[str, Tool] = {}
+    for name, function in pairs:
+        tool = Tool(name, function)
+        if tool.name in found:
+            raise ToolError(f"two tools are called {name!r}")
+        found[tool.name] = tool
+    return found
+
+
+_NOT_PASSED_ON = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit)
+"""What a function of the host may raise and must not reach the core: guest code, or a generator, would take the first
+three for the end of a loop; SystemExit (argparse raises it) would end the host.
+"""
+
+
+def contained(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """`function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than the
+    call.
+    """
+    try:
+        value = function(*args, **kwargs)
+    except _NOT_PASSED_ON as error:
+        raise ToolError(f"{what}: {type(error).__name__}: {_text(error)}") from None
+    return _awaited(what, value) if hasattr(type(value), "__await__") else value
+
+
+async def _awaited(what: str, value: Awaitable[Any]) -> Any:
+    return await _steps(what, value)
+
+
+@types.coroutine
+def _steps(what: str, value: Awaitable[Any]) -> Generator[Any, Any, Any]:
+    """`await value`, contained. By hand, for what the event loop throws in (a cancellation, the end of the loop) is to
+    be told from what the function raises of its own.
+    """
+    steps = value.__await__()
+    answer, thrown = None, None
+    while True:
+        try:
+            waiting = steps.send(answer) if thrown is None else steps.throw(thrown)
+        except StopIteration as end:
+            return end.value
+        except _NOT_PASSED_ON as error:
+            if error is thrown:
+                raise
+            raise ToolError(f"{what}: {type(error).__name__}: {_text(error)}") from None
+        answer = thrown = None
+        try:
+            answer = yield waiting
+        except BaseException as error:
+            thrown = error
+
+
+def _text(value: object) -> str:
+    """`value` as text that crosses: short, and without lone surrogates. Whatever its `__str__` does."""
+    try:
+        text = str(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an int of more than 4300 digits in a KeyError, a `__str__` that raises or returns no text
+        text = short_repr(value.args if isinstance(value, BaseException) else value, _MESSAGE)
+    return text[:_MESSAGE].encode("utf-8", "replace").decode()

@@ -1,0 +1,350 @@
+"""Host tools: functions of the host that guest code may call. Every call is checked here, on the trusted side.
+
+A call that comes from a child is hostile input: the name must be a tool's, the arguments must bind to its signature and
+convert to its type hints (msgspec), and nothing of the host's traceback goes back.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
+
+import msgspec
+
+from safeexec.engine.approvals import Allow, Approval, Deny, Later, decision
+from safeexec.engine.host.waiting import CallTool, Core, apart, weight
+from safeexec.errors import ProtocolError, ToolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import CALL_NODES, decode_call
+from safeexec.protocol.values import Opaque, encode
+from safeexec.results import ToolCallRecord
+
+if TYPE_CHECKING:
+    import inspect
+    from typing import Protocol
+
+    from safeexec.engine.host.session.kept import ToolLog
+    from safeexec.engine.host.session.step_calls import StepCalls
+    from safeexec.engine.host.tools.tool import Tool
+    from safeexec.engine.host.watch.bill import Bill
+    from safeexec.engine.policy.model import Policy
+
+    class Caller(Protocol):
+        """A session, as its tools see it."""
+
+        step: int
+        calls_of_step: int
+        tool_records: ToolLog
+        bill: Bill
+        calls: StepCalls | None
+
+        def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
+
+
+_PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
+"""What crosses as itself, and would be text in JSON."""
+
+
+class PendingCall(msgspec.Struct, frozen=True):
+    """A deferred call of a host tool that has not been carried out."""
+
+    tool: str
+    arguments: dict[str, Any]
+    step: int
+    key: str
+    """By which an idempotent tool tells its calls apart."""
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What a person gives in the place of a tool that has put itself off."""
+
+    value: Any
+
+
+class Toolbox:
+    """All tools of a sandbox or of one plugin, and the rules for calling them."""
+
+    def __init__(
+        self, tools: dict[str, Tool], policy: Policy, approval: Approval | None, owner: Toolbox | None = None
+    ) -> None:
+        """`owner`: where that is another toolbox."""
+        refused = [name for name in tools if name not in policy.tools.allow]
+        if refused:
+            raise ToolError(
+                f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})"
+            )
+        _no_slip(tools, policy)
+        self.tools = tools
+        self._owner = owner
+        self._policy = policy
+        self._rules = policy.tools
+        if approval is not None and not callable(approval):
+            raise TypeError(
+                "approval= is a function that is asked about a call, approval(tool, arguments), and answers Allow or "
+                f"Deny; found {type(approval).__name__}"
+            )
+        self._asks = bool(policy.tools.approval)
+        self.approval = approval
+        self.has_effects = any(tool.effect is not None for tool in tools.values())
+        self._max_bytes = policy.limits.value_kb << 10
+        self._max_depth = policy.limits.value_depth
+
+    def with_tools(self, tools: dict[str, Tool]) -> Toolbox:
+        """The same rules for other tools, of the same owner."""
+        import copy  # for tools with effects
+
+        other = copy.copy(self)
+        other.tools, other._owner = tools, self.owner
+        return other
+
+    @property
+    def owner(self) -> Toolbox:
+        """The toolbox with which what is kept for asynchronous tools ends."""
+        return self if self._owner is None else self._owner
+
+    def signatures(self) -> tuple[m.ToolSignature, ...]:
+        """Name and parameters of each tool, for the child."""
+        return tuple(tool.described() for tool in self.tools.values())
+
+    def close(self) -> None:
+        """No more calls: what was kept for asynchronous tools ends."""
+        if (calls := sys.modules.get("safeexec.engine.host.tools.calls")) is not None:
+            calls.release(self)
+
+    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None) -> Core[m.ToolReply]:
+        """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
+
+        `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
+        """
+        tool = self.tools.get(call.tool)
+        if tool is None:
+            raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
+        started = monotonic()
+        message = ""
+        outcome: Any = "ok"
+        calls, decided = session.calls, None
+        if calls is not None and calls.again is not None:
+            known, decided = calls.again.turn(call, session)
+            if known is not None:
+                return known
+        try:
+            value = yield from self._call(tool, call.arguments, session, deadline, decided)
+            reply = m.ToolReply(call.call, (yield from apart(weight(value), partial(self.encoded, tool, value))))
+        except ProtocolError:
+            raise
+        except PutOff as later:
+            if refused := (yield from session.put_off(call, later)):
+                message = f"{tool.name}() was put off, and cannot wait here: {refused}"
+                outcome, reply = "refused", tool.failure(call.call, RefusedCall(message))
+            else:
+                outcome, reply, message = "waiting", m.ToolReply(call.call), later.answer.note
+        except Raised as raised:
+            outcome, reply = "error", tool.failure(call.call, raised.error, inside=True)
+            message = reply.error
+        except Exception as error:
+            outcome = "refused" if isinstance(error, RefusedCall) else "error"
+            reply = tool.failure(call.call, error)
+            message = reply.error
+        # Of the calls beyond the limit only the first is recorded: a guest may make a hundred thousand of them.
+        if session.calls_of_step <= self._rules.max_calls + 1:
+            milliseconds = (monotonic() - started) * 1e3
+            session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, milliseconds))
+            if calls is not None:
+                calls.note(call, reply, outcome, deferred=tool.deferred)
+        return reply
+
+    def _call(
+        self,
+        tool: Tool,
+        arguments: bytes,
+        session: Caller,
+        deadline: float | None,
+        decided: Allow | Deny | Given | None,
+    ) -> Core[Any]:
+        """What the tool returns. Of a call beyond the limit nothing is read. `decided`: what was answered to this very
+        call, which had been put off. Raises `PutOff` where it is put off now.
+        """
+        rules = self._rules
+        session.calls_of_step += 1
+        if session.calls_of_step > rules.max_calls:
+            raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
+        asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
+        read = partial(self._arguments, tool, arguments, bind=asks or tool.checked or decided is not None)
+        args, kwargs, bound = yield from session.bill.reading(len(arguments), read)
+        if tool.effect is not None:
+            # Where effects follow the steps, another tool that notes the call stands in its place.
+            raise RefusedCall(
+                f"{tool.name}() has an effect that follows the steps of a session: a template has none yet"
+            )
+        if isinstance(decided, Given):
+            return decided.value
+        if bound is not None:
+            if asks or decided is not None:
+                yield from self._approve(tool, bound, decided)
+            args, kwargs = bound.args, bound.kwargs
+        timeout = rules.timeout_seconds if tool.timeout is None else min(tool.timeout, rules.timeout_seconds)
+        if deadline is not None:
+            timeout = max(0.0, min(timeout, deadline - monotonic()))
+        started = monotonic()
+        try:
+            value = yield CallTool(
+                partial(tool.call, *args, **kwargs),
+                timeout,
+                is_async=tool.is_async,
+                in_thread=tool.timeout is not None and not tool.is_async,
+                owner=self.owner,
+            )
+        except ProtocolError:
+            raise
+        except Exception as error:
+            if isinstance(error, Later):
+                raise PutOff("tool", error) from None
+            if isinstance(error, TimeoutError) and monotonic() - started >= timeout:
+                raise TimeoutError(f"{tool.name}() took more than {timeout:g} s") from None
+            if tool.refuses(error):
+                raise
+            raise Raised(error) from None
+        if isinstance(value, Later):
+            raise PutOff("tool", value)
+        if monotonic() - started > timeout:
+            # It ran in the caller's own thread, where nothing can interrupt it.
+            raise TimeoutError(f"{tool.name}() took more than {timeout:g} s")
+        return value
+
+    def _arguments(
+        self, tool: Tool, data: bytes, *, bind: bool
+    ) -> tuple[tuple[Any, ...], dict[str, Any], inspect.BoundArguments | None]:
+        """What a guest passes, and the same held against the tool's type hints, where that is to be done."""
+        args, kwargs, held = decode_call(
+            data,
+            max_bytes=self._max_bytes,
+            max_depth=self._max_depth,
+            max_nodes=CALL_NODES,
+            arrays="numpy" in sys.modules,
+        )
+        if held is not None:  # an object that stayed in the child
+            raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
+        return args, kwargs, tool.bind(args, kwargs) if bind and tool.effect is None else None
+
+    def encoded(self, tool: Tool, value: Any) -> bytes:
+        """What a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""
+        payload = encode(value, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
+        if payload.opaque and not payload.truncated:
+            try:
+                # dataclasses, msgspec and attrs objects, enums, and containers of them
+                plain = msgspec.to_builtins(value, builtin_types=_PLAIN)
+            except Exception:
+                plain = value
+            payload = encode(plain, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
+            if payload.opaque and not payload.truncated:
+                # Its repr would tell guest code of the host: addresses, and what is in it.
+                raise TypeError(
+                    f"{tool.name}() returned an object of type {type(value).__name__} that cannot cross into the "
+                    "sandbox: it is, or holds, something that is no value"
+                )
+        if payload.truncated:
+            raise ValueError(
+                f"{tool.name}() returned a value that is too large or nests too deeply to cross "
+                f"(limits.value_kb is {self._max_bytes >> 10}, limits.value_depth {self._max_depth})"
+            )
+        return payload.data
+
+    def _approve(self, tool: Tool, bound: inspect.BoundArguments, decided: Allow | Deny | None) -> Core[None]:
+        """Ask the host for this call, unless it has `decided`; what it edits is put into `bound`. Raises `RefusedCall`,
+        and `PutOff`.
+        """
+        if decided is None:
+            approval = self.approval
+            if approval is None:
+                raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
+            shown = dict(bound.arguments)
+            try:
+                answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self.owner)
+            except ProtocolError:
+                raise
+            except Later as later:
+                answer = later
+            except Exception as error:
+                raise RefusedCall(f"{tool.name}(): the host's approval raised {tool.told(error)}") from None
+            if isinstance(answer, Later):
+                raise PutOff("approval", answer)
+            decided = decision(answer, f"the approval of {tool.name}()")
+        if isinstance(decided, Deny):
+            raise RefusedCall(f"{tool.name}(): {decided.reason}")
+        for name, value in decided.arguments.items():
+            if name not in tool.signature.parameters:
+                raise RefusedCall(f"{tool.name}() was edited into a call that does not exist: {name!r}")
+            bound.arguments[name] = value
+
+
+class Raised(Exception):
+    """What a tool's function raised while it ran."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class PutOff(Exception):
+    """An approval or a tool has put its answer off."""
+
+    def __init__(self, asked: Literal["approval", "tool"], answer: Later) -> None:
+        super().__init__(asked, answer)
+        self.asked = asked
+        self.answer = answer
+
+
+class RefusedCall(PermissionError):
+    """A call that the rules, or the host's approval, did not let happen."""
+
+
+def _no_slip(tools: dict[str, Tool], policy: Policy) -> None:
+    """Raises `ToolError` where the policy means to hold a tool and misspells its name, which would leave it open. A
+    name that is like none of them is that of another sandbox's tool.
+    """
+    rules = policy.tools
+    held = {
+        "tools.approval": () if "*" in rules.approval else rules.approval,
+        "tools.allow": rules.allow.refused,
+    }
+    if not tools or not any(held.values()):
+        return
+    from safeexec.common.matching import (  # with difflib 2 ms, for policies that hold tools
+        TYPING_ERROR,
+        misspelt,
+        nearest,
+    )
+
+    for path, names in held.items():
+        others = [name for name in tools if name not in names]
+        for name in names:
+            # `order_book` and `get_user` are tools beside `order` and `set_user`, no slips of them.
+            typed = [other for other in others if other[:1] == name[:1] and not other.startswith(name)]
+            meant = misspelt(name, others) or nearest(name, typed, worst=TYPING_ERROR)
+            if meant and name not in tools:
+                raise ToolError(
+                    f"{path} of the policy {policy.name!r} names {name!r}, and there is no such tool; did you mean "
+                    f"{meant[0]!r}? ({policy.origin(f'{path}.{name}')})"
+                )
+
+
+def _place(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Where an object that cannot cross stands: the argument that is one, or `inside an argument`."""
+    for index, value in enumerate(args):
+        if type(value) is Opaque:
+            return f"argument {tool.parameter(index)}"
+    return next((f"argument {name!r}" for name, value in kwargs.items() if type(value) is Opaque), "inside an argument")
+
+
+def _cannot_cross(tool: Tool, place: str, value: Opaque) -> str:
+    if value.type in ("function", "method", "builtin_function_or_method", "type", "functools.partial"):
+        return f"{tool.name}() {place}: a tool cannot call back into the sandbox; pass data, not a function"
+    return (
+        f"{tool.name}() {place}: a value of type {value.type} cannot cross to the host; "
+        "pass numbers, text, lists or dicts"
+    )

@@ -1,0 +1,273 @@
+"""The one place where the host waits. Its logic is written once, as generators; a face drives them.
+
+A generator of the core yields a `Wait` when it can go no further without I/O, a `CallTool` when guest code calls a
+host function, or a `Work` for what blocks, and is resumed with the answer. `drive` is the blocking face;
+`host.faces.loops` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
+`waiting.py` per face.)
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+from collections.abc import Callable, Generator
+from functools import wraps
+from time import monotonic, sleep
+
+from safeexec.common.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Concatenate, ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    S = TypeVar("S")
+
+READ, WRITE = 1, 4
+"""POLLIN and POLLOUT, also where there is no `poll`."""
+LONGEST_SECONDS = 3600.0
+"""For how long to ask the kernel at a time: it takes no more than 24 days, and a deadline may be infinite."""
+
+
+class Bell:
+    """What a thread of the host rings, and the core waits for: some systems have no descriptor for it."""
+
+    __slots__ = ("_event", "heard")
+
+    def __init__(self) -> None:
+        from threading import Event  # 1 ms, for connections only
+
+        self._event = Event()
+        self.heard: Callable[[], object] | None = None
+        """Called by the thread that rings: how a loop that waits is woken."""
+
+    def ring(self) -> None:
+        self._event.set()
+        heard = self.heard
+        if heard is not None:
+            heard()
+
+    def still(self) -> None:
+        """It counts as not rung until it rings again."""
+        self._event.clear()
+
+    @property
+    def rang(self) -> bool:
+        return self._event.is_set()
+
+    def wait(self, deadline: float) -> bool:
+        """Whether it rang before the deadline. In parts: on Windows nothing interrupts a wait."""
+        while not self._event.wait(min(max(0.0, deadline - monotonic()), 0.5)):
+            if monotonic() >= deadline:
+                return False
+        return True
+
+
+class Wait:
+    """Wait until one of `fds` is readable (`writable`: the first one writable), or until `bell` rings, or until
+    `deadline` (monotonic seconds).
+
+    The generator is resumed with True, or with False when the deadline came first. `poller` has the same descriptors,
+    registered once; the blocking face uses it as it is.
+    """
+
+    __slots__ = ("bell", "deadline", "fds", "poller", "writable")
+
+    def __init__(
+        self,
+        fds: tuple[int, ...],
+        deadline: float,
+        writable: bool = False,
+        poller: Any = None,
+        bell: Bell | None = None,
+    ) -> None:
+        self.bell = bell
+        self.fds = fds
+        self.deadline = deadline
+        self.writable = writable
+        self.poller = poller
+
+
+class CallTool:
+    """Run `call()` for the guest. The generator is resumed with what it returns (or the awaited result of that)."""
+
+    __slots__ = ("call", "in_thread", "is_async", "owner", "timeout")
+
+    def __init__(
+        self,
+        call: Callable[[], Any],
+        timeout: float | None,
+        *,
+        is_async: bool = False,
+        in_thread: bool = False,
+        owner: object = None,
+    ) -> None:
+        """`timeout`: seconds after which an asynchronous tool, or one in a thread of its own, is given up.
+
+        `is_async`: `call` is known to return an awaitable at once; otherwise it may block. `in_thread`: a blocking
+        caller gives it a thread of its own, so that the timeout holds for it too. `owner`: whose call it is; an event
+        loop that a blocking caller starts for it lives until its owner is closed.
+        """
+        self.call = call
+        self.timeout = timeout
+        self.is_async = is_async
+        self.in_thread = in_thread
+        self.owner = owner
+
+
+class Work:
+    """Do `call()`, which blocks (files), and give the generator what it returns. An event loop does it in a thread."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+
+
+if TYPE_CHECKING:
+    Core = Generator[Wait | CallTool | Work, Any, R]
+else:
+    Core = Generator
+
+
+AT_ONCE = 4096
+"""So many bytes, or parts of a value, are dealt with where they are: at 3 us for a part, 12 ms of an event loop."""
+
+
+LARGE = AT_ONCE + 1
+"""Stands for a size that nobody knows."""
+
+
+def apart(size: int, call: Callable[[], R]) -> Core[R]:
+    """What `call` makes of something of this size: in a thread, where it may hold an event loop."""
+    return call() if size <= AT_ONCE else (yield Work(call))
+
+
+def ending(size: int, call: Callable[[], R]) -> Core[R]:
+    """The same for a `finally`, which runs as well when nobody drives the core any more: then it is done here."""
+    return call() if isinstance(sys.exc_info()[1], GeneratorExit) else (yield from apart(size, call))
+
+
+def weight(value: Any) -> int:
+    """About how large a value of the host is: its items, and the characters of its texts. What is nothing of Python's
+    own (an array, a frame) counts as large; beyond `AT_ONCE` it counts no further.
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        return 1
+    if kind in (str, bytes, bytearray):
+        return len(value)
+    if kind not in (list, tuple, set, frozenset, dict) or len(value) > AT_ONCE:
+        return AT_ONCE + 1
+    size = 1
+    for item in (*value, *value.values()) if kind is dict else value:
+        size += weight(item)
+        if size > AT_ONCE:
+            break
+    return size
+
+
+_SCALARS = (int, float, bool, type(None), complex)
+
+
+def wait(wanted: Wait) -> bool:
+    """Block until `wanted` is ready (True) or late (False)."""
+    if wanted.bell is not None:
+        return wanted.bell.wait(wanted.deadline)
+    if sys.platform == "win32":
+        raise NotImplementedError("Windows cannot wait for descriptors")
+    poller = wanted.poller
+    if poller is None:
+        poller = select.poll()
+        for fd in wanted.fds:
+            poller.register(fd, WRITE if wanted.writable else READ)
+    while True:
+        # poll counts whole milliseconds. What is left below one is slept away in small parts, so that a deadline is
+        # met within 0.1 ms and not within 2.
+        milliseconds = int(min(wanted.deadline - monotonic(), LONGEST_SECONDS) * 1000)
+        if poller.poll(max(0, milliseconds)):
+            return True
+        left = wanted.deadline - monotonic()
+        if left <= 0:
+            return False
+        if left < 0.001:
+            sleep(min(left, 0.0001))
+
+
+class Abandoned(BaseException):
+    """Nobody waits for this step any more. (`GeneratorExit` itself would forbid the core to wait for anything.)"""
+
+
+def call_tool(wanted: CallTool) -> Any:
+    """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
+    if not wanted.in_thread:
+        value = wanted.call()
+        if not hasattr(value, "__await__"):
+            return value
+    from safeexec.engine.host.tools import calls  # with asyncio: for tools that are awaited, or left at a deadline
+
+    if wanted.in_thread:
+        return calls.run_in_thread(wanted.call, wanted.timeout)
+    return calls.await_blocking(value, wanted.timeout, wanted.owner)
+
+
+def drive(core: Core[R]) -> R:
+    """Run a generator of the core to its end, blocking."""
+    try:
+        wanted = next(core)
+        while True:
+            wanted = _go_on(core, wanted)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], R]:
+    """The blocking method that drives `operation`. `host.faces.loops.awaited` makes the awaited one of it."""
+
+    @wraps(operation)
+    def method(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return drive(operation(self, *args, **kwargs))
+
+    # What readers are shown is what callers get: `Result`, and not `Core[Result]`.
+    hints = operation.__annotations__
+    hints["return"] = hints["return"].removeprefix("Core[").removesuffix("]")
+    return method
+
+
+def stepwise(core: Core[R]) -> Generator[None, None, R]:
+    """As `drive`, but yields before each wait. Given up early, it lets the core stop and bring its state in order."""
+    try:
+        wanted = next(core)
+        while True:
+            try:
+                yield
+            except GeneratorExit:
+                _abandon(core)
+                raise
+            wanted = _go_on(core, wanted)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+def _go_on(core: Core[R], wanted: Wait | CallTool | Work) -> Any:
+    """Answer the core, and what it wants next. StopIteration at its end."""
+    try:
+        if isinstance(wanted, Wait):
+            answer: Any = wait(wanted)
+        elif isinstance(wanted, Work):
+            answer = wanted.call()
+        else:
+            answer = call_tool(wanted)
+    except BaseException as problem:
+        # A tool that failed, or Ctrl-C while waiting: the core decides what becomes of the step.
+        return core.throw(problem)
+    return core.send(answer)
+
+
+def _abandon(core: Core[Any]) -> None:
+    try:
+        wanted = core.throw(Abandoned())
+        while True:
+            wanted = _go_on(core, wanted)
+    except (Abandoned, StopIteration):
+        pass

@@ -1,0 +1,209 @@
+"""What one session may use, and what it has used: since its step began, or since it has been idle.
+
+Pure: figures and times are handed in. The first verdict on a step stands; the step's caller carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from safeexec.engine.host.watch.bill import Bill
+from safeexec.engine.host.watch.census import Process
+from safeexec.engine.host.watch.verdict import Verdict
+
+if TYPE_CHECKING:
+    from safeexec.engine.policy.model import Limits
+
+BIRTHS = 64
+"""Forks that nobody has asked for, of a session that may have none: in one step, or during one rest."""
+GROWTH_BYTES = 16 << 20
+"""By how much a parked copy may grow, which only waits."""
+WORKED_SECONDS = 0.25
+"""CPU time of a parked copy that does more than wait: to be made takes it 1 ms, to be thawed 2.5 ms."""
+EXACT_SECONDS = 1.0
+"""How often memory is counted page by page: 14 ms per GB of a process."""
+
+
+class Known(NamedTuple):
+    """The processes of a session that the host has asked for."""
+
+    runner: int | None
+    copies: Collection[int]
+    """The parked copies that have told of themselves."""
+    promised: int
+    """How many more the runner has been asked for."""
+
+
+class Period(NamedTuple):
+    """What the figures are of: a step, another use of the session, or the rest after one."""
+
+    key: object
+    """Of what: changes from one to the next."""
+    runner: int | None = None
+    """The process in which it began, having used `cpu` seconds; by default as the last look found it."""
+    cpu: float = 0.0
+
+
+Exact = Callable[[Collection[int]], "int | None"]
+"""Bytes that processes hold together, each page divided by the number of its holders; None where nobody may ask."""
+
+
+class Account:
+    """The figures of one session, or of one command."""
+
+    __slots__ = (
+        "_bill",
+        "_bill_mark",
+        "_births",
+        "_births_mark",
+        "_copies",
+        "_exact_at",
+        "_forks",
+        "_growth",
+        "_guests",
+        "_limits",
+        "_others",
+        "_others_mark",
+        "_own_cpu",
+        "_own_held",
+        "_period",
+        "_runner",
+        "_runner_mark",
+        "_runner_marked",
+        "_seen",
+        "_total_mark",
+        "_unseen",
+        "base",
+        "ran",
+    )
+
+    def __init__(self, limits: Limits, bill: Bill | None = None, *, forks: bool = False) -> None:
+        """`bill`: what it costs the host. `forks`: its processes may start others, as many as the kernel allows."""
+        self._limits = limits
+        self._bill = bill or Bill()
+        self._bill_mark = 0.0
+        self._forks = forks or limits.processes > 0
+        self.base = 0
+        """Bytes that its first process was born with, which no limit counts."""
+        self._runner: int | None = None
+        self._own_cpu = self._runner_mark = 0.0
+        self._runner_marked: int | None = None
+        self._own_held = 0
+        self._others = self._others_mark = 0.0
+        """CPU time of all but the runner, those that have ended included."""
+        self._seen = self._unseen = 0.0
+        self._total_mark: float | None = None
+        self._births = self._births_mark = 0
+        self._guests: list[Process] = []
+        self._copies: list[Process] = []
+        self._growth = 0
+        self._exact_at = float("-inf")
+        self._period: object = None
+        self.ran = False
+        """Whether any of its processes has run since the look before."""
+
+    def begin(self, period: Period) -> None:
+        """The figures are of `period` now. What others than the runner used since the last look counts in it."""
+        key, runner, cpu = period
+        if key == self._period:
+            return
+        self._period = key
+        self._runner_marked, self._runner_mark = (runner, cpu) if runner is not None else (self._runner, self._own_cpu)
+        self._others_mark = self._others + self._unseen
+        self._births_mark = self._births
+        self._bill_mark = self._bill.cpu
+
+    def take(self, members: Iterable[Process], known: Known, total: float | None = None) -> None:
+        """What a look has found. `total`: CPU seconds of the control group, also of processes that a look never saw."""
+        runner, copies, promised = known
+        if runner != self._runner:
+            self._runner, self._own_cpu, self._own_held = runner, 0.0, 0
+        self._guests, self._copies, self._growth, self.ran = [], [], 0, False
+        for process in members:
+            self._seen += process.spent
+            self.ran = self.ran or process.spent > 0
+            if process.pid == runner:
+                self._own_cpu, self._own_held = process.cpu, process.held
+                continue
+            self._others += process.spent
+            if process.pid in copies or process.parent in copies:
+                # The child of a copy is a runner to be.
+                process.worked += process.spent if process.looks > 1 else 0.0
+                self._copies.append(process)
+            elif promised and process.parent == runner:
+                promised -= 1
+            else:
+                self._births += process.looks == 1
+                self._guests.append(process)
+                continue
+            self._growth += max(0, process.held - process.first)
+        if total is None:
+            self._total_mark = None
+        elif self._total_mark is None:
+            self._total_mark = total - self._seen - self._unseen
+        else:
+            self._unseen = max(self._unseen, total - self._total_mark - self._seen)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time since `begin`, of its processes and of the host for it."""
+        own = self._own_cpu - (self._runner_mark if self._runner == self._runner_marked else 0.0)
+        return max(0.0, own) + self._others + self._unseen - self._others_mark + self.host_seconds
+
+    @property
+    def total_seconds(self) -> float:
+        """All CPU time so far, as of the last look, and of the host for it."""
+        return self._seen + self._unseen + self._bill.cpu
+
+    @property
+    def host_seconds(self) -> float:
+        """CPU time of the host since `begin`, to read what its processes say."""
+        return self._bill.cpu - self._bill_mark
+
+    def over(self, now: float, exact: Exact) -> Verdict | None:
+        """The first limit that is passed, if any."""
+        limits = self._limits
+        if (cpu := self.cpu_seconds) > limits.cpu_seconds:
+            host = self.host_seconds
+            part = f", {host:.1f} s of it in the host, to read what it sent" if host > cpu / 10 else ""
+            return Verdict(
+                "cpu", f"the session used {cpu:.1f} s of CPU time{part}; limits.cpu_seconds is {limits.cpu_seconds:g}"
+            )
+        if (births := self._births - self._births_mark) > BIRTHS and not self._forks:
+            return Verdict("violation", f"the session started {births} processes; limits.processes is 0")
+        held = self._held(now, exact) >> 20
+        if held > limits.memory_mb:
+            return Verdict("memory", f"the session holds {held} MiB; limits.memory_mb is {limits.memory_mb}")
+        return None
+
+    def _held(self, now: float, exact: Exact) -> int:
+        """Bytes, without what parked copies share with the runner. Where the host may not ask for the exact figure: at
+        least what the limit counts.
+        """
+        own = max(0, self._own_held - self.base) + self._growth
+        # A fork holds its parent's pages, too. One that was born just now may be gone, or known, by the next look.
+        guests = [process for process in self._guests if process.looks > 1]
+        most = own + sum(process.held for process in guests)
+        if not guests or most >> 20 <= self._limits.memory_mb:
+            return most
+        if now - self._exact_at < EXACT_SECONDS:
+            return own
+        self._exact_at = now
+        counted = [process.pid for process in guests] + ([self._runner] if self._runner is not None else [])
+        shares = exact(counted)
+        if shares is None:
+            return most
+        # What the first process was born with is shared with the zygote and the copies, too.
+        born = self.base * len(counted) // (len(counted) + len(self._copies) + 1)
+        return max(own, shares - born + self._growth)
+
+    def guests(self) -> list[int]:
+        """The processes that guest code has forked, as far as the last look has found them."""
+        return [process.pid for process in self._guests]
+
+    def hostile(self) -> list[int]:
+        """The processes to end with the runner: forks of guest code, and parked copies that do more than wait."""
+        worked = min(WORKED_SECONDS, self._limits.cpu_seconds / 4)
+        busy = [copy for copy in self._copies if copy.held - copy.first > GROWTH_BYTES or copy.worked > worked]
+        return [process.pid for process in (*self._guests, *busy)]

@@ -1,0 +1,100 @@
+"""A session that has been left alone for a while rests: it gives up its process, or memory that only the next step
+needs. After `idle_seconds`, if the sandbox has that, it is closed, and soon if no caller has it any more. A spare child
+that is missing is asked for.
+
+One thread per sandbox does all this. A session that does not answer holds up nothing but that of others.
+"""
+
+from __future__ import annotations
+
+import _thread
+import weakref
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from safeexec.engine.host.session.turn import BRIEF_SECONDS
+from safeexec.engine.host.waiting import Core, Wait, drive
+from safeexec.errors import SandboxError
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from safeexec.engine.host.session.session import SessionCore
+
+    class Sessions(Protocol):
+        """What this thread needs of its sandbox."""
+
+        def open_sessions(self, *, awake: bool = False) -> list[SessionCore]: ...
+        def labelled(self, session: SessionCore) -> bool: ...
+        def replenish(self) -> None: ...
+
+
+TICK_SECONDS = 0.5
+"""How often to see which sessions are to rest or to be closed: that is a glance at two numbers each."""
+LEAST_TICK_SECONDS = 0.01
+LATE = 8
+"""A session that rests is closed by the eighth part of `idle_seconds` late at most: ten thousand take 15 ms to see."""
+
+
+class IdleSessions:
+    """The thread that has sessions rest, closes those that nobody uses, and has spares made. It ends with its sandbox,
+    and keeps none alive.
+    """
+
+    __slots__ = ("_close_after", "_ended", "_next", "_sandbox", "_stop", "_thread", "_tick")
+
+    def __init__(self, sandbox: Sessions, close_after: float | None) -> None:
+        """`close_after`: seconds without use after which a session is closed."""
+        self._sandbox = weakref.ref(sandbox)
+        self._close_after = close_after
+        self._tick = (
+            TICK_SECONDS if close_after is None else min(TICK_SECONDS, max(LEAST_TICK_SECONDS, close_after / 4))
+        )
+        self._next = 0.0
+        """When those that rest are looked at."""
+        self._stop = _thread.allocate_lock()
+        self._ended = _thread.allocate_lock()
+        self._stop.acquire()
+        self._ended.acquire()
+        self._thread = 0
+        # Not threading.Thread, whose start waits for the thread: 0.1 ms of every cold start.
+        _thread.start_new_thread(self._watch, ())
+
+    def _watch(self) -> None:
+        self._thread = _thread.get_ident()
+        try:
+            while not self._stop.acquire(timeout=self._tick):
+                if not self._go_round():
+                    return
+        finally:
+            self._ended.release()
+
+    def _go_round(self) -> bool:
+        """Look at each session once, but for most of those that rest. Returns whether the sandbox is still there:
+        between two rounds nothing here holds it.
+        """
+        if (sandbox := self._sandbox()) is None:
+            return False
+        sandbox.replenish()
+        awake = self._close_after is None or monotonic() < self._next
+        if self._close_after is not None and not awake:
+            self._next = monotonic() + max(self._tick, self._close_after / LATE)
+        for session in sandbox.open_sessions(awake=awake):
+            try:
+                if session.can_rest():
+                    drive(session.attend(session.rest))
+                if session.abandoned and not sandbox.labelled(session):
+                    drive(session.close_if_idle(0.0))
+                elif self._close_after is not None:
+                    drive(session.close_if_idle(self._close_after))
+            except (SandboxError, OSError):
+                continue  # closed meanwhile, or the zygote has gone: the next use says so
+        return True
+
+    def close(self) -> Core[None]:
+        """End the thread, and wait until it has; not from the thread itself, the last to hold a sandbox at times."""
+        self._stop.release()
+        if self._thread == _thread.get_ident():
+            return
+        while not self._ended.acquire(timeout=BRIEF_SECONDS):
+            yield Wait((), monotonic() + BRIEF_SECONDS)

@@ -1,0 +1,207 @@
+"""A session as the accountant sees it, from a thread of its own: what it has, and how it is ended."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from safeexec.engine.host.watch.account import Account, Known, Period
+from safeexec.engine.host.watch.accountant import accountant
+from safeexec.engine.host.watch.room import Room
+from safeexec.engine.host.watch.verdict import Verdict
+from safeexec.engine.linux import processes
+from safeexec.protocol.plan import OUTPUT_CEILING
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from safeexec.engine.host.files.workspace import Workspace
+    from safeexec.engine.host.session.line import Line
+    from safeexec.engine.policy.model import Policy
+
+    class Watchable(Protocol):
+        """A session, as it is looked at."""
+
+        policy: Policy
+        line: Line
+        commanding: bool
+        used: float
+
+        @property
+        def asks(self) -> int:
+            """How many processes its runner may make, beside the copies that are told of."""
+            ...
+
+        @property
+        def closed(self) -> bool: ...
+        @property
+        def in_use(self) -> bool: ...
+        def period(self) -> Period: ...
+        def exceed(self, verdict: Verdict) -> bool:
+            """Have its caller end it for this. False: there is none who can, so its processes are to be killed here."""
+            ...
+
+        def overdue(self) -> Verdict | None: ...
+
+
+STREAMS_KB = 4 << 10
+"""What the files behind both streams may hold beyond their ceilings: areas that are empty, pages that are begun."""
+
+
+RESTLESS_LOOKS = 3
+"""Looks in a row at which the first thread of a process has worked that has nothing to do."""
+
+
+class Resting(NamedTuple):
+    """What is known of a process that waits for a request."""
+
+    of: object = None
+    spent: float = 0.0
+    looks: int = 0
+    """At how many looks in a row it had worked since the one before."""
+
+    def look(self, of: object, spent: float) -> Resting:
+        if of != self.of:
+            return Resting(of, spent)
+        return Resting(of, spent, self.looks + 1 if spent > self.spent else 0)
+
+
+class WatchedSession:
+    """What `accountant.Subject` asks of a session. It keeps no session alive."""
+
+    def __init__(self, session: Watchable) -> None:
+        self._session = weakref.ref(session)
+        self.account = Account(session.policy.limits, session.line.bill)
+        self.room = Room(session.policy.limits, self._files)
+        self.accountant = accountant()
+        self.idle = False
+        self._resting = Resting()
+
+    def open(self) -> None:
+        """Be looked at from now on."""
+        self.accountant.add(self)
+
+    def wake(self) -> None:
+        """It is in use, and was found `idle`."""
+        self.accountant.hurry(self)
+
+    def close(self) -> None:
+        self.accountant.remove(self)
+
+    def lineage_leaders(self) -> Collection[int]:
+        session = self._session()
+        return session.line.leaders() if session is not None and not session.closed else ()
+
+    def known(self) -> Known:
+        if (session := self._session()) is None:
+            return Known(None, (), 0)
+        line = session.line
+        if (runner := line.runner) is not None:
+            self.account.base = runner.memory_base
+        parked = [copy.pid() for copy in line.copies()]
+        copies = {pid for pid in parked if pid is not None}
+        return Known(line.runner_pid(), copies, parked.count(None) + session.asks)
+
+    def in_use(self) -> bool:
+        session = self._session()
+        return session is not None and session.in_use
+
+    def period(self) -> Period:
+        session = self._session()
+        return Period(None) if session is None else session.period()
+
+    def total_cpu(self) -> float | None:
+        session = self._session()
+        if session is None or (group := session.line.group) is None or session.commanding:
+            return None
+        try:
+            return group.cpu_seconds()
+        except OSError:
+            return None
+
+    def waits(self) -> Verdict | None:
+        session = self._session()
+        if session is None or session.closed:
+            return None
+        return self._stray_fork(session) or session.overdue() or self._goes_on(session)
+
+    def _goes_on(self, session: Watchable) -> Verdict | None:
+        """The verdict on a process that works though it has answered: its first thread does nothing but wait then, and
+        for the threads that guest code may leave there is `limits.cpu_seconds`.
+        """
+        runner, limits = session.line.runner, session.policy.limits
+        key, _, _ = session.period()
+        if session.in_use or runner is None or runner.pid is None or monotonic() - session.used < limits.wall_seconds:
+            self._resting = Resting()
+            return None
+        if (spent := processes.main_thread_seconds(runner.pid)) is None:
+            return None
+        self._resting = self._resting.look((key, runner.pid), spent)
+        if self._resting.looks < RESTLESS_LOOKS:
+            return None
+        return Verdict(
+            "timeout",
+            f"code of a step went on {limits.wall_seconds:g} s (limits.wall_seconds) after its end was told",
+        )
+
+    def _stray_fork(self, session: Watchable) -> Verdict | None:
+        """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
+        own, or only a parked copy, is ended instead.
+
+        The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
+        that fork as soon as the answer is read.
+        """
+        runner, gate = session.line.runner, session.line.sandbox.gate
+        if runner is None:
+            return None
+        for fork in gate.waiting(runner.lineage.leader):
+            if fork.process != runner.pid:
+                if fork.process not in runner.lineage.runners():
+                    gate.kill(fork)
+                continue
+            channel = runner.channel
+            stray = fork.thread != fork.process or (channel.heard() and (channel.at_work or not session.in_use))
+            if stray and gate.waits(fork):
+                allowed, rule = session.policy.limits.processes, session.policy.origin("limits.processes")
+                return Verdict(
+                    "violation",
+                    f"guest code started {'a process' if not allowed else 'one process too many'}; "
+                    f"limits.processes is {allowed}{f' ({rule})' if rule else ''}",
+                    rule="limits.processes",
+                )
+        return None
+
+    def beyond(self) -> Verdict | None:
+        session = self._session()
+        if session is None or session.closed:
+            return None
+        limits, line = session.policy.limits, session.line
+        try:
+            held = sum(file.held() for file in (line.out, line.err)) >> 10
+        except OSError:
+            held = 0
+        if held > (ceiling := limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB):
+            message = f"the streams of the session hold {held} KiB"
+            sum_of = f"two times {OUTPUT_CEILING} x limits.output_kb, and {STREAMS_KB}"
+            return Verdict("output", f"{message}; {ceiling} KiB ({sum_of}) end a step")
+        return self.room.count()
+
+    def _files(self) -> tuple[Workspace | None, set[int]]:
+        """The workspace, and all processes that may have something of it open."""
+        session = self._session()
+        runner, copies, _ = self.known()
+        pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
+        return None if session is None else session.line.workspace, pids
+
+    def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
+        """Whoever drives a step ends it. Where nobody does, its processes end here; the next user restores it."""
+        session, leaders = self._session(), self.lineage_leaders()
+        if session is None or session.exceed(verdict):
+            return
+        self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
+        for pid in (*hostile, session.line.runner_pid()):
+            for leader in leaders:
+                if pid is not None:
+                    processes.kill_member(pid, leader)

@@ -1,0 +1,155 @@
+"""Landlock: a process gives up all files, TCP ports, abstract sockets and signals that no rule grants.
+
+It does not govern stat, chmod, chown, utimes and xattrs, UDP, or what an open descriptor can do. ABI 1 is Linux 5.13; 2
+renames across directories; 3 truncate; 4 TCP; 5 ioctl on devices; 6 scopes for abstract unix sockets and signals; 7
+audit flags.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import stat
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from safeexec.engine.linux.libc import Call, address, call, make, raw_syscall
+
+__all__ = [
+    "DEVICE",
+    "FOR_FILES",
+    "READ",
+    "READ_DIR",
+    "READ_FILE",
+    "TRUNCATE",
+    "WRITE",
+    "WRITE_FILE",
+    "PackedRule",
+    "Ruleset",
+    "abi",
+    "handled_rights",
+    "pack_rule",
+    "restrict_self",
+    "restricting_self",
+    "rights_for",
+]
+
+EXECUTE = 1 << 0
+WRITE_FILE = 1 << 1
+READ_FILE = 1 << 2
+READ_DIR = 1 << 3
+REMOVE_DIR = 1 << 4
+REMOVE_FILE = 1 << 5
+MAKE_DIR = 1 << 7
+MAKE_REG = 1 << 8
+REFER = 1 << 13
+TRUNCATE = 1 << 14
+IOCTL_DEV = 1 << 15
+
+READ = READ_FILE | READ_DIR
+"""Read files and list directories."""
+WRITE = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
+"""Everything with regular files and directories; no links, devices, sockets or pipes."""
+
+DEVICE = READ_FILE | WRITE_FILE | TRUNCATE
+"""Use of a device file."""
+
+FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+_TCP = 0b11
+_SCOPES = 0b11
+_RULE_PATH_BENEATH = 1
+# the three calls have the same numbers on every machine
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+
+
+@functools.cache
+def abi() -> int:
+    """The newest ABI of this kernel, 0 where Landlock is missing or off."""
+    version: int = raw_syscall(_CREATE_RULESET, 0, 0, 1, 0, 0, 0)
+    return max(version, 0)
+
+
+def handled_rights(version: int) -> int:
+    """All file system rights that ABI `version` knows."""
+    if version >= 5:
+        return (1 << 16) - 1
+    return (1 << (13 if version == 1 else 14 if version == 2 else 15)) - 1
+
+
+def rights_for(path: str, rights: int) -> int:
+    """`rights` as far as they apply to `path`: a rule on a file takes no directory rights (EINVAL). Raises OSError."""
+    return rights if stat.S_ISDIR(os.stat(path).st_mode) else rights & FOR_FILES
+
+
+class PackedRule(NamedTuple):
+    """``struct landlock_path_beneath_attr`` in memory, and where; the descriptor must stay open."""
+
+    buffer: ctypes.Array[ctypes.c_char]
+    address: int
+
+
+def pack_rule(descriptor: int, rights: int) -> PackedRule:
+    """Make a rule ready once for many rulesets. `rights` must be ones that the rulesets handle."""
+    buffer = ctypes.create_string_buffer(struct.pack("=Qi", rights, descriptor), 12)
+    return PackedRule(buffer, address(buffer))
+
+
+def restrict_self(descriptor: int) -> None:
+    """Restrict the calling thread by the ruleset of `descriptor`. Raises OSError."""
+    make([restricting_self(descriptor)])
+
+
+def restricting_self(descriptor: int) -> Call:
+    """The call of `restrict_self`."""
+    return Call("landlock_restrict_self", (_RESTRICT_SELF, descriptor, 0, 0, 0, 0, 0))
+
+
+class Ruleset:
+    """What stays allowed. Add paths, then `restrict_self`; `close` when done. A ruleset may serve many processes."""
+
+    def __init__(self, version: int | None = None) -> None:
+        version = abi() if version is None else version
+        self.rights = handled_rights(version)
+        fields = [self.rights, _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0]
+        size = 24 if version >= 6 else 16 if version >= 4 else 8
+        attributes = ctypes.create_string_buffer(struct.pack("=3Q", *fields), 24)
+        self.descriptor = call(_CREATE_RULESET, "landlock_create_ruleset", address(attributes), size)
+
+    def add_packed(self, rule: PackedRule) -> None:
+        """Grant what `pack_rule` made ready. Raises OSError."""
+        call(_ADD_RULE, "landlock_add_rule", self.descriptor, _RULE_PATH_BENEATH, rule.address)
+
+    def add_descriptor(self, descriptor: int, rights: int) -> None:
+        """Grant `rights` beneath an open descriptor (O_PATH will do). Raises OSError."""
+        self.add_packed(pack_rule(descriptor, rights & self.rights))
+
+    def add_directory(self, path: str, rights: int) -> None:
+        """Grant `rights` beneath a directory. Raises OSError (ENOENT, ENOTDIR)."""
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
+        try:
+            self.add_descriptor(descriptor, rights)
+        finally:
+            os.close(descriptor)
+
+    def add_path(self, path: str, rights: int) -> None:
+        """Grant `rights` beneath `path`. Raises OSError (ENOENT)."""
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            self.add_descriptor(descriptor, rights_for(path, rights))
+        finally:
+            os.close(descriptor)
+
+    def add_paths(self, paths: Iterable[str], rights: int) -> None:
+        """Grant `rights` beneath those of `paths` that exist."""
+        for path in paths:
+            if os.path.exists(path):
+                self.add_path(path, rights)
+
+    def restrict_self(self) -> None:
+        """Restrict the calling thread and all it will start, for good. `no_new_privs` comes first. Raises OSError."""
+        restrict_self(self.descriptor)
+
+    def close(self) -> None:
+        os.close(self.descriptor)

@@ -1,0 +1,104 @@
+"""The C library by ctypes: `syscall` with a Python error, `prctl`, and buffers that the kernel reads.
+
+Every argument travels as a C long: ctypes' default, a C int, would cut addresses and 64-bit flags.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from safeexec.engine.syscalls.numbers import numbers
+
+__all__ = [
+    "AT_FDCWD",
+    "Call",
+    "address",
+    "call",
+    "check",
+    "libc",
+    "make",
+    "prctl",
+    "prepared",
+    "raw_syscall",
+    "syscall",
+    "wipe_variable",
+]
+
+AT_FDCWD = -100
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+raw_syscall: Any = ctypes.CDLL(None, use_errno=True)["syscall"]
+raw_syscall.argtypes = [ctypes.c_long] * 7
+raw_syscall.restype = ctypes.c_long
+
+_prctl: Any = ctypes.CDLL(None, use_errno=True)["prctl"]
+_prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+_prctl.restype = ctypes.c_int
+
+
+def check(result: int, what: str) -> int:
+    """`result` unless it is negative; then an OSError with the C library's errno that names `what`."""
+    if result < 0:
+        errno = ctypes.get_errno()
+        raise OSError(errno, f"{what}: {os.strerror(errno)}")
+    return result
+
+
+def call(number: int, what: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> int:
+    """System call `number`; an error raises OSError that names `what`."""
+    return check(raw_syscall(number, a, b, c, d, e, f), what)
+
+
+def syscall(name: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> int:
+    """System call `name`. Raises OSError (ENOSYS where the kernel or this machine's table lacks it)."""
+    return check(raw_syscall(numbers().get(name, -1), a, b, c, d, e, f), name)
+
+
+class Call(NamedTuple):
+    """A system call made ready: making it touches these few objects and nothing else of Python's."""
+
+    what: str
+    """What an error names."""
+    words: tuple[int, ...]
+    """Its number and six arguments."""
+    memory: object = None
+    """What its arguments point to."""
+
+
+def prepared(name: str, *arguments: int, what: str | None = None, memory: object = None) -> Call:
+    """System call `name`, for `make`."""
+    return Call(what or name, (numbers().get(name, -1), *arguments, *[0] * (6 - len(arguments))), memory)
+
+
+def make(calls: Iterable[Call]) -> None:
+    """Make the calls in their order, up to the first that fails: that one raises OSError."""
+    for what, words, _ in calls:
+        if raw_syscall(*words) < 0:
+            check(-1, what)
+
+
+def prctl(option: int, argument: int = 0) -> int:
+    """prctl(2). Raises OSError."""
+    result: int = _prctl(option, argument, 0, 0, 0)
+    return check(result, f"prctl({option})")
+
+
+def wipe_variable(name: str) -> None:
+    """Remove a variable from this process's environment, and overwrite it where the exec has left it: that memory is
+    what /proc/self/environ shows.
+    """
+    entries = (ctypes.c_void_p * (len(os.environ) + 1)).from_address(ctypes.c_void_p.in_dll(libc, "environ").value or 0)
+    start = os.fsencode(f"{name}=")
+    places = [place for place in entries if place and ctypes.string_at(place, len(start)) == start]
+    del os.environ[name]
+    for place in places:
+        ctypes.memset(place, 0, len(ctypes.string_at(place)))
+
+
+def address(buffer: Any) -> int:
+    """The address of a ctypes object, which the caller must keep alive during the call."""
+    return ctypes.addressof(buffer)

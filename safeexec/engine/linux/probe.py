@@ -1,0 +1,343 @@
+"""What this machine can enforce, found by doing it in a process that is thrown away, not by reading versions.
+
+The forked probe tries each act and writes one line per answer into a pipe. The answers are kept for the life of the
+process; a probe that hangs or dies answers with what it had said by then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import os
+import select
+import signal
+import socket
+import time
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
+
+from safeexec.engine.linux import landlock, namespaces, notify, processes, seccomp
+from safeexec.engine.linux.libc import raw_syscall
+from safeexec.engine.syscalls import allow, refuse
+from safeexec.engine.syscalls.numbers import MACHINES, machine, numbers
+
+__all__ = ["Probe", "ProbeAnswer", "begin", "give_up", "probe", "run_probe"]
+
+TIMEOUT_SECONDS = 20.0
+"""How long all of it may take. A probe that is given up costs the machine's protection, and a busy machine is slow."""
+
+
+class ProbeAnswer(NamedTuple):
+    """Whether an act worked here; `reason` is empty, or what failed and how."""
+
+    works: bool
+    reason: str = ""
+
+
+class Probe(NamedTuple):
+    """One answer per act. `landlock_abi` is 0 where Landlock does not hold."""
+
+    root: ProbeAnswer
+    """The process may change its user (root with CAP_SETUID and CAP_SETGID)."""
+    user: ProbeAnswer
+    """A user namespace with one mapped user; for a root host: of an unprivileged user, after the change of user."""
+    mount: ProbeAnswer
+    """A new root by pivot_root, with binds and, in a new pid namespace, a fresh ``/proc``."""
+    pid: ProbeAnswer
+    net: ProbeAnswer
+    ipc: ProbeAnswer
+    uts: ProbeAnswer
+    cgroup: ProbeAnswer
+    landlock: ProbeAnswer
+    seccomp: ProbeAnswer
+    notify: ProbeAnswer
+    """A fork that waits until another process allows it."""
+    pidfd: ProbeAnswer
+    own_mount: ProbeAnswer
+    """A directory covered in a mount namespace of a user namespace, as a child has them."""
+    landlock_abi: int
+
+    def namespace(self, kind: str) -> ProbeAnswer:
+        answer: ProbeAnswer = getattr(self, kind)
+        return answer
+
+
+_NOT_TRIED = ProbeAnswer(False, "the probe ended before it came to this")
+_cache: list[Probe] = []
+_begun: list[_Trial] = []
+
+
+def begin() -> None:
+    """Have the answers looked for while the caller goes on, where there are none yet: `probe` waits for less then."""
+    if not _cache and not _begun:
+        _begun.append(_Trial())
+
+
+def give_up() -> None:
+    """Nobody waits any more for what `begin` has begun."""
+    with contextlib.suppress(IndexError):
+        _begun.pop().end()
+
+
+def probe() -> Probe:
+    """The answers for this process, found once."""
+    if not _cache:
+        trial = None
+        with contextlib.suppress(IndexError):  # another thread was first
+            trial = _begun.pop()
+        if trial is not None and trial.owner != os.getpid():
+            trial.end()
+            trial = None
+        trial = trial or _Trial()
+        _cache.append(trial.result())
+    return _cache[0]
+
+
+def run_probe(before: Callable[[], None] | None = None) -> Probe:
+    """Try every act in a fork; `before` runs first in it, for tests that take something away."""
+    return _Trial(before).result()
+
+
+class _Trial:
+    """A fork that tries every act, and the pipe in which it answers."""
+
+    __slots__ = ("_pid", "_read_end", "owner")
+
+    def __init__(self, before: Callable[[], None] | None = None) -> None:
+        self.owner = os.getpid()
+        self._read_end, write_end = os.pipe()
+        with warnings.catch_warnings():
+            # 3.12 warns of forks in threaded processes; this one calls the kernel and ends
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
+        if self._pid == 0:
+            _be_the_probe(write_end, before)
+        os.close(write_end)
+
+    def result(self) -> Probe:
+        """Its answers, once; it has ended then."""
+        answers = _parse(_read_all(self._read_end, time.monotonic() + TIMEOUT_SECONDS))
+        self.end()
+        abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
+        fields = {name: answers.get(name, _NOT_TRIED) for name in Probe._fields if name != "landlock_abi"}
+        return Probe(**fields, landlock_abi=abi)
+
+    def end(self) -> None:
+        """Close the pipe, and end the fork if it is this process's own."""
+        os.close(self._read_end)
+        if self.owner != os.getpid():
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+
+def _read_all(descriptor: int, deadline: float) -> bytes:
+    data = b""
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    while poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        chunk = os.read(descriptor, 4096)
+        if not chunk:
+            break
+        data += chunk
+    return data
+
+
+def _parse(data: bytes) -> dict[str, ProbeAnswer]:
+    answers: dict[str, ProbeAnswer] = {}
+    for line in data.decode("utf-8", "replace").splitlines():
+        name, separator, reason = line.partition("\t")
+        if separator:
+            answers.setdefault(name, ProbeAnswer(not reason, reason))
+    return answers
+
+
+class _Reporter:
+    """Writes one line per act, at once: a later act may not come back."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def say(self, name: str, reason: str = "") -> None:
+        os.write(self.descriptor, f"{name}\t{reason}\n".encode())
+
+    def attempt(self, names: str | tuple[str, ...], act: Callable[[], object]) -> bool:
+        names = (names,) if isinstance(names, str) else names
+        try:
+            act()
+        except OSError as error:
+            for name in names:
+                self.say(name, _explain(error))
+            return False
+        for name in names:
+            self.say(name)
+        return True
+
+
+def _explain(error: OSError) -> str:
+    code = errno.errorcode.get(error.errno or 0, str(error.errno))
+    what = str(error.strerror).partition(":")[0]
+    return f"{what}: {code}"
+
+
+def _be_the_probe(descriptor: int, before: Callable[[], None] | None) -> NoReturn:
+    try:
+        if before is not None:
+            before()
+        _try_everything(_Reporter(descriptor))
+    finally:
+        os._exit(0)
+
+
+def _try_everything(report: _Reporter) -> None:
+    """In few processes, as each fork of a host costs a millisecond or more: an act that takes something away for good
+    stands behind those that need it.
+    """
+    report.attempt("pidfd", lambda: os.close(os.pidfd_open(os.getpid())))
+    report.attempt("notify", functools.partial(_act_notify, report))
+    if os.geteuid() == 0:
+        _other_namespaces(report)
+        _new_root(report)
+        # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
+        if report.attempt("root", _change_user):
+            _own_namespaces(report)
+        else:
+            for name in ("user", "own_mount"):
+                report.say(name, "it needs a change of user")
+        return
+    report.say("root", "the host does not run as root")
+    if report.attempt("user", _enter_user_namespace):
+        _other_namespaces(report)
+        _new_root(report)
+        report.attempt("own_mount", _cover)
+    else:
+        for kind in ("mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount"):
+            report.say(kind, "it needs a user namespace")
+
+
+def _in_a_fork(act: Callable[[], object]) -> None:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            act()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def _act_landlock() -> None:
+    """Give up every file, then try to open one."""
+    if landlock.abi() == 0:
+        raise OSError(errno.ENOSYS, "Landlock is missing or not enabled at boot")
+    seccomp.set_no_new_privs()
+    ruleset = landlock.Ruleset()
+    ruleset.restrict_self()
+    try:
+        os.close(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
+    except PermissionError:
+        return
+    raise OSError(errno.ENOTSUP, "Landlock refuses nothing here")
+
+
+def _act_seccomp() -> None:
+    """Refuse one call by its own errno, then make it."""
+    if machine() not in MACHINES:
+        raise OSError(errno.ENOSYS, f"no system call table for {machine()}")
+    seccomp.set_no_new_privs()
+    names = dict.fromkeys(numbers(), allow()) | {"getpriority": refuse()}
+    seccomp.install(seccomp.prepare(seccomp.build(names)))
+    import ctypes
+
+    ctypes.set_errno(0)
+    raw_syscall(numbers()["getpriority"], 0, 0, 0, 0, 0, 0)
+    if ctypes.get_errno() != errno.EPERM:
+        raise OSError(errno.ENOTSUP, "a filter was installed and did not refuse")
+
+
+def _act_notify(report: _Reporter) -> None:
+    """Have a process wait with its fork, see that it waits, and let it go on. It tries the other filters before."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        _notified(report, ours, theirs)
+
+
+def _notified(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> None:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            report.attempt("landlock", _act_landlock)
+            report.attempt("seccomp", _act_seccomp)
+            seccomp.set_no_new_privs()
+            listener = notify.install_listener(notify.fork_gate())
+            socket.send_fds(theirs, [b"+"], [listener])
+            os.close(listener)
+            inner = os.fork()
+            if inner:
+                os.waitpid(inner, 0)
+                os.write(theirs.fileno(), b"!")
+        except OSError as error:
+            os.write(theirs.fileno(), _explain(error).encode())
+        finally:
+            os._exit(0)
+    theirs.close()
+    ours.settimeout(TIMEOUT_SECONDS / 2)
+    answer, listeners, _, _ = socket.recv_fds(ours, 1000, 1)
+    if not listeners:
+        raise OSError(errno.ENOSYS, answer.decode(errors="replace"))
+    request = notify.receive(listeners[0])
+    if request is None or request.thread != pid or not notify.let_go_on(listeners[0], request.id):
+        raise OSError(errno.ENOTSUP, "a fork did not wait")
+    if ours.recv(1) != b"!":
+        raise OSError(errno.ENOTSUP, "a fork that was allowed was not made")
+    os.close(listeners[0])
+    os.waitpid(pid, 0)
+
+
+def _change_user() -> None:
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+
+
+def _enter_user_namespace() -> None:
+    uid, gid = os.getuid(), os.getgid()
+    processes.set_dumpable(True)
+    namespaces.unshare(["user"])
+    namespaces.map_user(uid, gid)
+
+
+def _own_namespaces(report: _Reporter) -> None:
+    if report.attempt("user", _enter_user_namespace):
+        report.attempt("own_mount", _cover)
+    else:
+        report.say("own_mount", "it needs a user namespace")
+
+
+def _cover() -> None:
+    namespaces.cover("/proc", None)
+
+
+def _other_namespaces(report: _Reporter) -> None:
+    for kind in ("ipc", "uts", "cgroup", "net"):
+        report.attempt(kind, functools.partial(namespaces.unshare, [kind]))
+
+
+def _new_root(report: _Reporter) -> None:
+    """As a zygote makes it, in a process that is the first of a pid namespace: its ``/proc`` shows no other."""
+    if not report.attempt("pid", lambda: namespaces.unshare(["pid"])):
+        report.say("mount", "it goes with the pid namespace, which is refused")
+        return
+
+    def act() -> None:
+        namespaces.unshare(["mount"])
+        namespaces.enter_new_root()
+        namespaces.bind("/dev/null", devices=True)
+        namespaces.mount_proc()
+        namespaces.leave_old_root()
+        namespaces.seal_root()
+
+    _in_a_fork(lambda: report.attempt("mount", act))

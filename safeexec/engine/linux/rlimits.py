@@ -1,0 +1,45 @@
+"""Resource limits: set soft and hard together, and the address space relative to what is already used."""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import struct
+from collections.abc import Iterable, Mapping
+
+from safeexec.engine.linux.libc import Call, address, prepared
+
+__all__ = ["NAMES", "PAGE", "address_space", "set_limits", "setting_limit"]
+
+PAGE = resource.getpagesize()
+
+NAMES: dict[str, int] = {
+    name.removeprefix("RLIMIT_").lower(): getattr(resource, name)
+    for name in dir(resource)
+    if name.startswith("RLIMIT_")
+} | {"locks": 10}
+"""Limit name (``as``, ``nofile``, ``nproc`` …) → its number. RLIMIT_LOCKS is missing in the standard library."""
+
+
+def address_space() -> int:
+    """Bytes of address space of the calling process. Raises OSError where ``/proc`` is missing."""
+    with open("/proc/self/statm", "rb", buffering=0) as file:
+        return int(file.read().split(None, 1)[0]) * PAGE
+
+
+def set_limits(limits: Mapping[int, int] | Iterable[tuple[int, int]]) -> None:
+    """Set soft and hard limit of each number to the same value, never above the present hard limit. Raises OSError."""
+    for number, value in limits.items() if isinstance(limits, Mapping) else limits:
+        try:
+            resource.setrlimit(number, (value, value))
+        except ValueError:  # the present hard limit is lower: it holds even better
+            hard = resource.getrlimit(number)[1]
+            resource.setrlimit(number, (hard, hard))
+
+
+def setting_limit(number: int, value: int) -> Call:
+    """The call that sets soft and hard limit of `number`, or the present hard limit again where that one is lower."""
+    hard = resource.getrlimit(number)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    limit = ctypes.create_string_buffer(struct.pack("=QQ", value, value), 16)
+    return prepared("prlimit64", 0, number, address(limit), memory=limit, what=f"setrlimit({number})")

@@ -1,0 +1,213 @@
+"""May guest code import this module, use this name? The one answer that compiler, importer, `policy why` and hints
+give.
+
+Nothing is imported here. The nearest line of a policy's `imports` decides:
+
+numpy: all          the module, with everything below it
+numpy.random: all   that module; of numpy itself only the way down to it
+socket: none        refused, whatever a broader line says
+stdlib: all         the standard library, but for what `refusals.MODULES` names
+http: all           that package; not `http.client`, which is a row of its own, and is opened by its own name
+any: all            every module that is installed
+
+A list (``statistics: [NormalDist]``) says which names may be written. The rows of `refusals.NAMES` hold below every
+line but one that lists the name itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from safeexec.engine.policy import refusals
+from safeexec.engine.policy.refusals import Tag
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+STDLIB: Final = "stdlib"
+ANY: Final = "any"
+WORDS: Final = (ANY, STDLIB)
+"""What `imports` may name besides modules, the broadest first."""
+
+_NOT_LISTED: Final = "the policy does not list it"
+_BY_POLICY: Final = "the policy takes it away"
+_NONE: Final = "the policy says `none` there"
+_ONLY_NAMES: Final = "the policy lists other names of this module"
+
+
+class Access(NamedTuple):
+    """An answer. `reason` is half a sentence where it is no; `rule` is the line of the profile (``standard.yaml:12``);
+    `tag` is the kind of what the tables refuse.
+    """
+
+    allowed: bool
+    reason: str = ""
+    rule: str = ""
+    tag: Tag = ""
+
+
+class _Grant(NamedTuple):
+    """The line that covers a module. `own`: it is the module's own; `passage`: of a module below it."""
+
+    entry: ImportPlan
+    own: bool = False
+    passage: bool = False
+
+
+def parents(module: str) -> Iterator[str]:
+    """The module, then the packages above it, the nearest first."""
+    while module:
+        yield module
+        module = module.rpartition(".")[0]
+
+
+def module_access(module: str, plan: LanguagePlan) -> Access:
+    """May guest code import this module (a dotted name)?"""
+    if plan.mode == "python" or module == "__future__":
+        return Access(True)
+    module = refusals.canonical(module)
+    for name in parents(module):
+        entry = plan.imports.get(name)
+        if entry is not None and name not in WORDS:
+            if len(name) < len(refusals.row_of(module)):
+                return _by_word(module, plan)  # a row is about a module below the one that the line names
+            part = module[len(name) + 1 :]
+            if not part or _covers(entry, part):
+                return Access(True, rule=entry.rule)
+            reason = _ONLY_NAMES if entry.names is not None else _BY_POLICY
+            return Access(False, reason, plan.rules.get(f"imports.{module}") or entry.rule)
+    if (below := _below(module, plan)) is not None:
+        return Access(True, rule=plan.imports[below].rule)
+    for name in parents(module):
+        if rule := plan.rules.get(f"imports.{name}"):
+            return Access(False, _NONE, rule)
+    return _by_word(module, plan)
+
+
+def _by_word(module: str, plan: LanguagePlan) -> Access:
+    """What the words `any` and `stdlib` say of a module that no line names."""
+    standard = module.partition(".")[0] in sys.stdlib_module_names
+    row = refusals.of_module(module)
+    refused: Access | None = None
+    for word in WORDS:
+        entry = plan.imports.get(word)
+        if entry is None or (word == STDLIB and not standard):
+            continue
+        if not _covers(entry, module):
+            refused = refused or Access(False, _BY_POLICY, entry.rule)
+        elif module == "urllib.request" and refusals.FETCHES in plan.tools:
+            return Access(True, rule=entry.rule)
+        elif row is not None and (word == STDLIB or row.tag == "display"):
+            refused = refused or Access(False, row.text, entry.rule, row.tag)
+        else:
+            return Access(True, rule=entry.rule)
+    if refused is not None:
+        return refused
+    reason = f"{_NOT_LISTED}, and {row.text}" if row is not None else _NOT_LISTED
+    return Access(False, reason, plan.rules.get("imports", ""), row.tag if row is not None else "")
+
+
+def _covers(entry: ImportPlan, part: str) -> bool:
+    """Does a line cover what lies below its module at ``part``?"""
+    steps = set(parents(part))
+    return (entry.names is None or bool(steps & entry.names)) and not steps & entry.refused
+
+
+def _below(module: str, plan: LanguagePlan) -> str | None:
+    """A line for a module below this one: it opens the way down."""
+    prefix = module + "."
+    return next((name for name in plan.imports if name.startswith(prefix)), None)
+
+
+def _grant(module: str, plan: LanguagePlan) -> _Grant:
+    """The line that opens a module which `module_access` allows."""
+    for name in parents(module):
+        if (entry := plan.imports.get(name)) is not None and name not in WORDS:
+            return _Grant(entry, own=name == module)
+    if (by_word := _by_word(module, plan)).allowed:
+        return _Grant(ImportPlan(rule=by_word.rule))
+    below = _below(module, plan)
+    return _Grant(plan.imports[below] if below else ImportPlan(), passage=True)
+
+
+def is_passage(module: str, plan: LanguagePlan) -> bool:
+    """Tell whether a module is open only as the way down to one below it."""
+    return module_access(module, plan).allowed and _grant(module, plan).passage
+
+
+def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
+    """May guest code write this name of this module? Answers for submodules as names, too."""
+    module = refusals.canonical(module)
+    whole = module_access(module, plan)
+    if not whole.allowed or plan.mode == "python" or module == "__future__":
+        return whole
+    dotted = f"{module}.{name}"
+    if dotted in plan.refused_attributes:
+        return Access(False, _BY_POLICY, plan.refused_attributes[dotted])
+    if dotted in plan.imports or _below(dotted, plan) is not None:
+        return module_access(dotted, plan)
+    if rule := plan.rules.get(f"imports.{dotted}"):
+        entry = plan.imports.get(module)
+        taken_away = not _is_left(module, name, plan) if entry is None else name in entry.refused
+        if taken_away or (entry is not None and name not in (entry.names or (name,))):
+            return Access(False, _BY_POLICY, rule)
+    grant = _grant(module, plan)
+    if grant.passage:
+        return Access(False, _NOT_LISTED, whole.rule)
+    if word := next(
+        (plan.imports[word] for word in WORDS if word in plan.imports and dotted in plan.imports[word].refused), None
+    ):
+        return Access(False, _BY_POLICY, word.rule)
+    if grant.own and grant.entry.names is not None:
+        if name not in grant.entry.names:
+            return Access(False, _ONLY_NAMES, whole.rule)
+    elif not _is_left(module, name, plan):
+        return Access(False, _BY_POLICY, whole.rule)
+    elif (row := refusals.of_name(module, name)) is not None and (row.tag != "files" or plan.workspace == "none"):
+        return Access(False, row.text, whole.rule, row.tag)
+    elif dotted in refusals.MODULES:
+        return module_access(dotted, plan)
+    if grant.own and name in grant.entry.refused:
+        return Access(False, _BY_POLICY, whole.rule)
+    return Access(True, rule=whole.rule)
+
+
+def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
+    """Whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``)."""
+    dotted = f"{module}.{name}"
+    for above in parents(module):
+        entry = plan.imports.get(above)
+        if entry is not None and above not in WORDS and dotted[len(above) + 1 :] in entry.refused:
+            return False
+    return True
+
+
+def refused_names(module: str, plan: LanguagePlan) -> frozenset[str]:
+    """The names of an open module that some row or line refuses; of a module of which a list is open, none is told."""
+    module = refusals.canonical(module)
+    found = set(refusals.NAMES.get(module, ()))
+    found |= {name.rpartition(".")[2] for name in taken(plan) if name.rpartition(".")[0] == module}
+    return frozenset(name for name in found if not name_access(module, name, plan).allowed)
+
+
+def taken(plan: LanguagePlan) -> Iterator[str]:
+    """Each ``module.name`` that a line of the policy takes away."""
+    yield from (name for name in plan.refused_attributes if "." in name)
+    for module, entry in plan.imports.items():
+        prefix = "" if module in WORDS else f"{module}."
+        yield from (f"{prefix}{name}" for name in entry.refused)
+    yield from (path.removeprefix("imports.") for path in plan.rules if path.startswith("imports."))
+
+
+def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
+    """The public names that guest code may write of a module which this process has loaded; of another, those
+    listed.
+    """
+    if not module_access(module, plan).allowed:
+        return frozenset()
+    entry = plan.imports.get(module)
+    if entry is not None and entry.names is not None:
+        return frozenset(entry.names - entry.refused)
+    loaded = sys.modules.get(module)
+    names = vars(loaded) if loaded is not None else {}
+    return frozenset(name for name in names if name[:1] != "_" and name_access(module, name, plan).allowed)

@@ -1,0 +1,144 @@
+"""What two policies say differently, setting by setting, in the words of a policy file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from safeexec.engine.policy.access import WORDS, module_access, parents
+from safeexec.engine.policy.edit import document
+from safeexec.engine.policy.plans import language_plan
+from safeexec.engine.policy.settings import PolicyData
+
+_SPOKEN = {"both": "wider and narrower", "unknown": "neither wider nor narrower for certain"}
+
+
+class Difference(NamedTuple):
+    """One setting: `before` and `after` as a policy file spells them, None where a policy says nothing."""
+
+    path: str
+    before: Any
+    after: Any
+    rule: str
+    """Where the second policy says so (``mine.yaml:7``), or the empty string."""
+    direction: Literal["wider", "narrower", "both", "other", "unknown"] = "other"
+    """Whether the second policy allows more there, or less; `other` where it is neither, `unknown` where that cannot be
+    told.
+    """
+
+    @property
+    def allows_more(self) -> bool:
+        """Whether the second policy allows there what the first does not, or that cannot be told."""
+        return self.direction not in ("narrower", "other")
+
+    def __str__(self) -> str:
+        where = f"   ({self.rule})" if self.rule else ""
+        if self.direction != "other":
+            where = f"   [{_SPOKEN.get(self.direction, self.direction)}]{where}"
+        if isinstance(self.before, list) and isinstance(self.after, list):
+            gone = [f"-{name}" for name in self.before if name not in self.after]
+            come = [f"+{name}" for name in self.after if name not in self.before]
+            return f"{self.path}: {' '.join(gone + come)}{where}"
+        return f"{self.path}: {_short(self.before)} → {_short(self.after)}{where}"
+
+
+def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
+    """Every setting that differs, in the order of the policy language. A module of which one has a line, and which the
+    other opens by the word `stdlib` or `any`, is neither lost nor gained.
+    """
+    found: list[Difference] = []
+    _compare(document(_alone(before, after)), document(_alone(after, before)), "", after, found)
+    return found
+
+
+def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
+    """The policy without the lines of `imports` for modules that the other opens without a line."""
+    plan = language_plan(other)
+    imports = {
+        module: chosen
+        for module, chosen in policy.imports.items()
+        if module in WORDS
+        or not other.imports.keys().isdisjoint(parents(module))
+        or not module_access(module, plan).allowed
+    }
+    return msgspec.structs.replace(policy, imports=imports)
+
+
+def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: PolicyData, found: list[Difference]) -> None:
+    for key in [*old, *(key for key in new if key not in old)]:
+        where = f"{path}.{key}" if path else key
+        one, other = old.get(key), new.get(key)
+        if one == other or (isinstance(one, list) and isinstance(other, list) and set(one) == set(other)):
+            continue
+        if isinstance(one, dict) and isinstance(other, dict) and "except" not in {*one, *other}:
+            _compare(one, other, where, policy, found)
+        else:
+            changed = sorted({*_listed(one)} ^ {*_listed(other)}) or [""]
+            rule = policy.origin(f"{where}.{changed[0]}")
+            found.append(Difference(where, one, other, rule, direction_of(where, one, other)))
+
+
+_MORE_IS_LESS = frozenset({"require", "tools.approval", "tools.confirm", "attributes.refused"})
+"""Settings that list, or turn on, what holds a program."""
+_RANKED: dict[str, tuple[Any, ...]] = {
+    "language.mode": ("restricted", "python"),
+    "filesystem.workspace": ("none", "read-only", "read-write"),
+    "filesystem.read": (),
+}
+"""Settings of a few words, from the narrowest to the widest."""
+
+
+def direction_of(path: str, before: Any, after: Any) -> Literal["wider", "narrower", "both", "other", "unknown"]:
+    """Which way a setting moves. A module, a builtin, a number of `limits` or a setting that is on allow more."""
+    turned = path in _MORE_IS_LESS or path.startswith("language.constructs.except")
+    if (ranks := _RANKED.get(path)) and before in ranks and after in ranks:
+        return "wider" if ranks.index(after) > ranks.index(before) else "narrower"
+    if path.partition(".")[0] in ("description", "hints", "name") or path in ("checkpoints", "on_error", "preload"):
+        return "other"
+    if path.startswith("limits.") and (before is None or after is None):
+        return "wider" if after is None else "narrower"
+    more, less = _moves(before, after)
+    if turned:
+        more, less = less, more
+    return "both" if more and less else "wider" if more else "narrower" if less else "unknown"
+
+
+def _moves(before: Any, after: Any) -> tuple[bool, bool]:
+    """Return whether there is more than before, and whether there is less."""
+    nothing: tuple[Any, ...] = (None, "none", False, [], {})
+    if before in nothing or after in nothing:
+        return after not in nothing, before not in nothing
+    if before == "all" or after == "all":
+        return after == "all", before == "all"
+    if isinstance(before, dict) and isinstance(after, dict):
+        if {*before} == {*after} == {"except"}:
+            less, more = _moves(before["except"] or None, after["except"] or None)
+            return more, less
+        moved = [
+            _moves(before.get(key), after.get(key)) for key in {*before, *after} if before.get(key) != after.get(key)
+        ]
+        return any(more for more, _ in moved), any(less for _, less in moved)
+    if isinstance(before, dict) or isinstance(after, dict):
+        return True, True  # a list of names against all but some: nobody has counted them here
+    if isinstance(before, list) and isinstance(after, list):
+        return bool({*map(str, after)} - {*map(str, before)}), bool({*map(str, before)} - {*map(str, after)})
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return after > before, after < before
+    return False, False
+
+
+def _listed(value: Any) -> list[str]:
+    """The names that a setting lists, or excepts."""
+    named = value.get("except", ()) if isinstance(value, dict) else value
+    return list(named) if isinstance(named, list) else []
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_short(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)

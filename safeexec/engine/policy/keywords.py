@@ -1,0 +1,83 @@
+"""What a policy can be changed by in a call, as typed keywords: only type checkers read this file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from safeexec.engine.policy.settings import (
+    Attributes,
+    Checkpoints,
+    Determinism,
+    Filesystem,
+    LanguageLayer,
+    Limits,
+    OnError,
+    Selection,
+    Tools,
+)
+
+if TYPE_CHECKING:
+    from safeexec.engine.recordings.tape import RecordOptions
+
+Section = Mapping[str, Any]
+"""A part of a policy as a file spells it."""
+
+
+class LimitChanges(TypedDict, total=False):
+    """Each of `Limits` by its name, but for `checkpoints`, which is the mode where it is a text."""
+
+    wall_seconds: float
+    max_wall_seconds: float
+    cpu_seconds: float
+    memory_mb: int
+    output_kb: int
+    processes: int
+    threads: int
+    open_files: int
+    workspace_mb: int
+    workspace_files: int
+    step_source_kb: int
+    value_kb: int
+    value_depth: int
+    checkpoint_memory_mb: int
+    branches: int
+
+
+class PluginChanges(LimitChanges, total=False):
+    """The keywords of `Sandbox.plugin` that tighten the policy. The plugin has a `name` and `tools` of its own."""
+
+    language: LanguageLayer | Section
+    builtins: Sequence[str] | Section
+    imports: Mapping[str, Selection | str | Sequence[str] | Section]
+    attributes: Attributes | Section
+    limits: Limits | Section
+    filesystem: Filesystem | Section
+    checkpoints: Checkpoints | int
+    on_error: OnError
+    determinism: Determinism | Section | None
+    require: Sequence[str] | Section
+    hints: Mapping[str, str]
+    socketpair: bool
+    danger_allow_executable_mappings: bool
+    danger_allow_commands: Sequence[str] | Section
+    requirements: Sequence[str] | Section
+
+
+class PolicyChanges(PluginChanges, total=False):
+    """The keywords of `Policy.replace`."""
+
+    name: str
+    description: str
+    tools: Tools | Section
+
+
+class SessionChanges(PolicyChanges, total=False):
+    """The keywords of `Sandbox.session`: a policy's, which may only tighten it, and those of the session itself."""
+
+    label: str | None
+    namespace: Mapping[str, Any] | None
+    record: str | os.PathLike[str] | RecordOptions | bool | None
+    template: str | None
+    queue_seconds: float | None

@@ -1,0 +1,194 @@
+"""YAML text → a checked document with the place of every key.
+
+The usual file is right: it is validated in one go; only if that fails are the parts looked at one by one, so that each
+mistake can name file, line, column and dotted path.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+from msgspec import UnsetType
+
+from safeexec.common.matching import suggestion
+from safeexec.engine.policy.document import Choice, Document, Edit
+from safeexec.engine.policy.mistakes import Mistake
+from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
+
+_SWITCHES = {"yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
+UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
+
+
+class PolicyFile(msgspec.Struct, frozen=True):
+    """One file, read and checked: its plain content and where each dotted path is written."""
+
+    file: str
+    """The name errors and rules use: the file's own name without its directory."""
+    path: str
+    """Where the file is, or the empty string for text without a file."""
+    content: dict[str, Any]
+    """What the file says, without the settings that are wrong."""
+    marks: dict[str, Mark]
+    mistakes: list[Mistake] = []
+    dropped: list[str] = []
+    """The dotted paths of the settings that are wrong and were taken out."""
+
+    def mistake(self, path: str, text: str) -> Mistake:
+        """A mistake at the place where `path`, or the nearest thing above it, is written."""
+        at = path
+        while at and at not in self.marks:
+            at = at[: max(at.rfind("."), at.rfind("["), 0)]
+        return Mistake(self.file, self.marks.get(at), path, text)
+
+    def rule(self, path: str) -> str:
+        """``standard.yaml:41`` for the place of `path`."""
+        mark = self.marks.get(path)
+        return f"{self.file}:{mark.line}" if mark else self.file
+
+
+def read(text: str, *, file: str, path: str = "") -> PolicyFile:
+    """The content of one policy file, with its mistakes; no content where the text is not YAML."""
+    found = read_yaml(text, "a policy")
+    mistakes = [Mistake(file, *problem) for problem in found.problems]
+    if not found.readable:
+        return _nothing(file, path, mistakes)
+    return checked(PolicyFile(file, path, found.content, found.marks, mistakes))
+
+
+def unreadable(file: str, path: str, text: str, mark: Mark = START) -> PolicyFile:
+    """A file that cannot be read, as the one mistake that it is."""
+    return _nothing(file, path, [Mistake(file, mark, "", text)])
+
+
+def _nothing(file: str, path: str, mistakes: list[Mistake]) -> PolicyFile:
+    return PolicyFile(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
+
+
+def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> PolicyFile:
+    """`source` with every mistake in its shape noted, and the settings that are wrong taken out."""
+    try:
+        _fits(source.content, shape)
+    except msgspec.ValidationError:
+        _check(source.content, shape, "", source)
+    return source
+
+
+def _fits(value: Any, expected: Any) -> None:
+    """Raises msgspec.ValidationError for a value that is not of the type `expected`."""
+    try:
+        msgspec.json.encode(msgspec.convert(value, expected))
+    except UnicodeEncodeError:  # half of a character: a program can spell it, no file and no message holds it
+        raise msgspec.ValidationError("Expected text, found half of a character in it") from None
+
+
+def _check(value: Any, expected: Any, path: str, source: PolicyFile) -> bool:
+    """Notes each way in which `value` is not of the type `expected`, and takes out of a section what is wrong in it.
+    Whether what is left can stand.
+    """
+    arms = [arm for arm in _arms(expected) if arm is not UnsetType]
+    if value is None and NoneType in arms:
+        return True
+    struct = next((arm for arm in arms if isinstance(arm, type) and issubclass(arm, msgspec.Struct)), None)
+    mapping = next((arm for arm in arms if get_origin(arm) is dict), None)
+    sequence = next((arm for arm in arms if get_origin(arm) is list), None)
+    if isinstance(value, dict) and struct is not None:
+        return _check_section(value, struct, path, source)
+    if isinstance(value, dict) and mapping is not None:
+        for key in list(value):
+            where = f"{path}.{key}"
+            if not isinstance(key, str):
+                source.mistakes.append(source.mistake(path, f"expected names as keys; found {kind_of(key)}"))
+                del value[key]
+            elif not _check(value[key], get_args(mapping)[1], where, source):
+                _drop(value, key, where, source)
+        return True
+    if isinstance(value, list) and sequence is not None:
+        right = [_check(item, get_args(sequence)[0], f"{path}[{at}]", source) for at, item in enumerate(value)]
+        return all(right)  # without an item, the others would stand at other places
+    try:
+        _fits(value, expected)
+    except msgspec.ValidationError as error:
+        source.mistakes.append(source.mistake(path, _complaint(value, arms, path, str(error))))
+        return False
+    return True
+
+
+def _check_section(value: dict[str, Any], struct: type[msgspec.Struct], path: str, source: PolicyFile) -> bool:
+    fields = _fields(struct)
+    before = len(source.mistakes)
+    for key in list(value):
+        where = f"{path}.{key}" if path else key
+        if key not in fields:
+            hint = suggestion(key, fields) or f"; the keys here are {', '.join(fields)}"
+            source.mistakes.append(source.mistake(where, f"unknown key{hint}"))
+            _drop(value, key, where, source)
+        elif not _check(value[key], fields[key], where, source):
+            _drop(value, key, where, source)
+    if (wrong := len(source.mistakes) > before) and struct in (Edit, Choice):
+        return False  # what is left of an edit may say something else
+    # Each key is right by itself; the type may object to what they say together.
+    try:
+        _fits(value, struct)
+    except msgspec.ValidationError as error:
+        if not wrong:
+            source.mistakes.append(source.mistake(path, str(error)))
+        return False
+    return True
+
+
+def _drop(section: dict[str, Any], key: str, path: str, source: PolicyFile) -> None:
+    del section[key]
+    source.dropped.append(path)
+
+
+def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
+    """Return what was expected and what was found, in words of the policy language."""
+    bare = [get_args(arm)[0] if get_origin(arm) is Annotated else arm for arm in arms]
+    words = [word for arm in bare if get_origin(arm) is Literal for word in get_args(arm)]
+    unit = UNITS.get(path.rpartition("_")[2])
+    if error.startswith("Expected `") and (">" in error or "<" in error):
+        # The type is right and the value is out of range: msgspec says which bound.
+        bound = error.removeprefix("Expected ").partition(" - at")[0].replace("`", "")
+        return f"expected {bound}{f' ({unit})' if unit else ''}, found {kind_of(value)}"
+    parts = [" or ".join(words)] if words else []
+    for arm in bare:
+        if get_origin(arm) is list:
+            parts.append("a list of names")
+        elif get_origin(arm) is dict:
+            parts.append("a mapping")
+        elif isinstance(arm, type) and issubclass(arm, msgspec.Struct):
+            parts.append(f"a mapping with {', '.join(_fields(arm))}")
+        elif arm in (int, float):
+            parts.append(unit or ("a whole number" if arm is int else "a number"))
+        elif arm is not NoneType and get_origin(arm) is not Literal:
+            parts.append({str: "text", bool: "true or false"}.get(arm, str(arm)))
+    hint = suggestion(value, words) if isinstance(value, str) and words else ""
+    if "all" in words and isinstance(value, str | bool) and value in _SWITCHES:
+        hint = f"; did you mean {_SWITCHES[value]}?"
+    elif not hint and isinstance(value, str) and value and any(get_origin(arm) is list for arm in bare):
+        hint = f"; a list of one name is [{value}]"
+    elif isinstance(value, list) and any(get_origin(arm) is dict for arm in bare):
+        hint = f"; write `{value[0]}: …` for each" if value and isinstance(value[0], str) else ""
+    return f"expected {', or '.join(parts)}; found {kind_of(value)}{hint}"
+
+
+@lru_cache(maxsize=64)
+def _fields(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+
+
+def _arms(expected: Any) -> list[Any]:
+    """The alternatives of a type, unions flattened; an annotation stays on what it annotates, except around a union."""
+    if get_origin(expected) is Annotated:
+        inner = get_args(expected)[0]
+        return (
+            _arms(inner)
+            if get_origin(inner) in (Union, UnionType) or get_origin(inner) is dict or get_origin(inner) is list
+            else [expected]
+        )
+    if get_origin(expected) in (Union, UnionType):
+        return [one for arm in get_args(expected) for one in _arms(arm)]
+    return [expected]

@@ -1,0 +1,63 @@
+"""PolicyData → plan: what the child is told to enforce."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import ceil
+from typing import TYPE_CHECKING
+
+from safeexec.protocol.plan import ImportPlan, LanguagePlan, LimitsPlan
+
+if TYPE_CHECKING:
+    from safeexec.engine.policy.settings import Limits, PolicyData
+
+MB = 1 << 20
+KB = 1 << 10
+
+
+def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
+    """The language layer as data. `tools`: names of the host tools this sandbox has."""
+    return LanguagePlan(
+        mode=policy.language.mode,
+        profile=policy.name,
+        refused_constructs=_refused_constructs(policy),
+        builtins=frozenset(policy.builtins),
+        imports={
+            module: ImportPlan(
+                names=None if chosen.names is None else frozenset(chosen.names),
+                refused=frozenset(chosen.refused),
+                rule=policy.origin(f"imports.{module}"),
+            )
+            for module, chosen in policy.imports.items()
+        },
+        allowed_attributes=frozenset(policy.attributes.danger_allow),
+        refused_attributes={name: policy.origin(f"attributes.refuse.{name}") for name in policy.attributes.refuse},
+        hints=dict(policy.hints),
+        rules=dict(policy.origins),
+        tools=tuple(name for name in tools if name in policy.tools.allow),
+        workspace=policy.filesystem.workspace,
+    )
+
+
+def _refused_constructs(policy: PolicyData) -> dict[str, str]:
+    chosen = policy.language.constructs
+    if chosen.names is None and not chosen.refused:
+        return {}
+    from safeexec.engine.policy.names import CONSTRUCTS  # for the policies that refuse some
+
+    return {name: policy.origin(f"language.constructs.{name}") for name in CONSTRUCTS if name not in chosen}
+
+
+def limits_plan(limits: Limits) -> LimitsPlan:
+    """The numbers of a child, in bytes and seconds."""
+    return LimitsPlan(
+        memory_bytes=limits.memory_mb * MB,
+        cpu_seconds=ceil(limits.cpu_seconds),
+        output_bytes=limits.output_kb * KB,
+        file_bytes=limits.workspace_mb * MB,
+        processes=limits.processes,
+        threads=limits.threads,
+        open_files=limits.open_files,
+        value_bytes=limits.value_kb * KB,
+        value_depth=limits.value_depth,
+    )

@@ -1,0 +1,136 @@
+"""What a policy's broad words leave out, and why: modules that cannot work in a sandbox, names that fail or mislead
+there.
+
+These tables are advice with force. They hold nothing: the kernel does. A row is here because an honest program that
+writes the name is better served by a reason before it runs than by an error, or by no error, in the middle of its work.
+Everything that no row names is allowed, so that what a library adds tomorrow works on the day it appears. A line of the
+policy that names a module (`socket: all`), or a name of it (`os: [system]`), is stronger than a row.
+
+What to write instead is in `safeexec.hints`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+Tag = Literal["", "files", "process", "network", "memory", "display"]
+
+
+class Reason(NamedTuple):
+    """A kind of refusal, and why, as half a sentence."""
+
+    tag: Tag
+    text: str
+
+
+NO_FILES: Final = Reason("files", "it works on files, and this policy has no workspace")
+PROCESS: Final = Reason("process", "it starts programs or reaches other processes, which the kernel refuses here")
+NETWORK: Final = Reason("network", "it uses the network, which the kernel refuses here")
+MEMORY: Final = Reason("memory", "it reads and writes memory by address, and a mistake ends the session's process")
+DISPLAY: Final = Reason("display", "it needs a display, or a person at a keyboard")
+
+
+def _spread(rows: Mapping[str, Reason]) -> dict[str, Reason]:
+    return {name: reason for names, reason in rows.items() for name in names.split()}
+
+
+MODULES: Final = _spread(
+    {
+        "subprocess multiprocessing pty concurrent.futures.process asyncio.subprocess _posixsubprocess": PROCESS,
+        "socket _socket ssl _ssl socketserver http.client http.server http.cookiejar urllib.request urllib.robotparser "
+        "ftplib smtplib poplib imaplib nntplib telnetlib xmlrpc wsgiref asyncore asynchat webbrowser": NETWORK,
+        "ctypes _ctypes": MEMORY,
+        "pdb bdb tkinter _tkinter turtle turtledemo curses _curses readline idlelib": DISPLAY,
+    }
+)
+"""Module of the standard library → why the word `stdlib` leaves it out; its submodules, too. The word `any` opens them,
+but for those that need a display: a program that imports one learns from the kernel what it cannot do, and can put
+another object in its place in a test.
+"""
+
+NAMES: Final[dict[str, dict[str, Reason]]] = {
+    "os": _spread(
+        {
+            "system popen fork forkpty posix_spawn posix_spawnp execl execle execlp execlpe execv execve execvp "
+            "execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe kill killpg pidfd_open "
+            "setuid setgid seteuid setegid setsid setpgid setns unshare chroot": PROCESS,
+            "access fwalk link listdir lstat makedirs mkdir mkfifo mknod open readlink remove "
+            "removedirs rename renames replace rmdir scandir stat symlink truncate unlink utime walk": NO_FILES,
+        }
+    ),
+    "os.path": _spread(
+        {"exists getatime getctime getmtime getsize isdir isfile islink ismount lexists samefile": NO_FILES}
+    ),
+    "io": _spread({"open open_code FileIO": NO_FILES}),
+    "codecs": _spread({"open": NO_FILES}),
+    "glob": _spread({"glob iglob": NO_FILES}),
+    "shutil": _spread(
+        {
+            "copy copy2 copyfile copymode copystat copytree disk_usage make_archive move rmtree "
+            "unpack_archive": NO_FILES,
+            "chown": PROCESS,
+        }
+    ),
+    "tempfile": _spread(
+        {"mkdtemp mkstemp mktemp NamedTemporaryFile SpooledTemporaryFile TemporaryDirectory TemporaryFile": NO_FILES}
+    ),
+    "asyncio": _spread(
+        {
+            "create_subprocess_exec create_subprocess_shell": PROCESS,
+            "open_connection open_unix_connection start_server start_unix_server": NETWORK,
+        }
+    ),
+    "concurrent.futures": _spread({"ProcessPoolExecutor": PROCESS}),
+    "builtins": _spread({"breakpoint help copyright credits license": DISPLAY}),
+}
+"""Module → its names that are refused where they are written. Those about files are there where a policy has files."""
+
+CALLS: Final[dict[str, str]] = {
+    "subprocess": "run call check_call check_output Popen getoutput getstatusoutput",
+    "multiprocessing": "Pool Process Manager",
+    "socket": "create_connection create_server socket",
+    "urllib.request": "urlopen urlretrieve",
+    "requests": "get post put patch delete head request",
+    "httpx": "get post put patch delete head request",
+}
+"""Module → its functions that fail at the kernel. A program is refused before it runs where such a call is sure to run;
+where it is not, in a function or a test that replaces it, the kernel says no when it does.
+"""
+
+FETCHES: Final = "http_get"
+"""The tool of the host that `urllib.request` asks where there is one (`engine/child/process/fetching.py`)."""
+_THREADS_ALONE: Final = frozenset({"multiprocessing.dummy"})
+"""A part of a module with a row that does not do what the row says."""
+_CANONICAL: Final = {"posixpath": "os.path", "posix": "os", "_io": "io"}
+
+
+def canonical(module: str) -> str:
+    """The name by which the tables know a module: ``os.path`` for ``posixpath``."""
+    return _CANONICAL.get(module, module)
+
+
+def of_module(module: str) -> Reason | None:
+    """Why the word `stdlib` leaves this module out; None for one that no row names."""
+    return MODULES.get(row_of(module))
+
+
+def row_of(module: str) -> str:
+    """The module of the row that is about this one: itself, or a package above it; ``""`` if none is."""
+    while module and module not in MODULES:
+        if module in _THREADS_ALONE:
+            return ""
+        module = module.rpartition(".")[0]
+    return module
+
+
+def of_call(module: str, name: str) -> Reason | None:
+    """Why a call of this function fails here; None for one that no row names."""
+    if name not in CALLS.get(module, "").split():
+        return None
+    return MODULES.get(module, NETWORK)
+
+
+def of_name(module: str, name: str) -> Reason | None:
+    """Why this name of a module is refused; None for one that no row names."""
+    return NAMES.get(canonical(module), {}).get(name)

@@ -1,0 +1,301 @@
+"""Applies a chain of policy files, the base first, to one `Policy`: what `extends` means."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
+
+from safeexec.common.matching import TYPING_ERROR, nearest, suggestion
+from safeexec.common.text import spelt
+from safeexec.engine.policy.access import WORDS
+from safeexec.engine.policy.checks import check_names, is_module
+from safeexec.engine.policy.document import Document
+from safeexec.engine.policy.loader import PolicyFile
+from safeexec.engine.policy.mistakes import Mistake, fail
+from safeexec.engine.policy.settings import (
+    ALL,
+    Attributes,
+    Determinism,
+    Filesystem,
+    LanguageLayer,
+    Limits,
+    P,
+    PolicyData,
+    Selection,
+    Tools,
+)
+
+NOTHING = Selection(names=())
+
+SCALARS = ("description", "checkpoints", "on_error", "socketpair", "danger_allow_executable_mappings")
+SECTIONS = ("language", "attributes", "limits", "filesystem", "tools")
+LISTS = ("builtins", "require", "danger_allow_commands", "requirements")
+
+
+def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
+    """The policy that the files of `chain`, base first, make together, laid over `start` if there is one.
+
+    Raises `PolicyError` with the mistakes of all files. Its `draft` is the policy without the settings that are wrong.
+    """
+    # A file whose parent cannot be read inherits nobody knows what.
+    lost = "extends" in chain[0].content or "extends" in chain[0].dropped
+    draft = _Draft(start, unknown=[*Document.__struct_fields__] if lost else ())
+    mistakes: list[Mistake] = []
+    for source in chain:
+        draft.apply(source)
+        mistakes += source.mistakes
+        mistakes += check_names(source)
+        if draft.sections["language"]["mode"] == "python" and not draft.is_unknown("language.mode"):
+            mistakes += _without_effect(source)
+            draft.drop_language_layer()
+    files = tuple(source.path or source.file for source in reversed(chain))
+    policy = draft.policy(name, files + (start.files if start else ()), make)
+    told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
+    mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
+    if not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
+        mistakes += contradictions(policy, chain[-1])
+    if mistakes:
+        error = fail(mistakes)
+        error.draft = policy
+        raise error
+    return policy
+
+
+def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
+    """Return what only the whole shows."""
+    limits = policy.limits
+    found = []
+    if limits.wall_seconds > limits.max_wall_seconds:
+        text = f"wall_seconds ({limits.wall_seconds:g}) is more than max_wall_seconds ({limits.max_wall_seconds:g})"
+        found.append(source.mistake("limits.wall_seconds", text))
+    return found
+
+
+def _without_effect(source: PolicyFile) -> list[Mistake]:
+    """Return what a file says of a language layer that its mode does not have. Empty settings say nothing of it."""
+    content = source.content
+    said = {
+        "builtins": content.get("builtins"),
+        "imports": content.get("imports"),
+        "attributes": any(content.get("attributes", {}).values()),
+        "language.constructs": content.get("language", {}).get("constructs", "all") != "all",
+    }
+    text = "has no effect with `language.mode: python`: take it out, or extend a profile whose mode is restricted"
+    return [source.mistake(path, text) for path, written in said.items() if written]
+
+
+def _spelt(names: Any) -> Any:
+    """Names of tools, in a list or an edit, as Python reads them: so it names the functions."""
+    if isinstance(names, dict):
+        return {verb: _spelt(listed) for verb, listed in names.items()}
+    return [*map(spelt, names)] if isinstance(names, list) else names
+
+
+class _Draft:
+    """The settings so far, and where each is written."""
+
+    def __init__(self, start: PolicyData | None, unknown: Iterable[str]) -> None:
+        start = start or PolicyData()
+        self.unknown = {*unknown}
+        """Dotted paths of what could not be read."""
+        self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}
+        self.sections: dict[str, dict[str, Any]] = {key: asdict(getattr(start, key)) for key in SECTIONS}
+        self.determinism = asdict(start.determinism) if start.determinism else None
+        self.imports: dict[str, Selection] = dict(start.imports)
+        self.hints: dict[str, str] = dict(start.hints)
+        self.origins: dict[str, str] = dict(start.origins)
+        self.mistakes: list[Mistake] = []
+
+    def policy(self, name: str, files: tuple[str, ...], make: type[P]) -> P:
+        """The frozen result."""
+        sections = self.sections
+        return make(
+            name=name,
+            **self.values,
+            language=LanguageLayer(**sections["language"]),
+            attributes=Attributes(**sections["attributes"]),
+            filesystem=Filesystem(**sections["filesystem"]),
+            tools=Tools(**sections["tools"]),
+            limits=msgspec.convert(sections["limits"], Limits),
+            determinism=None if self.determinism is None else msgspec.convert(self.determinism, Determinism),
+            imports=self.imports,
+            hints=self.hints,
+            origins=self.origins,
+            files=files,
+        )
+
+    def apply(self, source: PolicyFile) -> None:
+        """Lays one file over what its parents say."""
+        self.unknown.update(source.dropped)
+        for key, value in source.content.items():
+            if key in ("extends", "only_narrower"):
+                continue
+            edits = (key in LISTS and isinstance(value, dict)) or (key in SECTIONS and not source.marks)
+            if not edits:
+                # An edit has lines of its own for what it adds and removes; the list stays where it is written, and so
+                # does a section of which a program changes a setting.
+                self.origins[key] = source.rule(key)
+            if key in SCALARS:
+                self.values[key] = value
+            elif key in LISTS:
+                self.values[key] = self._names(self.values.get(key, ()), value, key, source)
+            elif key == "imports":
+                inherited = [*self.imports]
+                for module, entry in value.items():
+                    self._module(module, entry, source)
+                for module, entry in value.items():  # after the line of its package, wherever that is written
+                    if entry == "none" and not self._take_from_package(module):
+                        self._taken(module, inherited, source)
+            elif key == "danger_allow_modules":
+                self._opened(value, source)
+            elif key == "hints":
+                for name, hint in value.items():
+                    self.hints[name] = hint
+                    self.origins[f"hints.{name}"] = source.rule(f"hints.{name}")
+            elif key == "determinism":
+                self.determinism = None if value is None else {**(self.determinism or {}), **value}
+            else:
+                self._section(key, value, source)
+
+    def drop_language_layer(self) -> None:
+        """What mode ``python`` inherits of a language layer holds nobody, so the policy does not say it."""
+        self.values["builtins"] = ()
+        self.imports.clear()
+        self.sections["attributes"] = asdict(Attributes())
+        self.sections["language"]["constructs"] = ALL
+
+    def _section(self, section: str, values: dict[str, Any], source: PolicyFile) -> None:
+        settings = self.sections[section]
+        for key, written in values.items():
+            value = _spelt(written) if section == "tools" else written
+            path = f"{section}.{key}"
+            if not isinstance(value, dict) or "except" in value or path not in self.origins:
+                self.origins[path] = source.rule(path)
+            if path in ("language.constructs", "tools.allow"):
+                settings[key] = self._selection(settings.get(key, ALL), value, path, source)
+            elif isinstance(value, (list, dict)):
+                settings[key] = self._names(settings.get(key, ()), value, path, source)
+            else:
+                settings[key] = value
+
+    def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: PolicyFile) -> tuple[str, ...]:
+        """A plain list replaces; an edit changes."""
+        if isinstance(value, list):
+            self._forget(path)
+            if path not in LISTS:  # a profile's builtins stand together, and a refused one is in no line
+                self.origins.update({f"{path}.{name}": source.rule(f"{path}[{at}]") for at, name in enumerate(value)})
+            return tuple(dict.fromkeys(value))
+        removed = value.get("remove", ())
+        self._removed(removed, inherited, path, source)
+        self._edited(path, value, source)
+        kept = [name for name in inherited if name not in removed]
+        return tuple(dict.fromkeys([*kept, *value.get("add", ())]))
+
+    def _selection(self, inherited: Selection, value: Any, path: str, source: PolicyFile) -> Selection:
+        """``all``, ``none``, a list, all except some, or an edit of the inherited choice."""
+        if not isinstance(value, dict):
+            self._forget(path)
+            return (
+                ALL if value == "all" else NOTHING if value == "none" else Selection(names=tuple(dict.fromkeys(value)))
+            )
+        chosen = inherited
+        if "except" in value:
+            self._forget(path)
+            chosen = Selection(refused=tuple(dict.fromkeys(value["except"])))
+        add, remove = value.get("add", ()), value.get("remove", ())
+        self._edited(path, value, source)
+        if chosen.names is None:
+            refused = [name for name in chosen.refused if name not in add]
+            return Selection(refused=tuple(dict.fromkeys([*refused, *remove])))
+        self._removed(remove, chosen.names, path, source)
+        names = [name for name in chosen.names if name not in remove]
+        return Selection(names=tuple(dict.fromkeys([*names, *add])))
+
+    def _module(self, module: str, entry: Any, source: PolicyFile) -> None:
+        """One line of `imports`."""
+        path = f"imports.{module}"
+        inherited = self.imports.get(module)
+        self.origins[path] = source.rule(path)
+        if entry == "none":
+            for name in [known for known in self.imports if known == module or known.startswith(module + ".")]:
+                del self.imports[name]
+                self.origins[f"imports.{name}"] = source.rule(path)
+            for word in WORDS if module not in WORDS else ():
+                if (chosen := self.imports.get(word)) is not None and module not in chosen.refused:
+                    self.imports[word] = Selection(names=chosen.names, refused=(*chosen.refused, module))
+            return
+        if isinstance(entry, dict) and inherited is None:
+            if "remove" in entry:
+                text = f"{module} is not inherited, so nothing can be removed; write except instead"
+                self._note(source.mistake(f"{path}.remove", text))
+            inherited = NOTHING if "add" in entry else ALL
+        self.imports[module] = self._selection(inherited or ALL, entry, path, source)
+
+    def _opened(self, value: Any, source: PolicyFile) -> None:
+        """`danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
+        verb, written = ("add", value.get("add", ())) if isinstance(value, dict) else ("", value)
+        at = f"danger_allow_modules{verb and f'.{verb}'}"
+        for index, module in enumerate(written):
+            self.imports[module] = ALL
+            self.origins[f"imports.{module}"] = source.rule(f"{at}[{index}]")
+        if written:
+            self.origins["danger_allow_modules"] = source.rule("danger_allow_modules")
+        for module in value.get("remove", ()) if isinstance(value, dict) else ():
+            self.imports.pop(module, None)
+
+    def _take_from_package(self, module: str) -> bool:
+        """The entry of the nearest package above covers its submodules: it leaves this one out. False if none does."""
+        above = module.rpartition(".")[0]
+        while above and above not in self.imports:
+            above = above.rpartition(".")[0]
+        if not above:
+            return False
+        chosen, part = self.imports[above], module[len(above) + 1 :]
+        if chosen.names is None:
+            self.imports[above] = Selection(refused=tuple(dict.fromkeys([*chosen.refused, part])))
+            return False
+        self.imports[above] = Selection(names=tuple(name for name in chosen.names if name != part))
+        for name in chosen.names:
+            if part.startswith(f"{name}."):  # it lists a package in between, of which all but this is left
+                self.imports[f"{above}.{name}"] = Selection(refused=(part[len(name) + 1 :],))
+        return True
+
+    def _taken(self, module: str, inherited: Collection[str], source: PolicyFile) -> None:
+        """`none` for a module that is not inherited says nothing, unless its name is a slip: another stays open."""
+        if any(known == module or known.startswith(f"{module}.") or known in WORDS for known in inherited):
+            return
+        meant = nearest(module, inherited, worst=TYPING_ERROR)
+        if meant and not is_module(module):
+            text = f"{module} is not inherited, so nothing is taken away; did you mean {meant[0]}?"
+            self._note(source.mistake(f"imports.{module}", text))
+
+    def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
+        """What is taken away must be there."""
+        for index, name in enumerate(names):
+            if name not in inherited:
+                text = f"{name} is not inherited{suggestion(name, inherited)}"
+                self._note(source.mistake(f"{path}.remove[{index}]", text))
+
+    def _note(self, mistake: Mistake) -> None:
+        """Keeps a mistake about what is inherited, unless that could not be read."""
+        if not self.is_unknown(mistake.path):
+            self.mistakes.append(mistake)
+
+    def is_unknown(self, path: str) -> bool:
+        """Return whether a setting, or what it stands in, is one that could not be read."""
+        return any(path == known or path.startswith((f"{known}.", f"{known}[")) for known in self.unknown)
+
+    def _edited(self, path: str, value: dict[str, Any], source: PolicyFile) -> None:
+        for verb in ("add", "remove", "except"):
+            for index, name in enumerate(value.get(verb, ())):
+                self.origins[f"{path}.{name}"] = source.rule(f"{path}.{verb}[{index}]")
+
+    def _forget(self, path: str) -> None:
+        """A plain value stands for itself: the lines of earlier edits no longer explain anything."""
+        if path.startswith("imports."):
+            return
+        for known in [known for known in self.origins if known.startswith(path + ".")]:
+            del self.origins[known]

@@ -1,0 +1,509 @@
+"""The format of a recording: one JSON object per line, one kind of record each. This table is all there is to it.
+
+    {"kind": "recording", "n": 0, "format": 1, "policy": "standard", …}       the first line
+    {"kind": "run", "n": 1, "at": 0.01, "session": 1, "step": 1, "source": "x = 2\\nx * 3"}
+    {"kind": "result", "n": 2, "at": 0.02, "session": 1, "step": 1, "now": 1, "outcome": "ok", "text": "6", …}
+
+Writer, reader, replay and whatever shows a recording work from these classes. Fields that have their default are left
+out of a line. Text is what guest code wrote: hostile, it may hold anything, lone surrogates too (the JSON is ASCII).
+
+`n` counts the lines from 0, so that a missing one is noticed. `at` is seconds since the recording began, by the host's
+clock. `session` is 1 for the session that is recorded; branches get the next numbers in the order they are made.
+What enters is written before it takes effect (`run`, `query`, `tool-call`), what came of it after (`result`,
+`tool-result`); every other operation is one line, written when it is over, with `problem` where it raised.
+
+A transcript of an agent is lines of the kinds in `TRANSCRIPT`, a task first, without a heading and without numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, get_args
+
+from msgspec import Meta, Struct
+
+from safeexec.results.outcomes import Changes, ErrorInfo, FileChange, Outcome, State, ToolCallRecord, Usage
+
+FORMAT = 1
+"""Of the recordings that are written; a reader refuses newer ones."""
+LINE_BYTES = 32 << 20
+"""Of one line. A value, a file or a text that would not fit is left out, and its record says so."""
+
+Number = Annotated[int, Meta(ge=0, le=1 << 53)]
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class Value(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One value that crossed the boundary. `data` is base64 of the format of `safeexec.protocol.values` (of
+    `safeexec.protocol.arguments` for the arguments of a tool): exact, for a replay. `text` is a short repr to show.
+    """
+
+    text: str = ""
+    data: str | None = None
+    left_out: Literal["large", "redacted"] | None = None
+    """Why there is no `data`."""
+    size: Number = 0
+    """Bytes of the data, left out or not."""
+    sha256: str = ""
+    """Of data that is left out because it is large."""
+
+
+class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The bytes of a file, or of a standard input, as base64; left out as in `Value`."""
+
+    data: str | None = None
+    left_out: Literal["large", "redacted"] | None = None
+    size: Number = 0
+    sha256: str = ""
+
+
+class DisplayText(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One display of a step: MIME type → text; base64 for the types that are no text (`safeexec.results.outcomes.is_text`)."""
+
+    data: dict[str, str]
+    truncated: bool = False
+    display_id: str | None = None
+    update: bool = False
+
+
+class ToolShape(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A host tool as guest code saw it. A parameter is name, kind, annotation and default, each as text."""
+
+    name: str
+    parameters: list[tuple[str, str, str, str]] = []
+    returns: str = ""
+    doc: str = ""
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
+    """Any line."""
+
+    n: Number = 0
+    at: Seconds = 0.0
+
+
+class OfSession(Record, frozen=True, kw_only=True):
+    """A line about one session. `step` is the last step that it had begun."""
+
+    session: Number = 1
+    step: Number = 0
+
+
+class Operation(OfSession, frozen=True, kw_only=True):
+    """What the host did, or what a step came to: written when it was over."""
+
+    now: Number = 0
+    """The step whose state the session is in afterwards; 0: that of a new session."""
+    problem: str = ""
+    """What was raised at the caller, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
+
+
+# The first line, and the last
+
+
+class Heading(Record, frozen=True, kw_only=True, tag="recording"):
+    """What was recorded, when, and by what."""
+
+    format: Number
+    safeexec: str
+    python: str
+    """``3.12.1``."""
+    machine: str = ""
+    """``Linux 6.8.0 x86_64``."""
+    libraries: dict[str, str] = {}
+    """Top-level name of each library outside the standard one that the policy names and that is installed → version."""
+    environment: dict[str, str] = {}
+    """What else a program may notice: ``TZ``, ``PYTHONHASHSEED``."""
+    started: str = ""
+    """ISO 8601 instant, UTC."""
+    policy: str = ""
+    """The name of the session's policy."""
+    digest: str = ""
+    """SHA-256 of what it says."""
+    yaml: str = ""
+    """The whole policy, as `Policy.from_yaml` reads it."""
+    origins: dict[str, str] = {}
+    """Where it says what: dotted path of a setting → ``standard.yaml:41``, as rules are told."""
+    label: str | None = None
+    tools: list[ToolShape] = []
+    files: dict[str, Content] = {}
+    """What was in the workspace when the session began."""
+    state: Content | None = None
+    """The file of `Session.save` that the session goes on from; its files are not in `files`."""
+    redacted: list[str] = []
+    """The names of variables and tools whose values are not in here."""
+
+
+class Stop(Record, frozen=True, kw_only=True, tag="stop"):
+    """Nothing more was recorded. A recording whose host was killed has no such line."""
+
+    reason: Literal["closed", "full"]
+
+
+class Opened(OfSession, frozen=True, kw_only=True, tag="open"):
+    """One more session begins anew: a plugin is loaded again."""
+
+
+class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
+    """What came before was the preparation of a template, in the session of that number; from here on it is a branch of
+    that, which has the state under the template's name.
+    """
+
+    name: str
+
+
+# Steps
+
+
+class Begun(OfSession, frozen=True, kw_only=True):
+    """A step begins."""
+
+    timeout: Seconds | None = None
+
+    @property
+    def text(self) -> str:
+        """Return what is done, as text: a source, a call."""
+        raise NotImplementedError
+
+
+class Run(Begun, frozen=True, kw_only=True, tag="run"):
+    """A step begins: what was given to `Session.run`."""
+
+    source: str
+    atomic: bool = False
+    argv: list[str] | None = None
+    stdin: Content | None = None
+    """What was given as text or bytes; of a stream the `result` says what was read."""
+    streamed: bool = False
+    """Whether the standard input is a stream."""
+    namespace: dict[str, Value] = {}
+    """Variables that were set first."""
+
+    @property
+    def text(self) -> str:
+        return self.source
+
+
+class Queried(Begun, frozen=True, kw_only=True, tag="query"):
+    """A step begins: what was given to `Session.sql`."""
+
+    query: str
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.query
+
+
+class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
+    """A step begins: a plugin is loaded, its main module first."""
+
+    name: str
+    modules: list[tuple[str, str]]
+    """Dotted name and source."""
+    exports: list[str] | None = None
+    tools: list[ToolShape] = []
+    """Of this plugin alone."""
+    settings: Value | None = None
+
+    @property
+    def text(self) -> str:
+        return self.modules[0][1] if self.modules else ""
+
+
+class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
+    """A step begins: a plugin is called. The fields are those of `safeexec.protocol.messages.Invoke`."""
+
+    PLAIN: ClassVar[tuple[str, ...]] = ("path", "by_fields", "held", "hold", "release", "objects")
+    """Those that are the same there; the arguments are packed."""
+    path: str
+    arguments: Value
+    by_fields: bool = False
+    held: Number = 0
+    hold: bool = False
+    release: list[Number] = []
+    objects: list[tuple[int | str, Number]] = []
+
+    @property
+    def text(self) -> str:
+        return f"{self.path}({self.arguments.text})"
+
+
+class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
+    """A step begins: a plugin's generator goes on, or is closed."""
+
+    close: bool = False
+
+    @property
+    def text(self) -> str:
+        return "the generator is closed" if self.close else "the next item"
+
+
+class Ended(Operation, frozen=True, kw_only=True, tag="result"):
+    """A step has ended: its `Result`, field by field. With a `problem` there is none: the caller was interrupted, and
+    the step is undone."""
+
+    outcome: Outcome = "cancelled"
+    value: Value | None = None
+    text: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    error: ErrorInfo | None = None
+    changes: Changes = Changes()
+    usage: Usage = Usage()
+    state: State = "kept"
+    displays: list[DisplayText] = []
+    truncated: bool = False
+    tool_calls: list[ToolCallRecord] = []
+    files: list[FileChange] = []
+    refusals: list[ErrorInfo] = []
+    notes: list[str] = []
+    remaining: list[str] = []
+    exit_status: Number | None = None
+    stdin: Content | None = None
+    """What a stream gave."""
+
+
+# Host tools
+
+
+class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
+    """Guest code calls a host tool, which has not run yet. `call` counts the calls of the recording, from 1."""
+
+    call: Number
+    tool: str
+    arguments: Value
+    effect: Literal["at-once", "deferred"] = "at-once"
+    key: str = ""
+    """Of a call that may be repeated: the same key, the same effect."""
+
+
+class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
+    """What guest code got for it: a value, or an exception of that type."""
+
+    call: Number
+    outcome: Literal["ok", "error", "refused", "deferred", "waiting"] = "ok"
+    value: Value | None = None
+    error_type: str = ""
+    error: str = ""
+    inside: bool = False
+    wall_ms: Seconds = 0.0
+
+
+class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
+    """A call was put off, and its step undone. All that is needed to run it again in the state before it: `calls` are
+    the calls and answers that came before, in their order, `call` is the one that waits.
+    """
+
+    run: Run
+    calls: list[Called | Answered] = []
+    call: Called
+    asked: Literal["approval", "tool"]
+    note: str = ""
+    seed: Number = 0
+    """Of the random numbers of the session."""
+    since: Seconds
+    """Seconds of the epoch, as is `until`."""
+    until: Seconds
+
+
+class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
+    """What became of an effect of a call. `begun` is written before it is carried out or undone; without a later line
+    nobody knows what came of it.
+    """
+
+    call: Number
+    tool: str
+    became: Literal["begun", "done", "failed", "dropped", "undoing", "undone", "not-undone", "unknown"]
+    key: str = ""
+    message: str = ""
+
+
+# What the host does between steps
+
+
+class Set(Operation, frozen=True, kw_only=True, tag="set"):
+    """A variable was bound to a value of the host."""
+
+    name: str
+    value: Value
+
+
+class Deleted(Operation, frozen=True, kw_only=True, tag="delete"):
+    """A variable was unbound by the host."""
+
+    name: str
+
+
+class Written(Operation, frozen=True, kw_only=True, tag="file"):
+    """The host put a file into the workspace."""
+
+    name: str
+    content: Content
+
+
+class Command(Operation, frozen=True, kw_only=True, tag="command"):
+    """A program ran in the workspace."""
+
+    argv: list[str]
+    cwd: str = ""
+    timeout: Seconds | None = None
+    status: int | None = None
+    """Its exit status."""
+    stdout: str = ""
+    stderr: str = ""
+
+
+class StateSaved(Operation, frozen=True, kw_only=True, tag="save"):
+    """The session was saved to a file, for which guest code may have run."""
+
+    failed: dict[str, str] = {}
+    """The variables that are not in it, and why."""
+
+
+class Named(Operation, frozen=True, kw_only=True, tag="checkpoint"):
+    """The state was given a name."""
+
+    name: str
+
+
+class Dropped(Operation, frozen=True, kw_only=True, tag="drop"):
+    """A named checkpoint was given up."""
+
+    name: str
+
+
+class RolledBack(Operation, frozen=True, kw_only=True, tag="rollback"):
+    """The session went back to a checkpoint, or (no name) to before its last `steps` steps. `now` says where it is."""
+
+    name: str | None = None
+    steps: int = 1
+
+
+class Branched(Operation, frozen=True, kw_only=True, tag="branch"):
+    """New sessions go on from the state as it is."""
+
+    branches: list[Number] = []
+    """Their numbers."""
+
+
+class Note(OfSession, frozen=True, kw_only=True, tag="note"):
+    """What the host says of a session: how a search scores its state."""
+
+    text: str = ""
+    score: float | None = None
+
+
+class Closed(OfSession, frozen=True, kw_only=True, tag="close"):
+    """A session was closed."""
+
+
+# An agent's transcript
+
+
+class TranscriptEntry(Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """Any line of a transcript. Fields that are not in its class are passed over: others may have added them."""
+
+
+class NativeCall(Struct, frozen=True):
+    """A call that a model asks for natively. `arguments` is the text as it came."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class TokenCounts(Struct, frozen=True):
+    """The tokens of a reply; `estimated` where the server did not count them."""
+
+    prompt: int = 0
+    completion: int = 0
+    estimated: bool = False
+
+
+class Task(TranscriptEntry, frozen=True, kw_only=True, tag="task"):
+    """What an agent was asked for."""
+
+    task: str
+    model: str | None = None
+    policy: str | None = None
+
+
+class Replied(TranscriptEntry, frozen=True, kw_only=True, tag="reply"):
+    """What a model answered."""
+
+    text: str
+    tool_calls: list[NativeCall] = []
+    usage: TokenCounts | None = None
+    finish: str | None = None
+    model: str | None = None
+
+
+class Tried(TranscriptEntry, frozen=True, kw_only=True, tag="step"):
+    """A step that an agent ran, and what its model was told of it."""
+
+    source: str
+    outcome: str
+    observation: str
+    state: str | None = None
+    call: str | None = None
+    verdict: str | None = None
+    """What became of what it did outside of its session: ``committed``, ``rolled back`` …"""
+    pictures: list[str] = []
+    """What it showed, as ``data:`` URLs."""
+
+
+class Unanswered(TranscriptEntry, frozen=True, kw_only=True, tag="unanswered"):
+    """A native call that was not run, and why."""
+
+    text: str
+    call: str
+
+
+class Notice(TranscriptEntry, frozen=True, kw_only=True, tag="notice"):
+    """What the loop told the model besides."""
+
+    text: str
+
+
+class End(TranscriptEntry, frozen=True, kw_only=True, tag="end"):
+    """How the run of an agent ended."""
+
+    stop: str
+    reason: str
+    answer: str | None = None
+
+
+Transcribed = Task | Replied | Tried | Unanswered | Notice | End
+AnyRecord = (
+    Heading
+    | Opened
+    | FromTemplate
+    | Run
+    | Queried
+    | Installed
+    | Invoked
+    | Proceeded
+    | Ended
+    | Called
+    | Answered
+    | Waiting
+    | Effect
+    | Set
+    | Deleted
+    | Written
+    | Command
+    | StateSaved
+    | Named
+    | Dropped
+    | RolledBack
+    | Branched
+    | Note
+    | Closed
+    | Stop
+)
+"""The closed set of what a recording holds."""
+KINDS: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
+TRANSCRIPT: dict[str, type[TranscriptEntry]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Transcribed)}
+STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed", "waiting"})
+"""Outcomes that the host decided by time or memory, that a process died of, or whose answer was put off: a replay takes
+them as recorded where the state was restored."""

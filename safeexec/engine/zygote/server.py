@@ -1,0 +1,221 @@
+"""The zygote's loop: fork a child on request. One thread, no guest code, no state but what was preloaded."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+import msgspec
+
+from safeexec.engine.child.process import determinism
+from safeexec.engine.child.process.command import run_command
+from safeexec.engine.child.process.link import Link
+from safeexec.engine.child.process.lockdown import Lockdown
+from safeexec.engine.child.process.main import become_child
+from safeexec.engine.child.step import refusals
+from safeexec.engine.child.step.violations import refuse_programs
+from safeexec.engine.linux import notify
+from safeexec.engine.linux.fork import fork
+from safeexec.engine.zygote import preload
+from safeexec.engine.zygote.confine import enter
+from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
+
+if TYPE_CHECKING:
+    from safeexec.engine.child.process.serve import Server
+
+COMMAND_FDS = 3
+"""Control socket, stdout, stderr."""
+SPAWN_FDS = 4
+"""And the file in which the host reads what Python code prints."""
+IDLE_SECONDS = 0.02
+"""How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for
+one.
+"""
+FIRST_IDLE_SECONDS = 0.2
+"""The same just after its start: the steps that a sandbox was opened for come now, and may have one core only."""
+BUSY = 8
+"""After so many children, one late import is made before each further one, even without a pause. Where there never is a
+pause, each child whose program fails would have to make all of them itself.
+"""
+
+
+class Zygote:
+    """Everything a child is made of, and the socket on which the host asks for one."""
+
+    def __init__(
+        self,
+        link: Link,
+        server: Server,
+        lockdown: Lockdown,
+        command_lockdown: Lockdown | None,
+        seed: int | None,
+        packages: str | None,
+    ) -> None:
+        self.link = link
+        self.server = server
+        self.lockdown = lockdown
+        self.command_lockdown = command_lockdown
+        self.seed = seed
+        self.packages = packages
+        self._late = self._late_work()
+        """What is left to prepare in pauses."""
+        self._late_begun = False
+        self._warmed = False
+        self._forked = 0
+
+    def _late_work(self) -> list[tuple[str, Callable[[], object]]]:
+        """What no first result waits for, each with a name."""
+        return [(f"import of {name}", partial(importlib.import_module, name)) for name in preload.LATE]
+
+    def serve(self) -> NoReturn:
+        """Fork on request until the host closes the socket."""
+        if self.lockdown.plan.files == "none":
+            self._prepare_all()  # no child could import it, where nothing but seccomp holds what is opened
+        while True:
+            self._use_pause()
+            request = self.link.receive()
+            wanted = SPAWN_FDS if isinstance(request, m.Spawn) else COMMAND_FDS
+            fds = [fd for _ in range(wanted) if (fd := self.link.take_fd()) is not None]
+            try:
+                if len(fds) < wanted:
+                    # The kernel leaves out what has no room in this process's table, and delivers the rest.
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+                pid = fork()
+            except OSError as error:
+                self.link.send(m.SpawnFailed(request.number, f"the zygote cannot fork: {error.strerror}"))
+                pid = -1
+            if pid == 0:
+                self._become(request, *fds)
+            for fd in fds:
+                os.close(fd)
+            self._forked += 1
+
+    def _use_pause(self) -> None:
+        """Do what is left to prepare, as long as no request comes."""
+        without_pause = self._forked >= BUSY
+        while self._late:
+            if not self.link.quiet(IDLE_SECONDS if self._late_begun else FIRST_IDLE_SECONDS):
+                if not without_pause:
+                    break
+                without_pause = False
+            self._late_begun = True
+            self._prepare(*self._late.pop(0))
+        if not self._warmed and not self._late:
+            self._warmed = True
+            self._try("warm-up", partial(preload.warm, self.server))
+            self.lockdown.measure()
+
+    def _prepare_all(self) -> None:
+        """Do all of it before the first child."""
+        while self._late:
+            self._prepare(*self._late.pop(0))
+
+    def _prepare(self, what: str, act: Callable[[], object]) -> None:
+        self._try(what, act)
+        self._try("warm-up", self.server.warm_up)  # what steps look for in new modules is found here, once for all
+        preload.freeze_heap()
+
+    def _try(self, what: str, act: Callable[[], object]) -> None:
+        """Do something that children can do without. A failure is logged, and told by the protection of each session
+        to come: it ends no sandbox.
+        """
+        try:
+            act()
+        except BaseException as error:
+            told = f"{what} failed ({type(error).__name__}: {error})"
+            print(told, file=sys.stderr)
+            if told not in self.server.unprepared:
+                self.server.unprepared.append(told)
+
+    def _become(
+        self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int, shared: int = -1
+    ) -> NoReturn:
+        host = self.link.fileno()
+        try:
+            # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
+            host = os.dup(host)
+            if isinstance(request, m.RunCommand):
+                assert self.command_lockdown is not None
+                link = self.server.link
+                run_command(request, control, stdout, stderr, link.fileno(), self.command_lockdown, link.seal)
+            become_child(request, control, stdout, stderr, shared, self.server, self.lockdown, self.seed, self.packages)
+        except BaseException as error:
+            _report(host, request.number, error)
+        finally:
+            os._exit(70)
+
+
+def _report(host: int, number: int, error: BaseException) -> None:
+    """Say on descriptor `host`, and in the log, why child `number` could not be made. First to the host: with few
+    rights and descriptors left, the module that formats a traceback may not be importable.
+    """
+    with contextlib.suppress(OSError):
+        Link(host).send(m.SpawnFailed(number, f"{type(error).__name__}: {error}"))
+    import traceback
+
+    sys.stderr.write("".join(traceback.format_exception(error)))
+
+
+def run(fd: int, began: float) -> NoReturn:
+    """Become a zygote: read the configuration from `fd`, confine, preload, say so, serve. It `began` to boot then."""
+    link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
+    # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
+    preload.import_modules(preload.COMMON)
+    took = monotonic() - began
+    # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    configure = link.receive()
+    try:
+        zygote, mechanisms = prepare(link, configure)
+    except BaseException as error:
+        link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
+        os._exit(1)
+    _say_ready(link, mechanisms, configure, took)
+    zygote.lockdown.limit()
+    zygote.serve()
+
+
+def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
+    """With what only this process can give: the descriptors go to the host and nowhere else."""
+    sent: dict[Literal["gate", "proc"], int] = {}
+    if configure.confinement.fork_gate:
+        sent["gate"] = notify.install_listener(notify.fork_gate())
+        detail = "no fork without the host's permission: checkpoints, branches, and what limits.processes allows"
+        mechanisms = [*mechanisms, Mechanism("fork-gate", True, detail)]
+    if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
+        sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
+    socket.send_fds(link.socket, [link.packed(m.ZygoteReady(mechanisms, list(sent), took))], list(sent.values()))
+    for fd in sent.values():
+        os.close(fd)
+
+
+def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:
+    """Confinement first, so that no library of the policy is imported with more rights than it needs; then the
+    preloading.
+    """
+    preload.prepare_environment(configure)
+    mechanisms = enter(configure.confinement)
+    if configure.seed is not None:
+        determinism.install(configure.seed, configure.clock)
+    preload.import_modules(configure.preload)
+    server = preload.build_server(configure, link.fileno())
+    # The plan of the children comes last: it is the one by which this process explains refusals.
+    command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
+    lockdown = Lockdown.prepare(configure.child, (link.fileno(),))
+    refusals.listen(configure.child)
+    server.guest.language.close_paths(refusals.closed_paths(configure.child))
+    if not configure.limits.processes:
+        refuse_programs()
+    preload.finish(server)
+    zygote = Zygote(link, server, lockdown, command, configure.seed, configure.packages)
+    return zygote, [*mechanisms, *lockdown.mechanisms]

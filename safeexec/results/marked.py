@@ -1,0 +1,46 @@
+"""Values in JSON that are themselves again at the other end: ``{"type": ..., "base64": ...}``. Pure.
+
+`jsonable` writes bytes like this; `exact` writes any value, in the format of `protocol.values`.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from safeexec.protocol.values import MAX_DEPTH, Clock, decode, encode
+from safeexec.results.jsonable import to_base64
+
+_KEYS = {"type", "base64"}
+_DEPTH = 100
+_KINDS = ("bytes", "bytearray", "encoded")
+
+
+def marked(data: bytes, kind: str = "bytes") -> dict[str, str]:
+    """Bytes of that kind, as JSON."""
+    return {"type": kind, "base64": to_base64(data)}
+
+
+def exact(value: Any, max_bytes: int) -> dict[str, str]:
+    """Any value, without a loss. What is larger arrives as `Opaque`."""
+    return marked(encode(value, max_bytes=max_bytes, max_depth=MAX_DEPTH, arrays=True).data, "encoded")
+
+
+def unmarked(value: Any, depth: int = _DEPTH, clock: Clock | None = None) -> Any:
+    """A value of JSON, with what is marked in it as itself. All of that has one `clock`.
+
+    Raises ValueError for invalid base64, and `ProtocolError` for a value that cannot be read.
+    """
+    if not depth:
+        return value
+    clock = clock or Clock()
+    if type(value) is list:
+        return [unmarked(item, depth - 1, clock) for item in value]
+    if type(value) is not dict:
+        return value
+    if value.keys() == _KEYS and type(value["base64"]) is type(value["type"]) is str and value["type"] in _KINDS:
+        data = base64.b64decode(value["base64"], validate=True)
+        if value["type"] == "encoded":
+            return decode(data, arrays=True, clock=clock)
+        return bytearray(data) if value["type"] == "bytearray" else data
+    return {key: unmarked(item, depth - 1, clock) for key, item in value.items()}

@@ -1,0 +1,187 @@
+"""Which names a step created, changed and deleted, and what they are; nothing is reported that did not happen."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import pytest
+
+from safeexec.engine.child.step.changes import Tracker, describe, variables
+from safeexec.protocol.messages import ChangesReport
+
+
+class Session:
+    """A namespace in which steps run as in a child."""
+
+    def __init__(self, *, names: int = 0) -> None:
+        self.namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+        self.namespace.update((f"n{number}", number) for number in range(names))
+
+    def step(self, source: str) -> ChangesReport | None:
+        code = compile(source, "<step 1>", "exec")
+        tracker = Tracker()
+        before = tracker.before(self.namespace, code, None)
+        try:
+            exec(code, self.namespace)
+        except ArithmeticError:
+            pass
+        return tracker.after(self.namespace, before)
+
+    def told(self, source: str) -> tuple[list[str], list[str], list[str]]:
+        report = self.step(source)
+        return (report.created, report.changed, report.deleted) if report is not None else ([], [], [])
+
+
+@pytest.fixture(params=[0, 5000], ids=["few names", "5000 names"])
+def session(request: pytest.FixtureRequest) -> Session:
+    return Session(names=request.param)
+
+
+def test_a_name_of_any_length_is_told_cut(session: Session) -> None:
+    (created,), _, _ = session.told("globals()['a' * 10**6] = 1")
+    assert created == "a" * 99 + "…"
+    assert max(len(row.name) for row in variables(dict(reversed(session.namespace.items())))) == 100
+
+
+def test_created_rebound_deleted(session: Session) -> None:
+    assert session.told("x = 1; y = [1]; z = 0") == (["x", "y", "z"], [], [])
+    assert session.told("x = x + 1; del z") == ([], ["x"], ["z"])
+    assert session.step("x; len(y); w = 0; del w") is None
+
+
+def test_what_a_step_did_before_it_failed(session: Session) -> None:
+    assert session.told("a = 1; b = 2; 1 / 0; c = 3") == (["a", "b"], [], [])
+
+
+@pytest.mark.parametrize(
+    ("made", "mutation"),
+    [
+        ("v = [1, 2]", "v.append(3)"),
+        ("v = [1, 2]", "v[0] = 9"),
+        ("v = list(range(1000))", "v.sort(reverse=True)"),
+        ("v = {'a': [1]}", "v['a'].append(2)"),
+        ("v = {'a': 1}", "v['a'] += 1"),
+        ("v = {1, 2}", "v.discard(1)"),
+        ("v = bytearray(b'abc')", "v[1] = 0"),
+        ("from collections import deque; v = deque([1])", "v.append(2)"),
+        ("from collections import Counter; v = Counter('aab')", "v['a'] += 1"),
+        ("class A: pass\nv = A(); v.x = [1]", "v.x.append(2)"),
+        ("class A: pass\nv = A()", "v.new = 1"),
+    ],
+)
+def test_mutated_in_place(session: Session, made: str, mutation: str) -> None:
+    session.step(made)
+    assert session.told(mutation) == ([], ["v"], [])
+    assert session.step("len(str(v))") is None
+
+
+def test_mutated_through_a_function_of_an_earlier_step(session: Session) -> None:
+    session.step(
+        "data = []; count = 0\n"
+        "def add(x):\n    global count\n    data.append(x); count += 1\n"
+        "def twice(x): add(x); add(x)"
+    )
+    created, changed, _ = session.told("twice(5)")
+    assert "count" in changed
+    assert created == []
+
+
+def test_nan_is_not_a_change(session: Session) -> None:
+    session.step("x = float('nan'); y = [x, {'k': x}]")
+    assert session.step("x; y") is None
+
+
+def test_objects_are_not_kept_alive() -> None:
+    """A step that drops the last reference frees the object during the step, not after it."""
+    session = Session()
+    session.step("class Big: pass\nbig = Big()")
+    seen: list[bool] = []
+    reference = weakref.ref(session.namespace["big"])
+    session.namespace["look"] = lambda: seen.append(reference() is None)
+    session.step("del big; look()")
+    assert seen == [True]
+
+
+def test_guest_code_does_not_run() -> None:
+    session = Session()
+    session.step(
+        "ran = []\n"
+        "class Spy:\n"
+        "    __module__ = 'numpy'\n"
+        "    __dict__ = property(lambda self: ran.append('dict'))\n"
+        "    shape = property(lambda self: ran.append('shape'))\n"
+        "    def __eq__(self, other): ran.append('eq'); return True\n"
+        "    def __hash__(self): ran.append('hash'); return 1\n"
+        "    def __repr__(self): ran.append('repr'); return ''\n"
+        "    def __len__(self): ran.append('len'); return 1\n"
+        "spy = Spy(); spies = [spy]"
+    )
+    assert session.told("spy; spies; other = spy") == (["other"], [], [])
+    assert session.namespace["ran"] == []
+
+
+class TestArraysAndFrames:
+    numpy = pytest.importorskip("numpy")
+    pandas = pytest.importorskip("pandas")
+
+    @pytest.mark.parametrize(
+        ("made", "mutation"),
+        [
+            ("v = np.zeros((3, 4))", "v[1, 1] = 5"),
+            ("v = np.zeros(1_000_000)", "v += 1"),
+            ("v = np.zeros((4, 4)).T", "v[0, 1] = 1"),
+            ("v = np.array([1, 'a'], dtype=object)", "v[0] = 2"),
+            ("v = pd.DataFrame({'a': range(1000), 's': 'x'})", "v.loc[5, 'a'] = 0"),
+            ("v = pd.DataFrame({'a': range(1000), 's': 'x'})", "v.loc[5, 's'] = 'y'"),
+            ("v = pd.DataFrame({'a': [2, 1]})", "v['b'] = 1"),
+            ("v = pd.DataFrame({'a': [2, 1]})", "v.sort_values('a', inplace=True)"),
+            ("v = pd.DataFrame({'a': [2, 1]})", "v.columns = ['z']"),
+            ("v = pd.Series([1, None], dtype='Int64')", "v.iloc[1] = 4"),
+        ],
+    )
+    def test_mutated_in_place(self, made: str, mutation: str) -> None:
+        session = Session()
+        session.step("import numpy as np, pandas as pd")
+        session.step(made)
+        assert session.told(mutation) == ([], ["v"], [])
+        assert session.step("v.sum; v.shape; repr(v)") is None
+
+    def test_descriptions(self) -> None:
+        np, pd = self.numpy, self.pandas
+        assert describe(pd.DataFrame({"a": range(891), "b": 1})) == "DataFrame 891x2"
+        assert describe(pd.Series([1, 2])) == "Series 2"
+        assert describe(np.zeros((3, 4))) == "ndarray 3x4"
+        (row,) = variables({"a": np.zeros((3, 4))})
+        assert (row.type, row.shape, row.size) == ("numpy.ndarray", "3x4", 96)
+        (row,) = variables({"df": pd.DataFrame({"a": [1], "b": [2]})})
+        assert (row.shape, row.text) == ("1x2", b"columns: a, b")
+
+
+def test_descriptions() -> None:
+    class Point:
+        pass
+
+    def area(width: float, height: float) -> float:
+        return width * height
+
+    told = [
+        describe(value) for value in (1, 1.5, None, "text", "x" * 99, [1], {}, {1: 2}, area, Point(), 10**5000, pytest)
+    ]
+    assert told == [
+        "int 1", "float 1.5", "None", "str 'text'", "str of 99 characters", "list of 1", "dict of 0", "dict of 1",
+        "function area(width, height)", "test_descriptions.<locals>.Point".rpartition(".")[2],
+        "int <int of about 5001 digits>", "module",
+    ]  # fmt: skip
+
+
+def test_variables_are_described_briefly_whatever_they_are() -> None:
+    class Loud:
+        def __repr__(self) -> str:
+            raise SystemExit
+
+    rows = variables({"loud": Loud(), "long": "x" * 10_000, "lone": "\ud800", "big": list(range(100_000))})
+    assert [row.name for row in rows] == ["loud", "long", "lone", "big"]
+    assert all(len(row.text) <= 300 for row in rows)
+    assert rows[3].shape == "100000"
+    assert rows[3].size is not None and rows[3].size > 1_000_000

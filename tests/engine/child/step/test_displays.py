@@ -1,0 +1,340 @@
+"""What a step shows: figures, frames, pictures, formulas, objects with rich forms, and `display()`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from typing import Any, ClassVar
+
+import pytest
+
+from safeexec.engine.child.step import displays
+from safeexec.engine.child.step.displays import Displays
+from safeexec.results.observation import png_size
+
+
+def forms(shown: Displays, value: Any = None) -> list[dict[str, bytes]]:
+    return [display.data for display in shown.collect(value)]
+
+
+def test_plain_values_have_no_display() -> None:
+    for value in (None, 1, "text", [1], {"a": 1}, object(), len, 1 + 2j):
+        assert forms(Displays(), value) == []
+
+
+def test_display_takes_any_values_in_order() -> None:
+    shown = Displays()
+    shown.display(1, "lone \ud800", [1, 2])
+    assert forms(shown) == [{"text/plain": b"1"}, {"text/plain": b"'lone \\ud800'"}, {"text/plain": b"[1, 2]"}]
+    assert forms(shown) == []
+
+
+def test_an_update_takes_the_place_of_what_was_shown() -> None:
+    shown = Displays()
+    told: list[Any] = []
+    shown.tell = lambda display: told.append((display.data["text/plain"], display.display_id, display.update))
+    handle = shown.display(1, display_id=True)
+    assert handle is not None
+    shown.display("between")
+    handle.update(2)
+    assert forms(shown) == [{"text/plain": b"2"}, {"text/plain": b"'between'"}]
+    assert [(text, update) for text, _, update in told] == [(b"1", False), (b"'between'", False), (b"2", True)]
+    assert told[0][1] == told[2][1] == handle.display_id != told[1][1]
+    handle.update(3)  # in a later step, whose result has it
+    assert forms(shown) == [{"text/plain": b"3"}]
+
+
+def test_more_updates_than_displays() -> None:
+    shown = Displays()
+    handle = shown.display(0, display_id="bar")
+    assert handle is not None
+    for number in range(1000):
+        handle.update(number)
+    assert forms(shown) == [{"text/plain": b"999"}]
+
+
+def test_forms_may_be_given_as_they_are() -> None:
+    shown = Displays()
+    handle = shown.display({"text/html": "<i>", 1: "left out"}, {"application/json": {"a": [1]}}, raw=True)
+    assert handle is None
+    assert forms(shown) == [
+        {"text/html": b"<i>", "text/plain": b""},
+        {"application/json": b'{"a": [1]}', "text/plain": b""},
+    ]
+    handle = shown.display({"text/plain": "old"}, raw=True, display_id="one")
+    assert handle is not None
+    handle.update({"image/png": b"p", "text/plain": "new"}, raw=True)
+    assert forms(shown) == [{"image/png": b"p", "text/plain": b"new"}]
+    with pytest.raises(TypeError, match="a bundle of forms is a dict"):
+        shown.display("<i>", raw=True)
+
+
+class Rich:
+    def _repr_html_(self) -> str:
+        return "<b>rich</b>"
+
+    def _repr_png_(self) -> bytes:
+        raise ValueError("no picture today")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return {"application/json": {"a": 1}, "text/markdown": "**rich**", "no mime type": "x"}, {}
+
+    def __repr__(self) -> str:
+        return "Rich()"
+
+
+def test_rich_forms_of_an_object() -> None:
+    assert forms(Displays(), Rich()) == [
+        {
+            "application/json": b'{"a": 1}',
+            "text/markdown": b"**rich**",
+            "text/html": b"<b>rich</b>",
+            "text/plain": b"Rich()",
+        }
+    ]
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+def test_an_object_that_cannot_be_shown() -> None:
+    shown = Displays()
+    shown.display(Broken())
+    assert forms(shown) == [
+        {"text/plain": b"<" + f"{__name__}.Broken".encode() + b" object; its repr failed: RuntimeError: no repr>"}
+    ]
+
+
+def test_sizes_and_numbers_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(displays, "MAX_BYTES", 1000)
+
+    class Huge:
+        def _repr_html_(self) -> str:
+            return "x" * 5000
+
+        def __repr__(self) -> str:
+            return "Huge()"
+
+    (display,) = Displays().collect(Huge())
+    assert display.truncated
+    assert display.data["text/plain"].startswith(b"Huge()\n(text/html of 5000 bytes left out")
+    shown = Displays()
+    shown.display(*range(60))
+    found = shown.collect(None)
+    assert len(found) == 51
+    assert found[-1].data["text/plain"] == b"10 more displays were left out: a step may show 50"
+
+
+def test_nothing_is_imported() -> None:
+    code = """
+        import sys
+        from safeexec.engine.child.step.displays import Displays
+        shown = Displays()
+        shown.prepare()
+        shown.collect(5); shown.display("x"); shown.collect(None)
+        loaded = {"numpy", "pandas", "matplotlib", "PIL", "sympy"} & set(sys.modules)
+        print(sorted(loaded))
+    """
+    out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert out.stdout == "[]\n"
+
+
+class TestMatplotlib:
+    """In a process of their own: matplotlib keeps fonts open, and `prepare` changes it for good."""
+
+    matplotlib = pytest.importorskip("matplotlib")
+
+    def drawn(self, code: str) -> Any:
+        """What `code` prints, as JSON. `forms()` are the MIME types of the displays, `sizes()` those of the PNGs."""
+        start = """
+            import json, warnings
+            warnings.simplefilter("error")
+            from safeexec.engine.child.step.displays import Displays
+            from safeexec.results.observation import png_size
+            shown = Displays()
+            shown.prepare()
+            import matplotlib
+            matplotlib.use("Agg")
+            import matplotlib.pyplot as plt
+            def forms(value=None): return [sorted(display.data) for display in shown.collect(value)]
+            def sizes(): return [png_size(display.data["image/png"]) for display in shown.collect(None)]
+            def tell(*told): print(json.dumps(told))
+        """
+        source = textwrap.dedent(start) + textwrap.dedent(code)
+        out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+        assert out.stderr == ""
+        return json.loads(out.stdout)
+
+    PICTURE: ClassVar = ["image/png", "text/plain"]
+
+    def test_open_figures_become_pictures_once_and_the_current_one_stays(self) -> None:
+        ((first, second), again, left) = self.drawn("""
+            plt.plot([1, 2])
+            plt.figure(figsize=(2, 1)); plt.plot([2, 1])
+            plt.figure()  # empty: nothing to see
+            tell(sizes(), sizes(), plt.get_fignums())
+        """)
+        assert first[0] > second[0] and first[1] > second[1]
+        assert again == []
+        assert left == [3]
+
+    def test_a_figure_that_was_not_shown_stays_current_for_the_next_step(self) -> None:
+        first, lines, changed = self.drawn("""
+            plt.plot([1, 2])
+            first = forms()
+            plt.plot([2, 1])
+            tell(first, len(plt.gca().get_lines()), forms())
+        """)
+        assert lines == 2
+        assert first == changed == [self.PICTURE]
+
+    @pytest.mark.parametrize("show", ["plt.show()", "plt.gcf().show()"])
+    def test_a_shown_figure_is_done_at_once(self, show: str) -> None:
+        lines, shown, opened = self.drawn(f"""
+            plt.plot([1, 2]); {show}
+            lines = len(plt.gca().get_lines())
+            plt.bar([1], [2])
+            tell(lines, forms(), len(plt.get_fignums()))
+        """)
+        assert lines == 0 and shown == [self.PICTURE] * 2 and opened == 1
+
+    @pytest.mark.parametrize("end", ["shown.display(figure); forms()", "forms(figure)"])
+    def test_a_figure_that_is_displayed_is_done_when_the_step_ends(self, end: str) -> None:
+        assert self.drawn(f"figure, axes = plt.subplots(); axes.plot([1]); {end}; tell(plt.get_fignums())") == [[]]
+
+    def test_a_shown_figure_that_is_held_is_shown_again_when_it_changes_and_not_when_it_is_saved(self) -> None:
+        shown, saved, changed = self.drawn("""
+            import io
+            figure, axes = plt.subplots(); axes.plot([1, 2]); plt.show()
+            first = forms()
+            figure.savefig(io.BytesIO(), dpi=50, bbox_inches="tight")
+            saved = forms()
+            axes.set_title("Better")
+            tell(first, saved, forms())
+        """)
+        assert shown == changed == [self.PICTURE]
+        assert saved == []
+
+    def test_figures_do_not_pile_up(self) -> None:
+        (opened,) = self.drawn("""
+            for _ in range(30):
+                figure, axes = plt.subplots(); axes.plot([1, 2]); forms()
+            tell(len(plt.get_fignums()))
+        """)
+        assert opened <= 2
+
+    def test_show_separates_figures_and_keeps_their_order(self) -> None:
+        (shown,) = self.drawn("""
+            plt.plot([1, 2]); plt.show()
+            shown.display("between")
+            plt.plot([2, 1]); plt.gcf().show()
+            plt.plot([1, 3])
+            tell(forms())
+        """)
+        assert shown == [self.PICTURE, ["text/plain"], self.PICTURE, self.PICTURE]
+
+    def test_a_figure_is_shown_once(self) -> None:
+        as_value, displayed = self.drawn("""
+            figure, axes = plt.subplots(); axes.plot([1])
+            first = forms(figure)
+            figure, axes = plt.subplots(); axes.plot([1])
+            shown.display(figure, include=["svg"])
+            tell(first, forms())
+        """)
+        assert as_value == [self.PICTURE]
+        assert displayed == [["image/png", "image/svg+xml", "text/plain"]]
+
+    def test_a_giant_figure_is_drawn_smaller(self) -> None:
+        (((width, height),),) = self.drawn("""
+            plt.figure(figsize=(500, 500), dpi=300); plt.plot([1])
+            tell(sizes())
+        """)
+        assert width * height < 25_000_000
+
+    def test_a_figure_that_cannot_be_drawn_says_why(self) -> None:
+        text, left = self.drawn(r"""
+            plt.title(r"$\frac{1}{$")
+            tell(shown.collect(None)[0].data["text/plain"].decode(), forms())
+        """)
+        assert text.startswith("<matplotlib.figure.Figure: it could not be shown (ValueError: ")
+        assert left == []
+
+
+class TestPandas:
+    pandas = pytest.importorskip("pandas")
+
+    def test_a_frame_is_html_markdown_and_text(self) -> None:
+        frame = self.pandas.DataFrame({"name": ["a|b", "c\nd"], "x": [1, 2.5]}, index=["i", "j"])
+        (data,) = forms(Displays(), frame)
+        assert data["text/markdown"].decode() == (
+            "|  | name | x |\n| --- | --- | ---: |\n| i | a\\|b | 1 |\n| j | c d | 2.5 |"
+        )
+        assert b"<table" in data["text/html"]
+        assert data["text/plain"].decode() == repr(frame)
+
+    def test_a_large_frame_shows_its_ends_and_its_size(self) -> None:
+        frame = self.pandas.DataFrame({f"c{number}": range(1000) for number in range(50)})
+        (data,) = forms(Displays(), frame)
+        lines = data["text/markdown"].decode().split("\n")
+        assert lines[-1] == "1000 rows x 50 columns"
+        assert len(lines) == 2 + 21 + 2
+        assert lines[0].count("|") == 23
+        assert len(data["text/html"]) < 50_000
+
+    def test_a_series_is_a_table_of_one_column(self) -> None:
+        (data,) = forms(Displays(), self.pandas.Series([1, 2], name="x"))
+        assert data["text/markdown"].decode() == "|  | x |\n| --- | ---: |\n| 0 | 1 |\n| 1 | 2 |"
+
+
+def test_pillow_pictures_are_png() -> None:
+    image = pytest.importorskip("PIL.Image")
+    (data,) = forms(Displays(), image.new("CMYK", (30, 20)))
+    assert png_size(data["image/png"]) == (30, 20)
+    (data,) = forms(Displays(), image.effect_noise((3000, 3000), 100))
+    assert len(data["image/png"]) <= 4 << 20
+
+
+def test_sympy_is_latex() -> None:
+    sympy = pytest.importorskip("sympy")
+    (data,) = forms(Displays(), sympy.Symbol("x") ** 2 / 3)
+    assert data == {"text/latex": rb"$$\frac{x^{2}}{3}$$", "text/plain": b"x**2/3"}
+
+
+def charts(*lines: str) -> list[dict[str, str]]:
+    """The displays of `lines`, run in a process of their own whose libraries are not loaded yet."""
+    start = "from safeexec.engine.child.step.displays import Displays\nshown = Displays()\nshown.prepare()\n"
+    end = (
+        "\nimport json\nprint(json.dumps([{mime: data.decode() for mime, data in display.data.items()}"
+        " for display in shown.collect(None)]))"
+    )
+    source = start + "\n".join(lines) + end
+    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    told: list[dict[str, str]] = json.loads(out.stdout)
+    return told
+
+
+def test_plotly_is_json_whether_displayed_or_shown() -> None:
+    pytest.importorskip("plotly")
+    told = charts(
+        "import plotly.graph_objects as go, plotly.io",
+        "figure = go.Figure(go.Bar(y=[1, 2]))",
+        "shown.display(figure); figure.show(); plotly.io.show(figure.to_dict())",
+    )
+    found = [json.loads(display["application/vnd.plotly.v1+json"]) for display in told]
+    assert len(found) == 3 and found[0]["data"][0]["type"] == "bar" and found[0] == found[1] == found[2]
+
+
+def test_altair_is_vega_lite_whether_displayed_or_shown() -> None:
+    pytest.importorskip("altair")
+    told = charts(
+        "import altair",
+        "chart = altair.Chart(altair.Data(values=[{'a': 1}])).mark_bar().encode(x='a:Q')",
+        "shown.display(chart); chart.show()",
+    )
+    mimes = {mime for display in told for mime in display if mime != "text/plain"}
+    assert len(told) == 2 and len(mimes) == 1
+    assert mimes.pop().startswith("application/vnd.vegalite.v")

@@ -1,0 +1,262 @@
+"""The report of an exception: where, what, and a traceback with the guest's frames only."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import traceback
+import weakref
+
+import pytest
+
+from safeexec.engine.child.step.errors import report
+from safeexec.protocol.messages import ErrorReport
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+PLAN = LanguagePlan(
+    imports={"math": ImportPlan(), "asyncio": ImportPlan()}, builtins=frozenset({"print", "len", "sum"})
+)
+
+
+def failed(*steps: str, namespace: dict | None = None, **options: object) -> ErrorReport:
+    """Run the steps as a session would; the last one fails: its report."""
+    names = {"__name__": "__main__"} if namespace is None else namespace
+    sources = {f"<step {number}>": source for number, source in enumerate(steps, 1)}
+    for filename, source in sources.items():
+        try:
+            exec(compile(source, filename, "exec"), names)
+        except BaseException as exc:
+            return report(exc, sources=sources, namespace=names, plan=PLAN, **options)
+    raise AssertionError("the last step did not fail")
+
+
+def text_of(told: ErrorReport) -> str:
+    return told.traceback.decode()
+
+
+def test_position_is_the_failing_expression() -> None:
+    told = failed("x = 1\nvalue = 10 + x / 0\n")
+    assert (told.type, told.message, told.line) == ("ZeroDivisionError", b"division by zero", 2)
+    assert (told.column, told.end_column, told.source_line) == (14, 19, b"value = 10 + x / 0")
+
+
+def test_columns_count_characters_not_bytes() -> None:
+    told = failed("größe = 1\ny = 'äöü' + größe\n")
+    assert told.source_line.decode()[told.column - 1 : told.end_column - 1] == "'äöü' + größe"
+
+
+def test_line_is_in_the_step_that_ran_and_traceback_crosses_steps() -> None:
+    told = failed("def clean(x):\n    return 1 / x\n", "y = 1\nclean(0)\n")
+    assert told.line == 2
+    assert text_of(told) == (
+        "Traceback (most recent call last):\n"
+        '  File "<step 2>", line 2, in <module>\n'
+        "    clean(0)\n"
+        '  File "<step 1>", line 2, in clean\n'
+        "    return 1 / x\n"
+        "           ~~^~~\n"
+        "ZeroDivisionError: division by zero\n"
+    )
+
+
+def test_line_is_the_innermost_frame_of_the_step() -> None:
+    assert failed("def f(x):\n    return 1 / x\n\nf(0)\n").line == 2
+
+
+def test_library_frames_are_left_out() -> None:
+    told = failed("import json\njson.loads('{')\n")
+    assert told.line == 2
+    assert "decoder.py" not in text_of(told)
+    assert text_of(told).endswith("json.decoder.JSONDecodeError: " + told.message.decode() + "\n")
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="carets are those of CPython 3.11")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "d = {'a': {}}\nprint(d['a']['b'])\n",
+        "x = [1, 2]\nprint(x[0] + len(x) / (1 - 1))\n",
+        "def f():\n    raise ValueError('no')\nf()\n",
+        "def a(n):\n    return a(n - 1) if n else 1 // 0\na(20)\n",
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise KeyError('x')\n",
+        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('x') from e\n",
+        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('x') from None\n",
+        "raise ExceptionGroup('two', [ValueError('a'), ExceptionGroup('in', [TypeError('b')])])\n",
+        "e = ValueError('x')\ne.add_note('a note')\nraise e\n",
+        "class E(Exception):\n    pass\nraise E\n",
+        "print(\n    1 +\n    'a'\n)\n",
+    ],
+)
+def test_text_is_what_cpython_prints(source: str) -> None:
+    """CPython is the oracle, once the frames that are not the guest's are taken away."""
+    import linecache
+
+    linecache.cache["<step 1>"] = (len(source), None, source.splitlines(keepends=True), "<step 1>")
+    try:
+        exec(compile(source, "<step 1>", "exec"), {"__name__": "__main__"})
+    except BaseException as exc:
+        exc.__traceback__ = exc.__traceback__.tb_next
+        expected = "".join(traceback.format_exception(exc))
+    finally:
+        del linecache.cache["<step 1>"]
+    assert text_of(failed(source)) == expected
+
+
+def test_recursion_is_folded() -> None:
+    told = failed("def f(n):\n    return f(n + 1)\nf(0)\n")
+    assert told.type == "RecursionError"
+    assert told.line == 2
+    assert "[Previous line repeated " in text_of(told)
+    assert len(told.traceback) < 1000
+
+
+def test_mutual_recursion_is_bounded() -> None:
+    told = failed("def f(n):\n    return g(n)\ndef g(n):\n    return f(n)\nf(0)\n")
+    assert "frames left out" in text_of(told)
+    assert len(told.traceback) < 10_000
+
+
+def test_long_chains_and_wide_groups_are_bounded() -> None:
+    chain = failed(
+        "def fail(n):\n"
+        "    try:\n"
+        "        fail(n - 1) if n else 1 / 0\n"
+        "    except Exception as e:\n"
+        "        raise ValueError(n) from e\n"
+        "fail(80)"
+    )
+    group = failed("raise ExceptionGroup('many', [ExceptionGroup('g', [ValueError('x' * 9000)] * 50)] * 50)")
+    assert len(chain.traceback) < 30_000
+    assert len(group.traceback) < 30_000
+
+
+def test_syntax_error_has_its_own_place() -> None:
+    told = failed("x = 1\nif x = 2:\n    pass\n")
+    assert (told.type, told.line, told.column, told.source_line) == ("SyntaxError", 2, 4, b"if x = 2:")
+    assert text_of(told).startswith('  File "<step 1>", line 2\n    if x = 2:\n       ^')
+    assert told.message.endswith(b" (<step 1>, line 2)")
+    assert "line 2)" not in text_of(told)
+
+
+def test_syntax_error_about_a_text_the_guest_read_is_at_the_guest_s_line() -> None:
+    told = failed("import ast\nast.literal_eval('1 +')\n")
+    assert (told.type, told.line) == ("SyntaxError", 2)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def __str__(self): raise KeyError('x')",
+        "def __str__(self): raise SystemExit",
+        "def __str__(self): return 3",
+        "def __str__(self):\n        while True: pass",
+        "def __str__(self): return self.__str__()",
+    ],
+)
+def test_a_hostile_str_is_survived(body: str) -> None:
+    told = failed(f"class E(Exception):\n    {body}\nraise E()\n")
+    assert (told.type, told.line) == ("E", 3 if "while" not in body else 4)
+    assert told.message == b"<exception str() failed>"
+
+
+def test_huge_and_odd_messages_cross() -> None:
+    assert len(failed("raise ValueError('x' * 10**7)").message) < 10_000
+    assert failed("raise ValueError('\\ud800')").message == "\ud800".encode("utf-8", "surrogatepass")
+    assert failed("class S(str):\n    def __len__(self): return 10**9\nraise ValueError(S('a'))").message == b"a"
+
+
+def test_a_class_that_lies_is_not_asked() -> None:
+    """No property and no metaclass of the guest runs while the report is made."""
+    names: dict = {"__name__": "__main__", "asked": []}
+    told = failed(
+        "class Meta(type):\n"
+        "    def __getattribute__(cls, name):\n"
+        "        asked.append(name)\n"
+        "        return super().__getattribute__(name)\n"
+        "class E(Exception, metaclass=Meta):\n"
+        "    def __getattribute__(self, name):\n"
+        "        asked.append(name)\n"
+        "        return super().__getattribute__(name)\n"
+        "error = E('x')\n"
+        "asked.clear()\n"
+        "raise error\n",
+        namespace=names,
+    )
+    assert (told.type, told.message) == ("E", b"x")
+    assert names["asked"] == []
+
+
+def test_no_state_is_kept() -> None:
+    """The local variables of the frames die with the report, even if the guest kept the exception in a cycle."""
+    names: dict = {"__name__": "__main__", "weakref": weakref, "refs": []}
+    gc.disable()
+    try:
+        failed(
+            "class Big: pass\n"
+            "def f():\n"
+            "    big = Big()\n"
+            "    refs.append(weakref.ref(big))\n"
+            "    try:\n"
+            "        1 / 0\n"
+            "    except ZeroDivisionError as e:\n"
+            "        kept = e\n"
+            "        raise\n"
+            "f()\n",
+            namespace=names,
+        )
+        assert names["refs"][0]() is None
+    finally:
+        gc.enable()
+
+
+def test_a_generator_that_caught_the_exception_goes_on() -> None:
+    names: dict = {"__name__": "__main__"}
+    failed(
+        "def numbers():\n"
+        "    try:\n"
+        "        1 / 0\n"
+        "    except ZeroDivisionError as e:\n"
+        "        kept.append(e)\n"
+        "    yield 1\n"
+        "    yield 2\n"
+        "kept = []\n"
+        "it = numbers()\n"
+        "next(it)\n"
+        "raise kept[0]\n",
+        namespace=names,
+    )
+    assert next(names["it"]) == 2
+
+
+def test_names_lost_by_a_restore() -> None:
+    told = failed("total + 1", lost_names={"total"})
+    assert b"was lost when the session was restored" in told.hint
+
+
+def test_a_very_long_traceback_is_cut_before_it_is_read() -> None:
+    """In a process of its own: the recursion limit is the interpreter's."""
+    program = """
+import sys
+from time import process_time
+from safeexec.engine.child.step.errors import report
+from safeexec.protocol.plan import LanguagePlan
+sys.setrecursionlimit(10**6)
+source = "def f(n): return 1 // n if n == 0 else 1 + f(n - 1)"
+names = {}
+exec(compile(source, "<step 1>", "exec"), names)
+def took(depth):
+    began = process_time()
+    try: names["f"](depth)
+    except ZeroDivisionError as error:
+        ran = process_time() - began
+        told = report(error, sources={"<step 1>": source}, namespace=names, plan=LanguagePlan())
+        return ran, process_time() - began - ran, told
+took(10)
+ran, reported, told = took(100_000)
+text = told.traceback.decode()
+assert told.type == "ZeroDivisionError" and "frames left out" in text and len(text) < 5000, text
+assert reported < 2 * ran + 0.1, (ran, reported)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

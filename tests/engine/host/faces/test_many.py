@@ -1,0 +1,383 @@
+"""Many sessions, many threads, many processes: a fair queue, programs by the hundred, hosts that fork."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import psutil
+import pytest
+
+from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
+from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.waiting import drive
+from tests.interrupting import ended_by
+
+PROGRAMS = ["1 + 1", "while True: pass", "'x' * 3", "1 / 0", "print('seen')", "import subprocess", "[0] * 10 ** 12"]
+OUTCOMES = ["ok", "cpu", "ok", "error", "ok", "rejected", "memory"]
+LIMITS = {"cpu_seconds": 1, "wall_seconds": 60}
+"""CPU time, not wall time: on a busy machine even a short program may take long."""
+
+
+def test_the_queue_is_fair_and_ends_at_the_deadline() -> None:
+    turnstile = Turnstile(1)
+    assert drive(turnstile.enter(0))
+    assert not drive(turnstile.enter(0))
+    came: list[int] = []
+    threads = []
+
+    def wait(number: int) -> None:
+        assert drive(turnstile.enter(monotonic() + 60))
+        came.append(number)
+        turnstile.leave()
+
+    for number in range(5):
+        thread = threading.Thread(target=wait, args=(number,))
+        thread.start()
+        threads.append(thread)
+        while turnstile.waiting <= number:
+            os.sched_yield()
+    turnstile.leave()
+    for thread in threads:
+        thread.join()
+    assert came == list(range(5))
+    assert turnstile.waiting == 0
+    assert drive(turnstile.enter(0))
+
+
+def test_who_stops_waiting_leaves_the_place_to_the_next() -> None:
+    """Before its turn, and after the place was given to it."""
+    turnstile = Turnstile(1)
+    assert drive(turnstile.enter(0))
+    first, second, third = (turnstile.enter(monotonic() + 60) for _ in range(3))
+    for waiting in (first, second, third):
+        next(waiting)
+    first.close()
+    turnstile.leave()
+    second.close()
+    with pytest.raises(StopIteration) as ended:
+        third.send(True)
+    assert ended.value.value is True and turnstile.waiting == 0
+
+
+def test_no_more_sessions_than_allowed() -> None:
+    with Sandbox("calculator", max_sessions=2, queue_seconds=0.01) as sandbox:
+        first, second = sandbox.session(), sandbox.session()
+        with pytest.raises(
+            SandboxBusy,
+            match=r"2 sessions are open \(max_sessions\), 2 of them idle, and none was closed within 0.01",
+        ):
+            sandbox.session()
+        with pytest.raises(SandboxBusy, match=r"within 0\.02 s"):
+            sandbox.session(queue_seconds=0.02)
+        waited: list[Any] = []
+        thread = threading.Thread(target=lambda: waited.append(sandbox.session(queue_seconds=60).run("1 + 1").value))
+        thread.start()
+        first.close()
+        thread.join()
+        assert waited == [2]
+        branch = second.branch()[0]
+        branch.close()
+        with pytest.raises(SandboxBusy):
+            sandbox.session()
+        second.close()
+        sandbox.session().close()
+
+
+def test_tasks_wait_in_line() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("calculator", max_sessions=2, queue_seconds=60) as sandbox:
+            results = await asyncio.gather(*(sandbox.run(f"{number} * 2") for number in range(12)))
+            assert [result.value for result in results] == [2 * number for number in range(12)]
+
+    asyncio.run(main())
+
+
+def test_a_session_that_nobody_uses_is_closed() -> None:
+    with Sandbox("calculator", idle_seconds=0.05) as sandbox:
+        session = sandbox.session()
+        session.run("1").check()
+        while not session._core.closed:
+            os.sched_yield()
+        with pytest.raises(SessionClosed, match=r"closed after 0.05 s without use \(idle_seconds\)"):
+            session.run("1")
+
+
+def test_map_gives_results_in_order() -> None:
+    with Sandbox(Policy.load("standard").replace(**LIMITS)) as sandbox:
+        results = list(sandbox.map(PROGRAMS * 3, workers=3))
+        assert [result.outcome for result in results] == OUTCOMES * 3
+        numbered = dict(sandbox.map_as_completed(PROGRAMS, workers=4))
+        assert [numbered[number].outcome for number in range(len(PROGRAMS))] == OUTCOMES
+
+
+def test_map_reads_only_a_few_programs_ahead() -> None:
+    read = 0
+
+    def programs() -> Any:
+        nonlocal read
+        for number in range(1000):
+            read = number + 1
+            yield str(number)
+
+    with Sandbox("calculator") as sandbox:
+        results = sandbox.map(programs(), workers=2)
+        assert [next(results).value for _ in range(3)] == [0, 1, 2]
+        assert read <= 10
+        results.close()  # type: ignore[attr-defined]
+        assert sandbox.run("1").ok
+
+
+@pytest.mark.parametrize("way", ["map", "map_as_completed"])
+def test_leaving_a_map_stops_what_runs(way: str) -> None:
+    """Nobody waits an hour for programs that nobody wants any more."""
+    policy = Policy.load("standard").replace(max_wall_seconds=3600, cpu_seconds=3600)
+    with Sandbox(policy) as sandbox:
+        results = getattr(sandbox, way)(["1", *["while True: pass"] * 9], workers=2, timeout=3600)
+        next(results)
+        results.close()
+        assert sandbox.run("2").value == 2
+
+
+def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"{number}.py").write_text("while True: pass" if number else "1 / 0")
+    command = [sys.executable, "-m", "safeexec", "run", "--many", str(tmp_path), "--timeout", "60"]
+    root = str(Path(__file__).parents[4])
+    with subprocess.Popen([*command, "--workers", "2", "--json"], cwd=root, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert json.loads(program.stdout.readline())["file"] == "0.py"
+        assert ended_by(signal.SIGINT, program) != 0
+
+
+def test_map_awaited() -> None:
+    async def main() -> None:
+        async with AsyncSandbox(Policy.load("standard").replace(**LIMITS)) as sandbox:
+            assert [r.outcome async for r in sandbox.map(PROGRAMS, workers=3)] == OUTCOMES
+            numbered = {number: r.outcome async for number, r in sandbox.map_as_completed(PROGRAMS, workers=3)}
+            assert [numbered[number] for number in range(len(PROGRAMS))] == OUTCOMES
+
+    asyncio.run(main())
+
+
+def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:
+    """A program runs longer than a session may be waited for."""
+    programs, few = ["sum(range(10**7))"] * 3, {"max_sessions": 1, "queue_seconds": 0.05}
+
+    async def main() -> list[Result]:
+        async with AsyncSandbox("standard", **few) as sandbox:
+            found = [result async for result in sandbox.map(programs, workers=4)]
+            return found + [result async for _, result in sandbox.map_as_completed(programs, workers=4)]
+
+    with Sandbox("standard", **few) as sandbox:
+        results = [*sandbox.map(programs, workers=4), *dict(sandbox.map_as_completed(programs, workers=4)).values()]
+    assert [result.outcome for result in results + asyncio.run(main())] == ["ok"] * 12
+
+
+def test_sessions_from_many_threads() -> None:
+    failures: list[BaseException] = []
+
+    def work(sandbox: Sandbox, number: int) -> None:
+        try:
+            for step in range(4):
+                with sandbox.session() as session:
+                    session.run(f"x = {number}").check()
+                    assert session.run(f"x + {step}").check().value == number + step
+        except BaseException as error:
+            failures.append(error)
+
+    with Sandbox("calculator", spare=2) as sandbox:
+        threads = [threading.Thread(target=work, args=(sandbox, number)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failures
+
+
+def test_a_session_outlives_the_thread_that_opened_it() -> None:
+    """The kernel's parent-death signal is sent when the thread ends that started a process, not when the process
+    does.
+    """
+    with Sandbox("calculator") as sandbox:
+        opened: list[Any] = []
+        for target in (lambda: opened.append(sandbox.session()), lambda: opened[0].run("x = 41").check()):
+            thread = threading.Thread(target=target)
+            thread.start()
+            thread.join()
+        assert opened[0].run("x + 1").value == 42
+    opened.clear()
+
+    def open_and_leave() -> None:
+        opened.append(Sandbox("calculator").open())
+
+    thread = threading.Thread(target=open_and_leave)
+    thread.start()
+    thread.join()
+    with opened[0] as sandbox:
+        assert sandbox.run("1 + 1").value == 2
+
+
+def in_a_fork(work: Callable[[], Any]) -> Any:
+    """What `work` returns in a process that is forked from this one, as gunicorn or Celery would."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def main() -> None:
+        try:
+            theirs.send(work())
+        except BaseException as error:
+            theirs.send(f"{type(error).__name__}: {error}")
+
+    process = context.Process(target=main)
+    process.start()
+    theirs.close()
+    answer = ours.recv()
+    process.join()
+    ours.close()
+    process.close()
+    return answer
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_sandbox_that_was_opened_before_the_fork() -> None:
+    """The worker is told so, may reopen it, and leaves the parent's sandbox alone, even when it closes its copy."""
+    with Sandbox("calculator") as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        told = "this sandbox was opened before the process forked; open one in each worker, or reopen() it"
+        assert in_a_fork(lambda: sandbox.run("1")) == f"SandboxClosed: {told}"
+        assert "before the process forked" in in_a_fork(lambda: session.run("1"))
+
+        def close() -> str:
+            session.close()
+            sandbox.close()
+            return "closed"
+
+        assert in_a_fork(close) == "closed"
+        assert in_a_fork(lambda: sandbox.reopen().run("6 * 7").value) == 42
+        assert session.run("x + 1").check().value == 2
+        assert sandbox.run("2").value == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_sandbox_that_is_made_before_the_fork_and_opened_after_it() -> None:
+    """The way of preforking servers: the application object is made once, each worker opens its own."""
+    sandbox = Sandbox("calculator", tools={"add": lambda a, b: a + b})
+
+    def worker() -> Any:
+        with sandbox:
+            return sandbox.run("add(1, 2)").value
+
+    assert [in_a_fork(worker) for _ in range(2)] == [3, 3]
+
+
+def test_inside_a_running_event_loop() -> None:
+    """The blocking face in a notebook: the thread has a running loop already, and a tool may be asynchronous all the
+    same.
+    """
+
+    async def later(number: int) -> int:
+        await asyncio.sleep(0)
+        return number + 1
+
+    async def cell() -> Any:
+        with Sandbox("calculator", tools=[later]) as sandbox:
+            return sandbox.run("later(1)").value
+
+    assert asyncio.run(cell()) == 2
+
+
+def test_a_temporary_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a policy with a workspace needs one; it says what is missing."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with Sandbox("calculator") as sandbox:
+        assert sandbox.run("1 + 1").value == 2
+    with pytest.raises(WorkspaceError, match=r"missing.*TMPDIR"):
+        Sandbox("confined-python").open()
+
+
+def _footprint() -> tuple[int, int, int]:
+    me = psutil.Process()
+    return len(os.listdir("/proc/self/fd")), len(me.children(recursive=True)), me.memory_info().rss
+
+
+def _open_and_close(sandbox: Sandbox, count: int) -> None:
+    for number in range(count):
+        with sandbox.session() as session:
+            assert session.run(f"{number} + 1").value == number + 1
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+def test_sessions_opened_used_and_closed_leave_nothing(count: int) -> None:
+    with Sandbox("calculator") as sandbox:
+        _open_and_close(sandbox, 50)
+        fds, children, memory = _footprint()
+        _open_and_close(sandbox, count)
+        after_fds, after_children, after_memory = _footprint()
+        assert after_fds <= fds + 4
+        assert after_children <= children + 2
+        assert after_memory - memory < 4 << 20
+
+
+def test_the_command_line_runs_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from safeexec.cli import main
+
+    for number, program in enumerate(PROGRAMS):
+        (tmp_path / f"{number}.py").write_text(program)
+    policy = tmp_path / "brief.yaml"
+    policy.write_text(json.dumps({"extends": "standard", "limits": LIMITS}))
+    status = main(["run", "--many", str(tmp_path), "--policy", str(policy), "--json", "--workers", "2"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["file"]: line["outcome"] for line in lines} == {
+        f"{number}.py": word for number, word in enumerate(OUTCOMES)
+    }
+    assert status == 1
+    assert main(["run", "--many", str(tmp_path), "--policy", str(policy)]) == 1
+    printed = capsys.readouterr().out
+    assert "7 programs: 3 ok" in printed
+    with pytest.raises(SandboxClosed):
+        Sandbox("calculator").run("1")
+
+
+def test_the_command_line_reads_programs_as_python_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte order mark, a coding comment; what is no text at all is a program with a syntax error."""
+    from safeexec.cli import main
+
+    sources = {
+        "mark.py": b"\xef\xbb\xbfprint('\xc3\xa9')",
+        "latin.py": b"# -*- coding: latin-1 -*-\nprint('\xe9')",
+        "none.py": b"\xff\xfe\x00",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).write_bytes(source)
+    assert main(["run", "--many", str(tmp_path), "--policy", "standard", "--json"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = {line["file"]: (line["outcome"], line["stdout"]) for line in lines}
+    assert told == {"mark.py": ("ok", "é\n"), "latin.py": ("ok", "é\n"), "none.py": ("error", "")}
+
+
+def test_one_program_is_no_list_of_programs() -> None:
+    async def awaited(program: Any) -> None:
+        async with AsyncSandbox("calculator") as sandbox:
+            async for _ in sandbox.map(program):
+                raise AssertionError("it was run")
+
+    with Sandbox("calculator") as sandbox:
+        for program in ("1 + 1", {"source": "1 + 1"}):
+            with pytest.raises(TypeError, match=r"\[program\]"):
+                next(iter(sandbox.map(program)))
+            with pytest.raises(TypeError, match=r"\[program\]"):
+                asyncio.run(awaited(program))
+        with pytest.raises(TypeError, match="not NoneType"):
+            next(iter(sandbox.map([None])))  # type: ignore[list-item]

@@ -1,0 +1,123 @@
+"""Sessions of one sandbox keep their files apart, also where the kernel has no Landlock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from safeexec import Policy, ProtectionError, Sandbox, SandboxBusy, Session
+from safeexec.engine.linux import probe
+from safeexec.engine.linux.probe import ProbeAnswer
+
+pytestmark = pytest.mark.skipif(
+    not (probe.probe().mount.works and probe.probe().own_mount.works), reason="without Landlock it takes namespaces"
+)
+_NO = ProbeAnswer(False, "tried: ENOSYS")
+
+
+def _lacking(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    facts = probe.probe()._replace(**dict.fromkeys(names, _NO))
+    monkeypatch.setattr(probe, "_cache", [facts._replace(landlock_abi=0) if "landlock" in names else facts])
+
+
+@pytest.fixture(params=[(), ("landlock",)], ids=["Landlock", "mount namespaces"])
+def sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    if not request.param and not probe.probe().landlock.works:
+        pytest.skip("no Landlock here")
+    _lacking(monkeypatch, *request.param)
+    with Sandbox("confined-python") as opened:
+        yield opened
+
+
+def _secret(session: Session) -> str:
+    where = session.run("import os\nopen('mine.txt', 'w').write('mine')\nos.path.abspath('mine.txt')").check().value
+    assert isinstance(where, str)
+    return where
+
+
+_ATTEMPTS = """
+import os, shutil
+where = {where!r}
+region, root = os.path.dirname(os.path.dirname(where)), os.path.dirname(os.path.dirname(os.path.dirname(where)))
+up = "/".join([".."] * 40) + where
+near = os.path.join("..", "..", os.path.relpath(where, root))
+acts = [lambda path=path, mode=mode: open(path, mode).close() for path in (where, up, near) for mode in "rwax"]
+acts += [lambda: os.listdir(region), lambda: os.unlink(where)]
+acts += [lambda: os.rename(where, "got"), lambda: os.link(where, "got")]
+acts += [lambda: (os.symlink(where, "link"), open("link").read()), lambda: os.mkdir(region + "/more")]
+acts += [lambda: shutil.copytree(region, "copy"), lambda: os.truncate(where, 0)]
+done = []
+for number, act in enumerate(acts):
+    try:
+        act()
+    except OSError:
+        continue
+    done.append(number)
+try:
+    others = os.listdir(root)
+except OSError:
+    others = []
+done, os.path.basename(region) in others
+"""
+
+
+def test_who_knows_the_path_reaches_no_file_of_another_session(sandbox: Sandbox) -> None:
+    with sandbox.session() as alice, sandbox.session() as bob:
+        where = _secret(alice)
+        assert bob.run(_ATTEMPTS.format(where=where)).check().value == ([], False)
+        assert alice.run("open('mine.txt').read()").value == "mine"
+        assert bob.run("open('own.txt', 'w').write('of bob'); open('own.txt').read()").check().value == "of bob"
+        bob.write_file("given.txt", "by the host")
+        assert bob.run("import os\nopen(os.path.abspath('given.txt')).read()").value == "by the host"
+
+
+def test_files_follow_kills_and_rollbacks_as_ever(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run("open('a.txt', 'w').write('one')").check()
+        session.checkpoint("one")
+        killed = session.run("open('a.txt', 'w').write('two')\nwhile True: pass", timeout=0.5)
+        assert (killed.outcome, killed.state) == ("timeout", "restored")
+        assert session.run("open('a.txt').read()").value == "one"
+        session.run("open('b.txt', 'w').write('three')").check()
+        session.rollback("one")
+        assert session.list_files() == ["a.txt"]
+        (branch,) = session.branch(1)
+        with branch:
+            branch.run("open('a.txt', 'w').write('of the branch')").check()
+            assert branch.read_file("a.txt") == b"of the branch"
+        assert session.run("open('a.txt').read()").value == "one"
+
+
+def test_the_protection_says_what_keeps_them_apart(sandbox: Sandbox) -> None:
+    (row,) = (row for row in sandbox.protection if row.name == "separate-files")
+    assert row.active
+    assert ("each branch" in row.detail) != ("branches of one session can" in row.detail)
+
+
+def test_where_nothing_keeps_them_apart_sessions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    _lacking(monkeypatch, "landlock", "own_mount")
+    with Sandbox("confined-python") as sandbox:
+        with sandbox.session() as first:
+            _secret(first)
+            (branch,) = first.branch(1)
+            branch.close()
+            with pytest.raises(SandboxBusy, match="one session with files at a time"):
+                sandbox.session()
+            assert first.run("open('mine.txt').read()").value == "mine"
+        assert sandbox.run("import os\nos.listdir()").value == []
+        assert sandbox.run("1 + 1").value == 2
+    with Sandbox("calculator") as sandbox, sandbox.session() as one, sandbox.session() as two:
+        assert (one.run("1").value, two.run("2").value) == (1, 2)
+
+
+def test_a_policy_may_accept_that_they_reach_each_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    _lacking(monkeypatch, "landlock", "own_mount")
+    policy = Policy.load("confined-python").replace(require=["seccomp"])
+    with Sandbox(policy) as sandbox, sandbox.session() as one, sandbox.session() as two:
+        assert two.run(f"open({_secret(one)!r}).read()").value == "mine"
+        rows = {row.name: row for row in sandbox.protection}
+        assert not rows["separate-files"].active
+    policy = policy.replace(require=["seccomp", "landlock"])
+    with pytest.raises(ProtectionError, match="landlock"), Sandbox(policy):
+        pass

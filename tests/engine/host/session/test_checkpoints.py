@@ -1,0 +1,785 @@
+"""Every step can be undone: what a restore brings back, and what `checkpoint`, `rollback`, `drop` promise."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import cast
+
+import pytest
+
+from safeexec import CheckpointError, Policy, Result, Sandbox, Session
+from safeexec.engine.host.session import step
+from safeexec.engine.host.session.channel import Channel, new_control
+from safeexec.engine.host.session.checkpoints import Checkpoint
+from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.waiting import Wait, drive, wait
+from safeexec.engine.host.watch.lineage import Lineage
+from safeexec.engine.host.watch.verdict import Verdict
+from safeexec.engine.linux import processes
+from safeexec.results.outcomes import STARTS_EMPTY
+from tests.footprint import DEADLINE_SECONDS, pause
+from tests.interrupting import interrupting
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state has a copy, whether its step could be done once more or not."""
+    monkeypatch.setattr(Line, "repeats", False)
+
+
+OpenSession = Callable[..., Session]
+FOREVER = "while True: pass"
+
+
+def kill(session: Session) -> Result:
+    """Lose a step to a timeout."""
+    result = session.run("lost = 1\n" + FOREVER, timeout=0.1)
+    assert (result.outcome, result.state) == ("timeout", "restored")
+    return result
+
+
+def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was asked for as the last one ended, and has said that it is there."""
+    session.run("x = 1").check()
+    line = session._core.line
+    assert line.automatic[-1].pid() or drive(line.secured(monotonic() + DEADLINE_SECONDS))
+
+    def too_late(*_: object) -> bool:
+        assert line._coming is not None
+        assert wait(Wait((line._coming[1].socket.fileno(),), monotonic() + DEADLINE_SECONDS))
+        return False
+
+    with monkeypatch.context() as patched:
+        patched.setattr("safeexec.engine.linux.processes.end_strays", too_late)
+        result = session.run(FOREVER, timeout=0.1)
+    assert result.outcome == "timeout" and STARTS_EMPTY in result.notes[-1]
+    assert result.state == "lost" and "State: lost" in str(result.observation()), result.observation()
+    assert session.run("2").check().notes == ()
+
+
+def test_a_step_that_ends_for_what_was_done_before_it_says_so() -> None:
+    """A look at the rest before the step comes to its verdict as the step begins."""
+
+    def end() -> None:
+        core = session._core
+        core.keeper.overused = Verdict("memory", "the session holds 900 MiB; limits.memory_mb is 512")
+        core.line.runner.channel.kill()
+
+    with Sandbox("standard", tools=[end]) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        result = session.run("end()")
+        assert (result.outcome, result.state) == ("memory", "restored")
+        assert result.error is not None and "holds 900 MiB" in result.error.message
+        assert session.run("x").check().notes == ()
+
+
+# What survives
+
+SURVIVORS = {
+    "containers and their identity": ("a = [1]\nb = {'a': a}\nc = a", "b['a'] is a is c and a == [1]"),
+    "an open generator": (
+        "def count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()\nnext(g)\nnext(g)",
+        "next(g) == 3",
+    ),
+    "a closure": (
+        "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n        return n\n    return f\n"
+        "f = make()\nf()",
+        "f() == 2",
+    ),
+    "instances and their class": (
+        "class A:\n    made = 0\n    def __init__(self):\n        A.made += 1\na = A()",
+        "type(a) is A and A.made == 1",
+    ),
+    "an iterator": ("i = iter(range(5))\nnext(i)", "next(i) == 1"),
+    "a lambda with a cycle": ("d = {}\nd['self'] = d\nf = lambda: d['self']", "f() is d"),
+    "a StringIO": ("import io\nb = io.StringIO()\nb.write('ab')", "b.write('c') and b.getvalue() == 'abc'"),
+    "random's place": (
+        "import random\nrandom.seed(5)\nrandom.random()\ns = random.getstate()",
+        "random.getstate() == s",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SURVIVORS)
+@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
+def test_live_objects_survive_a_kill(open_session: OpenSession, what: str, checkpoints: str) -> None:
+    make, check = SURVIVORS[what]
+    session = open_session(checkpoints=checkpoints)
+    session.run(make).check()
+    kill(session)
+    assert session.run(check).check().value is True
+    assert "lost" not in session.namespace
+
+
+@pytest.mark.modules("numpy", "pandas", "sklearn")
+@pytest.mark.profile("data-analysis")
+def test_frames_arrays_and_fitted_models_survive_a_kill(session: Session) -> None:
+    session.run(
+        "import numpy as np, pandas as pd\nfrom sklearn.linear_model import LinearRegression\n"
+        "frame = pd.DataFrame({'x': [1, 2, 3, 4, 5], 'y': [2, 4, 5, 4, 5]})\n"
+        "model = LinearRegression().fit(frame[['x']].to_numpy(), frame['y'])\narray = np.arange(10)\nview = array[::2]"
+    ).check()
+    kill(session)
+    value = (
+        session.run(
+            "view[0] = 7\n"
+            "[round(float(model.coef_[0]), 6), round(float(model.intercept_), 6), int(array[0]), frame.shape]"
+        )
+        .check()
+        .value
+    )
+    assert value == [0.6, 2.2, 7, (5, 2)]
+
+
+def test_random_goes_on_where_it_was(session: Session) -> None:
+    """A plain fork reseeds `random` in the copy."""
+    session.run("import random\nrandom.seed(1)\nrandom.random()").check()
+    session.checkpoint("here")
+    expected = session.run("[random.random() for _ in range(3)]").value
+    session.rollback("here")
+    assert session.run("[random.random() for _ in range(3)]").value == expected
+    session.rollback("here")
+    kill(session)
+    assert session.run("[random.random() for _ in range(3)]").value == expected
+
+
+@pytest.mark.modules("numpy")
+@pytest.mark.profile("data-analysis")
+def test_numpys_generators_go_on_where_they_were(session: Session) -> None:
+    session.run(
+        "import numpy as np\nrng = np.random.default_rng(3)\nrng.random()\nnp.random.seed(4)\nnp.random.random()"
+    ).check()
+    session.checkpoint("here")
+    draw = "[float(rng.random()), float(np.random.random())]"
+    expected = session.run(draw).value
+    session.rollback("here")
+    assert session.run(draw).value == expected
+
+
+@pytest.mark.profile("data-analysis")
+def test_open_files_keep_their_own_offsets(session: Session) -> None:
+    """A copy of a process shares its offsets with the original."""
+    session.run("with open('f.txt', 'w') as f: f.write('0123456789')\nf = open('f.txt')\nf.seek(3)\nf.tell()").check()
+    session.checkpoint("at 3")
+    assert session.run("f.seek(8)\nf.read(1)").value == "8"
+    session.rollback("at 3")
+    assert session.run("f.read(2)").value == "34"
+    session.rollback("at 3")
+    assert session.run("f.read(2)").value == "34"
+
+
+@pytest.mark.profile("data-analysis")
+def test_what_cannot_be_carried_is_named(session: Session) -> None:
+    session.run("f = open('f.txt', 'w')\nf.write('x')\nf.flush()").check()
+    session.checkpoint("open")
+    session.run("import os\nos.remove('f.txt')").check()
+    session.rollback("open")
+    assert session.run("f.write('y')\nf.flush()\nopen('f.txt').read()").check().value == "xy"
+    session.run("import os\nos.remove('f.txt')").check()
+    session.checkpoint("removed")
+    session.rollback("removed")
+    assert any("'f.txt' could not be carried over" in note for note in session.run("1").notes)
+    assert session.run("1").notes == ()
+    (branch,) = session.branch()
+    with branch:
+        for one in (session, branch):
+            result = one.run("f.write('z')\nf.flush()")
+            assert result.error is not None and "Bad file descriptor" in result.error.message
+            assert result.notes == ()
+
+
+@pytest.mark.profile("confined-python")
+def test_a_branch_has_no_way_to_its_parent_by_a_descriptor(session: Session) -> None:
+    """Each that cannot be opened again is unusable, and its number is not given to another file."""
+    session.run(
+        "import os\n"
+        "file, here, gone = os.open('f', os.O_RDWR | os.O_CREAT), os.open('.', os.O_RDONLY), open('gone', 'w+b', 0)\n"
+        "os.write(file, b'old')\n"
+        "os.remove('gone')\n"
+        "out, into = os.pipe()\n"
+        "printed, event = os.dup(1), os.eventfd(0)"
+    ).check()
+    (branch,) = session.branch()
+    with branch:
+        result = branch.run("os.pwrite(file, b'new', 0)\nopen('g', 'w').close()\nsorted(os.listdir(here))")
+        assert result.value == ["f", "g"], result.error
+        cut, named = sorted(result.notes)
+        assert cut.startswith("4 open pipes or files without a name could not be") and named.startswith("the open file")
+        for use in (
+            "os.write(into, b'x')", "os.read(out, 1)", "os.write(printed, b'x')", "os.eventfd_write(event, 1)",
+            "gone.write(b'x')", "gone.seek(0)",
+        ):  # fmt: skip
+            refused = branch.run(use).error
+            assert refused is not None and "Bad file descriptor" in refused.message, use
+        kept = branch.run("gone.close()\nos.close(out)\nopen('g').fileno()").check()
+        assert kept.notes == ()
+    seen = session.run(
+        "os.write(into, b'y'), os.read(out, 1), gone.write(b'z'), os.listdir(here), os.pread(file, 9, 0)"
+    )
+    assert seen.value == (1, b"y", 1, ["f"], b"old"), seen.error
+
+
+@pytest.mark.profile("confined-python")
+def test_an_event_loop_works_in_a_branch(session: Session) -> None:
+    session.run("import asyncio\nloop = asyncio.new_event_loop()\nloop.run_until_complete(asyncio.sleep(0))").check()
+    (branch,) = session.branch()
+    for one in (branch, session):
+        result = one.run("loop.call_soon_threadsafe(print, 'woken')\nloop.run_until_complete(asyncio.sleep(0, 7))")
+        assert (result.value, result.stdout, result.notes) == (7, "woken\n", ())
+    branch.close()
+
+
+@pytest.mark.profile("data-analysis")
+def test_a_write_ahead_log_follows_undo_and_branch(session: Session) -> None:
+    """Its index would lie in a shared mapping, which a branch had in common with its parent."""
+    session.run(
+        "import sqlite3\n"
+        "a = sqlite3.connect('d')\n"
+        "mode = a.execute('pragma journal_mode=wal').fetchall()\n"
+        "a.execute('create table t (x)')\n"
+        "a.commit()"
+    ).check()
+    rows = "mode, a.execute('select x from t').fetchall(), sqlite3.connect('d').execute('select x from t').fetchall()"
+    add = "a.execute('insert into t values ({})')\na.commit()\n" + rows
+    assert session.run(add.format(1)).value == ([("wal",)], [(1,)], [(1,)])
+    session.rollback()
+    assert session.run(rows).value == ([("wal",)], [], [])
+    (branch,) = session.branch()
+    with branch:
+        assert branch.run(add.format(2)).value == ([("wal",)], [(2,)], [(2,)])
+        assert session.run(rows).value == ([("wal",)], [], [])
+        assert session.run(add.format(3)).value == ([("wal",)], [(3,)], [(3,)])
+        assert branch.run(rows).value == ([("wal",)], [(2,)], [(2,)])
+
+
+@pytest.mark.modules("numpy")
+@pytest.mark.profile("data-analysis")
+def test_an_array_in_a_file_is_read_where_it_lies_and_written_as_a_file(session: Session) -> None:
+    read = "int(numpy.load('a.npy', mmap_mode='r')[3]), int(numpy.memmap('b', dtype='i8')[3])"
+    session.run("import numpy\nnumpy.save('a.npy', numpy.arange(9))\nnumpy.arange(9).tofile('b')").check()
+    assert session.run("numpy.memmap('b', dtype='i8', mode='c')[3]").ok
+    refused = session.run("numpy.memmap('b', dtype='i8', mode='r+')[3] = 5", atomic=True).error
+    assert refused is not None and "array.tofile" in refused.message
+    written = session.run(
+        "b = numpy.memmap('b', dtype='i8', mode='c')\nb[3] = 5\nb.tofile('c')\nb = None\nint(b is None)"
+    )
+    assert written.ok and [file.name for file in written.files] == ["c"]
+    assert session.run(
+        read.replace("'r'", "'c'").replace("memmap('b', dtype='i8')", "memmap('c', 'i8', 'r')")
+    ).value == (3, 5)
+
+
+@pytest.mark.profile("confined-python")
+def test_only_a_pipe_through_which_something_went_is_named(session: Session) -> None:
+    """Not the one by which an event loop wakes itself, which every program with a loop of its own leaves open."""
+    session.run("import asyncio, os\nloop = asyncio.new_event_loop()\nout, into = os.pipe()").check()
+    session.checkpoint("empty")
+    session.rollback("empty")
+    assert session.run("loop.run_until_complete(asyncio.sleep(0, 7))").notes == ()
+    session.run("os.write(into, b'x')").check()
+    session.checkpoint("full")
+    session.rollback("full")
+    (note,) = session.run("1").notes
+    assert note.startswith("an open pipe or socket could not be carried over")
+
+
+# When
+
+
+@pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit(1)", "x = 2\nundefined"])
+def test_atomic_undoes_a_step_that_raises(session: Session, change: str) -> None:
+    session.run("x = 1").check()
+    result = session.run(change, atomic=True)
+    assert (result.outcome, result.state) == ("error", "restored")
+    assert session.run("x").value == 1
+    assert session.run("x = 3", atomic=True).state == "kept"
+    assert session.run("x").value == 3
+
+
+def test_on_error_restore_undoes_it_by_policy(open_session: OpenSession) -> None:
+    session = open_session(on_error="restore")
+    session.run("x = [1]").check()
+    assert session.run("x.append(2)\n1 / 0").state == "restored"
+    assert session.run("x").value == [1]
+
+
+def test_the_first_step_can_be_undone(session: Session) -> None:
+    kill(session)
+    assert list(session.namespace) == []
+    assert session.run("1 + 1").value == 2
+
+
+def test_many_kills_in_a_row(session: Session) -> None:
+    session.run("x = [0]").check()
+    for n in range(12):
+        session.run("x.append(len(x))").check()
+        for _ in range(2):
+            kill(session)
+        assert session.run("len(x)").value == n + 2
+
+
+def test_a_process_is_asked_for_before_the_deadline_and_ends_with_a_step_that_does_not_need_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(step, "AHEAD_SECONDS", 60.0)
+    pids: list[int | None] = []
+
+    def seen() -> bool:
+        ahead = session._core.line._coming
+        if ahead is not None:
+            ahead[1].read_if_ready()  # it says Ready while the step goes on
+            pids[:] = [ahead[1].pid]
+        return ahead is not None and ahead[1].pid is not None
+
+    policy = Policy.load("calculator").replace(tools={"max_calls": 1_000_000})
+    with Sandbox(policy, tools={"seen": seen}) as sandbox, sandbox.session() as session:
+        session.run("x = [1]").check()
+        session.run("x.append(2)\nwhile not seen():\n    pass").check()
+        (pid,) = pids
+        assert pid is not None
+        deadline = monotonic() + DEADLINE_SECONDS
+        while processes.session_of(pid) is not None and monotonic() < deadline:
+            pause()
+        assert processes.session_of(pid) is None
+        assert session.get("x") == [1, 2]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: pytest.MonkeyPatch, ends: bool) -> None:
+    """If it has ended meanwhile, another one does from the same copy."""
+    monkeypatch.setattr(step, "AHEAD_SECONDS", 60.0)
+    coming: list[Channel] = []
+
+    def seen() -> bool:
+        line = session._core.line
+        coming[:] = [] if line._coming is None else [line._coming[1]]
+        born = {stat.pid for stat in processes.session_members(line.lineage.leader)} - set(line.pids())
+        if ends and coming and born:
+            for pid in born:
+                os.kill(pid, signal.SIGKILL)
+        return bool(coming and born)
+
+    policy = Policy.load("calculator").replace(tools={"max_calls": 1_000_000})
+    with Sandbox(policy, tools={"seen": seen}) as sandbox, sandbox.session() as session:
+        session.run("x = [1]").check()
+        result = session.run("x.append(2)\nwhile not seen():\n    pass\n" + FOREVER, timeout=2.0)
+        assert (result.outcome, result.state) == ("timeout", "restored")
+        assert not any("checkpoint" in note for note in result.notes)
+        runner = session._core.line.runner
+        assert runner is not None
+        assert (runner.channel is coming[0]) is not ends
+        assert session.get("x") == [1]
+
+
+def test_without_checkpoints_a_kill_says_that_the_state_is_gone(open_session: OpenSession) -> None:
+    session = open_session(checkpoints="off")
+    session.run("x = 1").check()
+    result = session.run(FOREVER, timeout=0.1)
+    assert result.state == "lost"
+    assert any("checkpoints are off" in note for note in result.notes)
+    assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
+
+
+def test_what_the_host_set_after_the_last_step_survives(session: Session) -> None:
+    session.run("x = 1").check()
+    session.set("x", 2)
+    session.set("y", 3)
+    kill(session)
+    assert session.run("[x, y]").value == [2, 3]
+
+
+def test_the_observation_tells_what_was_lost(session: Session) -> None:
+    session.run("x = 1").check()
+    told = session.run("y = 2\nwhile True: pass", timeout=0.1).observation()
+    assert isinstance(told, str) and "restored" in told
+
+
+@pytest.mark.profile("standard")
+def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Session) -> None:
+    session.run("import threading\nx = 1").check()
+    result = session.run("gate = threading.Event()\nt = threading.Thread(target=gate.wait)\nt.start()\nx = 2")
+    assert any("thread" in note for note in result.notes), result.notes
+    with pytest.raises(CheckpointError, match="thread"):
+        session.checkpoint("now")
+    killed = session.run(FOREVER, timeout=0.1)
+    assert killed.state == "restored"
+    assert session.run("x").value == 1
+    assert any("step 1" in note for note in killed.notes), killed.notes
+    told = killed.observation()
+    assert isinstance(told, str) and "restored to an older one" in told and "as they were" not in told
+
+
+def test_a_thread_that_has_ended_is_no_hindrance(session: Session) -> None:
+    session.run("import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()\nx = 1").check()
+    kill(session)
+    assert session.run("x").value == 1
+
+
+# Names
+
+
+def test_rollback_to_a_name_and_forward_again(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("one")
+    session.run("x = 2").check()
+    session.checkpoint("two")
+    for name, value in (("one", 1), ("two", 2), ("one", 1), ("two", 2)):
+        session.rollback(name)
+        assert session.run("x").value == value
+
+
+def test_rollback_without_a_name_undoes_the_last_step(session: Session) -> None:
+    session.run("x = [1]").check()
+    session.run("x.append(2)").check()
+    session.rollback()
+    assert session.run("x").value == [1]
+
+
+@pytest.mark.parametrize("failing", [FOREVER, "x = 0\n1 / 0"])
+def test_rollback_after_a_step_that_was_undone_undoes_the_one_before(session: Session, failing: str) -> None:
+    for n in range(4):
+        session.run(f"x = {n}").check()
+    assert session.run(failing, timeout=0.3, atomic=True).state == "restored"
+    assert session.get("x") == 3
+    session.rollback()
+    assert session.get("x") == 2
+    session.run("x = 'on'").check()
+    session.rollback()
+    assert session.get("x") == 2
+
+
+def test_rollback_twice_is_further_back_or_an_error_and_never_the_same_state(session: Session) -> None:
+    for n in range(4):
+        session.run(f"x = {n}").check()
+    session.rollback()
+    assert session.get("x") == 2
+    try:
+        session.rollback()
+    except CheckpointError as error:
+        assert "no longer kept" in str(error)
+        assert session.get("x") == 2
+    else:
+        assert session.get("x") == 1
+
+
+def test_after_a_kill_without_automatic_checkpoints_the_line_that_was_left_is_no_state(
+    open_session: OpenSession,
+) -> None:
+    session = open_session(checkpoints="off")
+    session.run("x = 1").check()
+    session.checkpoint("one")
+    session.run("x = 2").check()
+    session.checkpoint("two")
+    session.rollback("one")
+    kill(session)
+    assert session.get("x") == 1
+
+
+def test_rollback_right_after_steps_back_to_back(open_session: OpenSession) -> None:
+    session = open_session(checkpoints="before-step")
+    for n in range(5):
+        session.run(f"x = {n}").check()
+    session.rollback()
+    assert session.run("x").value == 3
+
+
+def test_the_list_is_a_tree(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("root")
+    session.run("x = 2").check()
+    session.checkpoint("left")
+    session.rollback("root")
+    session.run("x = 3").check()
+    session.checkpoint("right")
+    rows = {row.name: row for row in session.checkpoints()}
+    assert {"root", "left", "right"} <= set(rows)
+    assert rows["right"].parent == "root"
+    assert (rows["root"].step, rows["left"].step) == (1, 2)
+    assert not rows["root"].automatic
+    assert all(row.age >= 0 and row.memory_mb >= 0 for row in rows.values())
+
+
+def test_the_list_has_no_checkpoint_that_has_died(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("here")
+    (copy,) = [copy for _, copy in session._core.line.history.named.values()]
+    pid = copy.pid()
+    assert pid is not None and "here" in [row.name for row in session.checkpoints()]
+    os.kill(pid, signal.SIGKILL)
+    deadline = monotonic() + DEADLINE_SECONDS
+    while copy.alive and monotonic() < deadline:
+        pause()
+    assert "here" not in [row.name for row in session.checkpoints()]
+    with pytest.raises(CheckpointError, match="gone"):
+        session.rollback("here")
+    assert session.get("x") == 1
+
+
+def test_any_thread_may_ask_which_process_parked_and_takes_nothing_from_who_waits_for_it() -> None:
+    ours, theirs = new_control()
+    copy = Checkpoint(ours, 1, cast(Lineage, None))
+    assert (copy.seen(), copy.pid(), copy.alive) == (None, None, True)
+    theirs.send(b"?")
+    assert (copy.seen(), copy.pid(), copy.alive, copy.channel) == (True, os.getpid(), True, None)
+    theirs.close()
+    assert (copy.seen(), copy.pid(), copy.alive) == (True, os.getpid(), False)
+    assert ours.recv(2) == b"?"
+    copy.forget()
+    assert not copy.alive
+
+
+def test_a_name_used_again_is_replaced(session: Session) -> None:
+    for n in range(3):
+        session.run(f"x = {n}").check()
+        session.checkpoint("best")
+    session.run("x = 'other'").check()
+    session.rollback("best")
+    assert session.run("x").value == 2
+
+
+def test_mistakes_with_names(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("here")
+    with pytest.raises(CheckpointError, match="here"):
+        session.rollback("there")
+    with pytest.raises(CheckpointError, match="here"):
+        session.drop("there")
+    for name in ("", None, 3, [], "x" * 201, "a\nb", "\x1b[31m", "\0", "\ud800", "step 1"):
+        with pytest.raises(CheckpointError, match="name"):
+            session.checkpoint(name)  # type: ignore[arg-type]
+        with pytest.raises(CheckpointError, match="no checkpoint"):
+            session.rollback(name if name is not None else "None")  # type: ignore[arg-type]
+    session.checkpoint("../größe 1")
+    session.drop("../größe 1")
+    session.drop("here")
+    with pytest.raises(CheckpointError, match="none"):
+        session.rollback("here")
+    assert session.run("x").value == 1
+
+
+def test_there_is_nothing_to_roll_back_before_the_first_step(session: Session) -> None:
+    with pytest.raises(CheckpointError, match="no step"):
+        session.rollback()
+
+
+def test_the_number_of_names_is_limited(sandbox: Sandbox) -> None:
+    with sandbox.session(limits={"checkpoints": 2}) as session:
+        session.checkpoint("a")
+        session.checkpoint("b")
+        with pytest.raises(CheckpointError, match=r"limits\.checkpoints allows 2.*a, b"):
+            session.checkpoint("c")
+        session.checkpoint("a")
+        session.drop("b")
+        session.checkpoint("c")
+
+
+def test_a_checkpoint_survives_kills_and_rollbacks(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("start")
+    for n in range(10):
+        session.run(f"x = {n + 2}").check()
+        kill(session)
+        session.rollback("start")
+        assert session.run("x").value == 1
+
+
+def test_deep_chains_of_named_restores_end_in_a_clear_error_or_stay_fast(session: Session) -> None:
+    """Each restore on top of a living restore makes forks slower; past the limit the way out is said."""
+    session.run("x = 0").check()
+    with pytest.raises(CheckpointError, match="drop one"):
+        for n in range(20):
+            session.checkpoint(f"c{n}")
+            session.rollback(f"c{n}")
+            session.run("x = x + 1").check()
+    depth = session.run("x").value
+    assert 4 <= depth <= 12
+    session.drop("c0")
+    session.checkpoint("again")
+
+
+# Stopping from outside
+
+
+@pytest.mark.profile("confined-python")
+def test_cancel_from_another_thread_restores(session: Session) -> None:
+    session.run("x = 1").check()
+    assert session.cancel() is False
+    started = threading.Event()
+    thread = threading.Thread(target=lambda: started.wait(30) and session.cancel())
+    thread.start()
+    result = session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: started.set())
+    thread.join()
+    assert (result.outcome, result.state) == ("cancelled", "restored")
+    assert session.run("x").value == 1
+
+
+def test_ctrl_c_cancels_the_step_and_restores(session: Session) -> None:
+    """KeyboardInterrupt arrives in the thread that drives the step."""
+    import signal
+
+    session.run("x = 1").check()
+
+    def interrupt(_: str) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=interrupt)
+    assert session.run("x").value == 1
+
+
+def test_ctrl_c_while_the_host_waits(session: Session) -> None:
+    session.run("x = 1").check()
+    running = threading.Event()
+    with pytest.raises(KeyboardInterrupt), interrupting(running.wait):
+        session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: running.set())
+    assert session.run("x").value == 1
+
+
+# Tools
+
+
+def test_a_rollback_lists_the_tool_calls_that_cannot_be_undone(profile: str) -> None:
+    sent: list[str] = []
+
+    def send(text: str) -> int:
+        """Send a text."""
+        sent.append(text)
+        return len(sent)
+
+    with Sandbox(profile, tools=[send]) as sandbox, sandbox.session() as session:
+        session.run("send('a')").check()
+        session.checkpoint("after a")
+        session.run("send('b')").check()
+        session.run("send('c')").check()
+        undone = session.rollback("after a")
+        assert [(record.tool, record.outcome) for record in undone] == [("send", "ok")] * 2
+        assert sent == ["a", "b", "c"]
+
+
+# Files
+
+
+@pytest.mark.profile("data-analysis")
+def test_files_follow_a_rollback(session: Session) -> None:
+    session.run("open('kept.txt', 'w').write('1')\nopen('gone.txt', 'w').write('x')").check()
+    session.checkpoint("two files")
+    session.run(
+        "import os\nopen('kept.txt', 'w').write('2')\nos.remove('gone.txt')\n"
+        "os.makedirs('d/e')\nopen('d/e/new.txt', 'w').write('n')"
+    ).check()
+    session.rollback("two files")
+    assert session.run("import os\nsorted(os.listdir()), open('kept.txt').read(), open('gone.txt').read()").value == (
+        ["gone.txt", "kept.txt"],
+        "1",
+        "x",
+    )
+
+
+@pytest.mark.profile("data-analysis")
+def test_files_follow_a_kill(session: Session) -> None:
+    session.run("open('a.txt', 'w').write('1')").check()
+    session.run("open('a.txt', 'w').write('2')\nopen('b.txt', 'w').write('2')\n" + FOREVER, timeout=0.3)
+    assert session.run("import os\nos.listdir(), open('a.txt').read()").value == (["a.txt"], "1")
+
+
+@pytest.mark.parametrize("how", ["kill", "atomic"])
+def test_a_restored_result_names_what_there_is(session: Session, how: str) -> None:
+    session.run("import math\nrows = [1]\ndef f(): pass").check()
+    bad = "rows, g = None, 1\n" + (FOREVER if how == "kill" else "1 / 0")
+    result = session.run(bad, timeout=0.2, atomic=True)
+    assert result.state == "restored" and result.remaining == ("math", "rows", "f")
+    told = result.observation()
+    assert isinstance(told, str) and "earlier variables are as they were: math, rows, f.\n" in f"{told}\n"
+
+
+@pytest.mark.needs("mount")  # in the host's own tree modes cannot be changed at all
+@pytest.mark.profile("confined-python")
+def test_modes_of_directories_follow_a_rollback(session: Session) -> None:
+    session.run(
+        "import os\nos.mkdir('d')\nopen('d/f', 'w').write('1')\nos.chmod('d', 0o500)\nos.mkdir('e', 0o711)"
+    ).check()
+    modes = "[oct(os.stat(d).st_mode) for d in 'de'], open('d/f').read()"
+    before = session.run(modes).check().value
+    session.checkpoint("here")
+    session.run("os.chmod('d', 0o700)\nos.remove('d/f')\nos.rmdir('d')\nos.chmod('e', 0o700)").check()
+    session.rollback("here")
+    assert session.run(modes).check().value == before
+
+
+@pytest.mark.profile("confined-python")
+def test_a_database_that_is_open_goes_on_after_a_kill(session: Session) -> None:
+    """It minds that its file is the same one, and not one of the same name and contents."""
+    session.run(
+        "import sqlite3\nbase = sqlite3.connect('base.db')\nbase.execute('create table t (x)')\n"
+        "base.execute('insert into t values (1)')\nbase.commit()"
+    ).check()
+    lost = session.run(
+        "base.executemany('insert into t values (?)', [(2,)] * 9999)\nbase.commit()\n" + FOREVER, timeout=1
+    )
+    assert lost.state == "restored"
+    session.run("base.execute('insert into t values (3)')\nbase.commit()").check()
+    rows = "sqlite3.connect('base.db').execute('select x from t').fetchall()"
+    assert session.run(rows).check().value == [(1,), (3,)]
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.parametrize("before", ["kill", "rollback", "branch"])
+def test_a_file_of_the_host_belongs_to_the_state_that_it_was_written_to(session: Session, before: str) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("clean")
+    if before == "kill":
+        kill(session)
+    elif before == "rollback":
+        session.rollback("clean")
+    else:
+        (session,) = session.branch()
+    session.write_file("given.txt", b"1")
+    for _ in range(2):
+        session.run("open('given.txt', 'w').write('2')\n" + FOREVER, timeout=0.2)
+        assert session.read_file("given.txt") == b"1"
+    if before == "branch":
+        session.close()
+    else:
+        session.rollback("clean")
+        assert session.list_files() == []
+
+
+@pytest.mark.profile("confined-python")
+def test_the_current_directory_follows_a_kill_and_a_branch(session: Session) -> None:
+    """Also when the step has removed it, and what comes back is another directory of that name."""
+    session.run(
+        "import os\nos.mkdir('sub')\nopen('top', 'w').write('t')\ntop = open('top')\nos.chdir('sub')\n"
+        "open('in', 'w').write('i')"
+    ).check()
+    session.run("import shutil\nshutil.rmtree(os.getcwd())\n" + FOREVER, timeout=0.3)
+    where = "open('in').read(), os.path.basename(os.getcwd()), open('../top').read()"
+    assert session.run(where).check().value == ("i", "sub", "t")
+    (branch,) = session.branch()
+    with branch:
+        assert branch.run(where).check().value == ("i", "sub", "t")
+        file = branch.run("os.readlink(f'/proc/self/fd/{top.fileno()}')").check().value
+        assert file == f"{branch.workspace}/top"
+
+
+@pytest.mark.profile("confined-python")
+def test_a_directory_that_the_guest_is_in_and_removes_costs_no_checkpoint(session: Session) -> None:
+    session.run("import os\nos.mkdir('sub')\nos.chdir('sub')\nos.rmdir('../sub')\nx = 1").check()
+    session.checkpoint("nowhere")
+    kill(session)
+    assert session.get("x") == 1
+    assert session.run("os.path.realpath('.')").check().value == session.workspace
+
+
+@pytest.mark.profile("confined-python")
+def test_open_pipes_and_sockets_are_named_where_they_are_shared(session: Session) -> None:
+    session.run("import os, socket\nx = 1").check()
+    assert kill(session).notes == ()
+    session.run("pipe = os.pipe()\nos.write(pipe[1], b'sent')\nleft, right = socket.socketpair()").check()
+    lost = session.run("os.read(pipe[0], 4)\n" + FOREVER, timeout=0.2)
+    assert [note for note in lost.notes if note.startswith("an open pipe or socket could not")], lost.notes

@@ -1,0 +1,427 @@
+"""Where a rollback and a kill lead, against a model that remembers everything. No process: a copy is an object that
+knows which state it was made of.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import pytest
+
+from safeexec import CheckpointError
+from safeexec.engine.host.session.history import FRESH, GAP, History, Memory, State
+
+Truth = tuple[str, ...]
+"""What a session remembers: the names of all that was done to it."""
+
+
+class Copy:
+    """A parked process. It knows what it remembers, and whether it has been ended."""
+
+    def __init__(self, truth: Truth, parks: bool) -> None:
+        self.truth = truth
+        self.parks = parks
+        self.ended = False
+
+
+class Engine:
+    """A session without processes: it does what the real one does with a history, in the same order."""
+
+    def __init__(self, parks: Callable[[], bool] = lambda: True, differs: Callable[[], bool] = lambda: False) -> None:
+        self.history: History[Copy] = History()
+        self.differs = differs
+        """Whether what is done once more comes out otherwise."""
+        self.truth: Truth = ()
+        self.parks = parks
+        self.steps = 0
+        self.empty: Truth = ()
+
+    def _copy(self, truth: Truth) -> Copy:
+        return Copy(truth, self.parks())
+
+    def _release(self, copies: list[Copy]) -> None:
+        for copy in copies:
+            assert not copy.ended, "ended twice"
+            copy.ended = True
+
+    def _settle(self) -> None:
+        """The child has made, or failed to make, what it was asked for before this request."""
+        for copy in self.history.promised():
+            if copy.parks:
+                self.history.note_parked(copy)
+            else:
+                self.history.note_lost(copy)
+
+    def step(self, name: str, *, again: bool = False) -> None:
+        """A step; one that can be done once more if `again`, and else one whose state is copied."""
+        self.steps += 1
+        self.history.begin(self.steps)
+        self._done(name, again)
+
+    def change(self, name: str) -> None:
+        self.history.begin_change()
+        self._done(name, True)
+
+    def load(self, name: str) -> None:
+        self.history.begin_change()
+        self._done(name, False)
+
+    def _done(self, name: str, again: bool) -> None:
+        self._settle()
+        self.truth = (*self.truth, name)
+        copy = None if again else self._copy(self.truth)
+        self._release(self.history.commit(entry=name if again else None, copy=copy))
+
+    def refuse(self) -> None:
+        self.steps += 1
+        self._release(self.history.pass_over(self.steps))
+
+    def kill(self) -> Truth:
+        """A step that is ended. Returns what the session remembered before it."""
+        self.steps += 1
+        before = self.truth
+        self.history.begin(self.steps)
+        self._settle()
+        self.history.undo()
+        self._restore()
+        return before
+
+    def _restore(self) -> None:
+        for state, copy, entries in self.history.ways_back():
+            if copy is not None and (not copy.parks or copy.ended):
+                self.history.note_lost(copy)
+            elif not entries or not self.differs():
+                self._go(state, copy, entries)
+                return
+        self._release(self.history.arrive(self.history.last_resort()))
+        self.truth = self.empty
+
+    def _go(self, state: State, copy: Copy | None, entries: list[str]) -> None:
+        assert copy is None or not copy.ended, "thawed from a copy that was ended"
+        self.truth = (*(self.empty if copy is None else copy.truth), *entries)
+        self._release(self.history.arrive(state, copy))
+
+    def rest(self) -> None:
+        """The process is given up, where another one is as good, and the session used again."""
+        self._settle()
+        if self.history.needs_no_process():
+            self._restore()
+
+    def sample(self) -> None:
+        """A sample came to another state: this one has a copy from now on."""
+        self._settle()
+        if self.history.needs_no_process():
+            self._release(self.history.add(Copy(self.truth, True)))
+            before, self.differs = self.differs, lambda: True
+            self._restore()
+            self.differs = before
+
+    def rollback(self, steps: int = 1) -> None:
+        state = self.history.before_last(steps)
+        copies = self.history.copies_below(state)
+        self._settle()
+        if copies and not any(copy.parks for copy in copies):
+            for copy in copies:
+                self.history.note_lost(copy)
+            raise CheckpointError("gone")
+        self._release(self.history.arrive(state))
+        self._restore()
+
+    def checkpoint(self, name: str) -> None:
+        copy = Copy(self.truth, True)
+        self._settle()
+        self._release(self.history.keep(name, copy))
+
+    def rollback_to(self, name: str) -> None:
+        self._settle()
+        state, copy = self.history.find(name)
+        assert not copy.ended
+        self._release(self.history.arrive(state))
+        self._restore()
+
+    def drop(self, name: str) -> None:
+        self._release(self.history.drop(name))
+
+    def branch(self) -> Engine:
+        self._settle()
+        branch = Engine(self.parks, self.differs)
+        branch.history = self.history.branch(Copy(self.truth, True))
+        branch.truth, branch.steps = self.truth, self.steps
+        return branch
+
+    def key(self) -> object:
+        """What decides how it goes on, with names instead of objects: equal keys, equal futures."""
+        names: dict[int, int] = {id(FRESH): -1, id(GAP.memory): -2}
+
+        def memory(state: State) -> int:
+            return names.setdefault(id(state.memory), len(names))
+
+        def line(state: State | None) -> object:
+            if state is None or state is GAP:
+                return state is GAP
+            return made(state.memory), line(state.before), line(state.older)
+
+        def made(of: Memory | None) -> object:
+            return None if of is None else (names.setdefault(id(of), len(names)), made(of.origin))
+
+        history = self.history
+        return (
+            line(history.current),
+            tuple((memory(history._copies[copy]), copy in history._certain) for copy in history._copies),
+            tuple((name, line(state), copy in history._copies) for name, (state, copy) in history.named.items()),
+        )
+
+
+class Model:
+    """What a user may rely on. It remembers everything: each state, with those before it."""
+
+    def __init__(self, truth: Truth = (), before: tuple[Truth, ...] = ()) -> None:
+        self.truth = truth
+        self.before = before
+        self.names: dict[str, tuple[Truth, tuple[Truth, ...]]] = {}
+        self.fresh = 0
+        """Steps and rollbacks since the last one that may have left nothing to go back to: at two a rollback works."""
+
+
+ACTS = (
+    *("ok", "again", "error", "atomic", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch"),
+    *("restore", "refused", "rest", "sample"),
+)
+"""`ok` is a step that is copied, `again` one that can be done once more; `back` undoes two steps."""
+FEW = ("ok", "again", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch", "refused", "rest")
+"""Of these the different ones: an error is another ok, atomic another kill, restore another ok without a step."""
+
+
+FEWEST = ("ok", "again", "kill", "checkpoint", "rollback", "named", "rest")
+
+
+class Pair:
+    """An engine and its model, which every act is done to."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        chance = random.Random(seed)
+        self.fails = seed is not None
+        self.engine = Engine(lambda: chance.random() > 0.2, lambda: chance.random() < 0.1) if self.fails else Engine()
+        self.model = Model()
+        self.others: list[tuple[Engine, Model]] = []
+        self.number = 0
+
+    def act(self, act: str) -> None:
+        self.number += 1
+        name = f"{act}{self.number}"
+        engine, model = self.engine, self.model
+        if act in ("ok", "error"):  # an error is a state like any other
+            model.before, model.truth = (*model.before, model.truth), (*model.truth, name)
+            model.fresh += 1
+            engine.step(name)
+        elif act == "again":
+            model.before, model.truth = (*model.before, model.truth), (*model.truth, name)
+            model.fresh += 1
+            engine.step(name, again=True)
+        elif act == "refused":  # before it was sent: a step that changes nothing, and has no copy of its own
+            model.before = (*model.before, model.truth)
+            engine.refuse()
+        elif act in ("atomic", "kill"):
+            engine.kill()
+            if engine.truth != model.truth:
+                # Only where copies fail to be made: an older state of this line then, or an older version of one.
+                assert self.fails and engine.truth == model.truth[: len(engine.truth)], (engine.truth, model.truth)
+                self._adopt()
+            model.fresh = 0
+        elif act in ("rest", "sample"):
+            (engine.rest if act == "rest" else engine.sample)()
+            if engine.truth != model.truth:
+                assert self.fails and act == "rest" and engine.truth == model.truth[: len(engine.truth)]
+                self._adopt()
+                model.fresh = 0
+        elif act in ("set", "restore"):
+            model.truth = (*model.truth, name)
+            (engine.change if act == "set" else engine.load)(name)
+        elif act == "drop":
+            if model.names.pop("p", None) is not None:
+                engine.drop("p")
+        elif act == "checkpoint":
+            engine.checkpoint("p")
+            model.names["p"] = model.truth, model.before
+        elif act == "named":
+            if "p" in model.names:
+                engine.rollback_to("p")
+                model.truth, model.before = model.names["p"]
+                model.fresh = 0
+                if self.fails and engine.truth != model.truth:
+                    assert engine.truth == model.truth[: len(engine.truth)]
+                    self._adopt()
+        elif act in ("rollback", "back"):
+            self._rollback(1 if act == "rollback" else 2)
+        elif act == "branch":
+            self._branch()
+        assert self.engine.truth == self.model.truth, (act, self.engine.truth, self.model.truth)
+        for other, its in self.others:
+            assert other.truth == its.truth
+        self._holds_no_more_than_it_needs()
+
+    def _adopt(self) -> None:
+        model, truth = self.model, self.engine.truth
+        model.before = tuple(before for before in model.before if len(before) < len(truth))
+        model.truth = truth
+
+    def _rollback(self, steps: int) -> None:
+        engine, model = self.engine, self.model
+        try:
+            engine.rollback(steps)
+        except CheckpointError as error:
+            if not model.before:
+                assert "no step" in str(error)
+            else:
+                assert self.fails or model.fresh < 2 or steps > 1, f"refused: {error}"
+            assert engine.truth == model.truth
+            return
+        assert len(model.before) >= steps, "there was nothing to roll back"
+        truth, model.before = model.before[-steps], model.before[:-steps]
+        model.truth = truth
+        model.fresh = 0
+        if engine.truth != truth:
+            assert self.fails and engine.truth == truth[: len(engine.truth)], (engine.truth, truth)
+            self._adopt()
+
+    def _branch(self) -> None:
+        """Go on in a branch; the session that it came from stays as it is."""
+        self.others.append((self.engine, self.model))
+        branch = Model(self.model.truth, self.model.before)
+        self.engine, self.model = self.engine.branch(), branch
+
+    def _holds_no_more_than_it_needs(self) -> None:
+        history = self.engine.history
+        assert all(not copy.ended for copy in history.copies()), "a copy that was ended is listed"
+        if not self.fails:
+            # now, before the last step, the one that is being made, and an older version of each
+            assert len(history.copies()) <= len(history.named) + 4, self.engine.key()
+        states, line = 0, history.current
+        while line.older is not None:
+            states, line = states + 1, line.older
+        assert states <= 2 * len(history.copies()) + 4, "states without a copy pile up"
+        if not self.fails:
+            assert history.can_be_had(history.current)
+
+    def key(self) -> object:
+        """The engine's, and where the model stands to it."""
+        model = self.model
+        return self.engine.key(), len(model.before) > 0, min(model.fresh, 2), "p" in model.names
+
+
+def replay(acts: tuple[str, ...], seed: int | None = None) -> Pair:
+    pair = Pair(seed)
+    for at, act in enumerate(acts):
+        try:
+            pair.act(act)
+        except AssertionError as error:
+            raise AssertionError(f"{' '.join(acts[: at + 1])}: {error}") from None
+    return pair
+
+
+def test_every_sequence_of_up_to_five() -> None:
+    for length in range(1, 4):
+        for acts in product(ACTS, repeat=length):
+            replay(acts)
+    for acts in product(FEW, repeat=4):
+        replay(acts)
+    for acts in product(FEWEST, repeat=6):
+        replay(acts)
+
+
+def test_longer_sequences_where_equal_states_are_merged() -> None:
+    """Breadth first: a sequence that leads to a state that was seen before is not gone on with."""
+    seen: set[object] = set()
+    layer: list[tuple[str, ...]] = [()]
+    for _ in range(5):
+        following = []
+        for acts, act in product(layer, FEW):
+            key = replay((*acts, act)).key()
+            if key not in seen:
+                seen.add(key)
+                following.append((*acts, act))
+        layer = following
+    assert len(seen) > 50
+
+
+def sequences(count: int, length: int, seed: int) -> Iterator[tuple[str, ...]]:
+    chance = random.Random(seed)
+    weights = [3, 9, 1, 1, 4, 3, 2, 3, 2, 2, 1, 1, 1, 2, 2, 1]
+    for _ in range(count):
+        yield tuple(chance.choices(ACTS, weights, k=length))
+
+
+SEQUENCES = int(os.environ.get("SAFEEXEC_TESTS_SEQUENCES", "2000")) // 4
+"""Random ones of each kind, by four seeds: 100,000 take some minutes."""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_random_sequences(seed: int) -> None:
+    for acts in sequences(SEQUENCES, 40, seed):
+        replay(acts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_random_sequences_in_which_one_copy_in_five_cannot_be_made(seed: int) -> None:
+    """Then a kill may lead to an older state, and a rollback never does."""
+    for number, acts in enumerate(sequences(SEQUENCES, 40, seed)):
+        # The model tells the states by what they remember: an older one and a step that changed nothing look alike.
+        replay(tuple(act for act in acts if act != "refused"), seed=number)
+
+
+def without_copies() -> tuple[History[str], str]:
+    """A line of a session that makes no copies: it began in one, and has done a step since."""
+    history = History[str](State(0, FRESH, "first")).branch("begun")
+    after_a_step(history, "guest's")
+    return history, "begun"
+
+
+def after_a_step(history: History[str], files: str) -> list[str]:
+    history.begin(1)
+    return history.commit(files)
+
+
+def way_back(history: History[str]) -> tuple[str, str]:
+    """Files and copy of where a kill leads."""
+    state, copy, _ = next(history.ways_back())
+    assert copy is not None
+    return state.files, copy
+
+
+def test_without_copies_a_name_that_is_dropped_leaves_where_the_process_began() -> None:
+    history, begun = without_copies()
+    history.keep("p", "named")
+    assert after_a_step(history, "later") == []
+    assert way_back(history) == ("guest's", "named")
+    assert history.drop("p") == ["named"]
+    assert way_back(history) == ("first", begun)
+
+
+def test_without_copies_what_the_host_wrote_is_where_a_kill_leads() -> None:
+    history, begun = without_copies()
+    history.change_files("host's")
+    after_a_step(history, "later")
+    assert way_back(history) == ("host's", begun)
+    history.keep("p", "named")
+    after_a_step(history, "latest")
+    history.see_files("seen")
+    assert way_back(history) == ("later", "named")
+    history.change_files("of the host again")
+    assert way_back(history) == ("later", "named"), "a name keeps what it named"
+    history.drop("p")
+    assert way_back(history) == ("of the host again", begun)
+    history.arrive(*next(history.ways_back())[:2])
+    history.keep("q", "named")
+    history.arrive(*history.find("q"))
+    after_a_step(history, "later")
+    history.change_files("of the host at last")
+    assert way_back(history) == ("of the host at last", "named"), "the state that it began in has two copies"
+    empty = History[str](State(0, FRESH, "first"))
+    after_a_step(empty, "guest's")
+    empty.see_files("seen")
+    assert empty.last_resort().files == "first"
+    empty.change_files("host's")
+    assert empty.last_resort().files == "host's"

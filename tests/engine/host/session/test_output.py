@@ -1,0 +1,338 @@
+"""What guest code prints: in order, as it happens, bounded, and whatever wrote it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result, Session
+from safeexec.engine.host.session.output import PrintedFile
+from safeexec.protocol.printed import PYTHON_AT
+from tests.profiles import FORKING
+
+Run = Callable[..., Result]
+
+
+def test_streams_are_apart_and_complete(run: Run) -> None:
+    result = run("import sys\nprint('out')\nprint('err', file=sys.stderr)\nprint('no newline', end='')")
+    assert (result.stdout, result.stderr) == ("out\nno newline", "err\n")
+
+
+def test_each_step_has_its_own_output(run: Run) -> None:
+    run("print('first')")
+    assert run("print('second')").stdout == "second\n"
+    assert run("1").stdout == ""
+
+
+def test_print_has_all_its_arguments(run: Run) -> None:
+    assert run("print(1, 2, sep='-', end='!', flush=True)").stdout == "1-2!"
+    assert run("import io\nb = io.StringIO()\nprint('into', file=b)\nb.getvalue()").value == "into\n"
+
+
+def test_text_is_utf8_whatever_the_hosts_locale(run: Run) -> None:
+    assert run("print('naïve 日本語 🎈')").stdout == "naïve 日本語 🎈\n"
+
+
+def test_print_is_the_builtin_in_every_respect(run: Run) -> None:
+    """Each statement prints what CPython prints, also where it raises in the middle."""
+    statements = [
+        "print()",
+        "print(1, 'two', None, 3.0, True)",
+        "print('a', 'b', sep='', end='')",
+        "print('c', sep=None, end=None, flush=True)",
+        "print([1], {2}, sep='; ')",
+        "print(Loud('x'))",
+        "print('before', Loud('y'), 'after')",
+        "print('before', Broken())",
+        "print('x', sep=1)",
+        "print('x', nonsense=1)",
+        "print(text='x')",
+        "print(str.__new__(Text, 'subclass'))",
+    ]
+    classes = (
+        "class Loud:\n    def __init__(self, name): self.name = name\n"
+        "    def __str__(self):\n        print('inside', self.name)\n        return self.name\n"
+        "class Broken:\n    def __str__(self): raise KeyError('broken')\n"
+        "class Text(str): pass\n"
+    )
+    attempts = "".join(
+        f"try:\n    {one}\nexcept Exception as error:\n    print(type(error).__name__, error)\n" for one in statements
+    )
+    expected = io.StringIO()
+    with contextlib.redirect_stdout(expected):
+        exec(classes + attempts, {"__name__": "__main__"})
+    assert run(classes + attempts).stdout == expected.getvalue()
+
+
+def test_the_streams_are_closed_and_entered_as_programs_do(run: Run) -> None:
+    result = run(
+        "import sys\nwith sys.stdout as out: out.write('in\\n')\n"
+        "print(sys.stdout.fileno(), sys.stderr.fileno(), sys.stdout.mode)\n"
+        "for _ in range(100_000): print('line')\nsys.stdout.close()"
+    )
+    assert result.ok
+    assert result.stdout.startswith("in\n1 2 w\nline\n")
+    assert result.usage.output_bytes == len("in\n1 2 w\n") + 500_000
+
+
+def test_a_lone_surrogate_is_the_guests_error(run: Run) -> None:
+    result = run("print('\\udcff')")
+    assert result.error is not None and result.error.type == "UnicodeEncodeError"
+    assert run("print('next')").stdout == "next\n"
+
+
+def test_output_before_an_error_and_before_a_kill_is_kept(run: Run) -> None:
+    assert run("print('seen')\n1 / 0").stdout == "seen\n"
+    assert run("print('seen')\nwhile True: pass", timeout=0.2).stdout == "seen\n"
+
+
+LINES = "".join(f"line {i}\n" for i in range(1000)) + "no newline"
+PRINT_THEM = "import sys\nfor i in range(1000): print('line', i)\nsys.stdout.write('no newline')\n"
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(
+    "end",
+    [
+        "while True: pass",
+        "sum(range(10 ** 12))",
+        "import os; os._exit(3)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+        "import ctypes; ctypes.string_at(0)",
+    ],
+)
+def test_whatever_ends_a_step_everything_it_printed_is_there(session: Session, end: str) -> None:
+    result = session.run(PRINT_THEM + end, timeout=1)
+    assert result.outcome in ("timeout", "crashed")
+    assert result.stdout == LINES
+    assert session.run("print('next')").stdout == "next\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["'a' + chr(0) + 'b' + chr(0)", "chr(0) * 100", "''", "chr(0) + chr(1)", "'é' * 100_000", "'x' * 300_000"]
+)
+def test_any_text_arrives(run: Run, text: str) -> None:
+    printed = eval(text)
+    result = run(f"print({text}, end='')")
+    assert result.usage.output_bytes == len(printed.encode())
+    assert result.truncated or result.stdout == printed
+    assert run("print('next')").stdout == "next\n"
+
+
+def test_more_than_the_shared_memory_holds_is_complete_and_in_order(open_session: Callable[..., Session]) -> None:
+    session = open_session(output_kb=256)
+    result = session.run("for i in range(60_000): print(i, 'x')")
+    assert result.usage.output_bytes == sum(len(f"{i} x\n") for i in range(60_000))
+    lines = [line for line in result.stdout.splitlines() if line.endswith("x")]
+    assert lines[0] == "0 x" and lines[-1] == "59999 x"
+    assert [int(line.split()[0]) for line in lines] == sorted(int(line.split()[0]) for line in lines)
+
+
+def test_long_output_keeps_head_and_tail_and_counts_the_rest(open_session: Callable[..., Session]) -> None:
+    session = open_session(output_kb=4)
+    result = session.run("for i in range(3000): print('line', i)")
+    assert result.ok and result.truncated
+    lines = result.stdout.splitlines()
+    assert lines[0] == "line 0" and lines[-1] == "line 2999"
+    assert "bytes left out" in result.stdout
+    assert len(result.stdout) < 5000
+    assert result.usage.output_bytes == sum(len(f"line {i}\n") for i in range(3000))
+
+
+def test_streaming_gives_lines_in_order_and_everything_once(run: Run) -> None:
+    pieces: list[str] = []
+    result = run("for i in range(500): print('line', i)\nprint('end', end='')", on_output=pieces.append)
+    assert "".join(pieces) == result.stdout
+
+
+@pytest.mark.profile("confined-python")
+def test_streaming_happens_while_the_step_runs(session: Session) -> None:
+    """The step ends only after the host has seen its first line: what it waits for is made when that line arrives."""
+    import pathlib
+
+    signal = pathlib.Path(str(session.workspace)) / "seen"
+    source = "import os, time\nprint('first')\nwhile not os.path.exists('seen'): time.sleep(0.01)\nprint('second')"
+    seen: list[str] = []
+
+    def on_output(text: str) -> None:
+        seen.append(text)
+        signal.touch()
+
+    assert session.run(source, timeout=60, on_output=on_output).ok
+    assert seen[0] == "first\n" and "".join(seen) == "first\nsecond\n"
+
+
+def test_a_callback_that_raises_ends_the_step_and_restores(session: Session) -> None:
+    session.run("x = 1").check()
+
+    def fail(text: str) -> None:
+        raise KeyError(text)
+
+    with pytest.raises(KeyError):
+        session.run("x = 2\nprint('line')\nwhile True: pass", timeout=60, on_output=fail)
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os\nos.write(1, b'raw out\\n')\nos.write(2, b'raw err\\n')",
+        "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.write(1, b'raw out\\n', 8)\nlibc.dprintf(2, b'raw err\\n')",
+        "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.printf(b'raw out\\n')\nlibc.dprintf(2, b'raw err\\n')",
+        "import ctypes\nlibc = ctypes.CDLL(None)\n"
+        "libc.printf(b'raw ')\nlibc.printf(b'out')\nlibc.puts(b'')\nlibc.dprintf(2, b'raw err\\n')",
+        "import sys\nsys.__stdout__.buffer.write(b'raw out\\n')\nsys.__stderr__.buffer.write(b'raw err\\n')",
+    ],
+)
+def test_what_c_code_writes_is_output_too(session: Session, source: str) -> None:
+    result = session.run("print('python')\n" + source)
+    assert (result.outcome, result.stdout, result.stderr) == ("ok", "python\nraw out\n", "raw err\n")
+
+
+@pytest.mark.profile("confined-python")
+def test_the_order_of_both_areas_is_kept_past_the_last_mark(session: Session) -> None:
+    source = (
+        "import os\nprint('x' * 260_000)\n"
+        "for i in range(400):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)\n"
+        "print('x' * 200_000)\nos.write(1, b'raw\\n')\nprint('end\\0', end='')"
+    )
+    streamed: list[str] = []
+    result = session.run(source, on_output=streamed.append).check()
+    told = "".join(f"python {i}\nraw {i}\n" for i in range(400))
+    assert sorted("".join(streamed)) == sorted(result.stdout)
+    assert result.stdout == f"{'x' * 260_000}\n{told}{'x' * 200_000}\nraw\nend\0"
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize("streamed", [False, True])
+def test_python_and_c_code_take_turns_in_order(session: Session, streamed: bool) -> None:
+    source = "import os\nfor i in range(500):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)"
+    pieces: list[str] = []
+    result = session.run(source, on_output=pieces.append if streamed else None)
+    assert result.stdout == "".join(f"python {i}\nraw {i}\n" for i in range(500))
+    assert sorted("".join(pieces)) == (sorted(result.stdout) if streamed else [])
+
+
+@pytest.mark.profile(FORKING)
+def test_a_fork_of_the_guest_prints_between_the_lines_of_its_parent(session: Session) -> None:
+    source = (
+        "import os\nprint('before')\nended, ends = os.pipe()\n"
+        "if os.fork() == 0:\n    print('in the fork')\n    os._exit(0)\n"
+        "os.close(ends)\nos.read(ended, 1)\nprint('after')"
+    )
+    assert session.run(source).stdout == "before\nin the fork\nafter\n"
+
+
+@pytest.mark.profile("confined-python")
+def test_print_follows_descriptor_1(session: Session) -> None:
+    source = (
+        "import os\nprint('one')\nkept = os.dup(1)\nfile = open('captured', 'w+')\nos.dup2(file.fileno(), 1)\n"
+        "print('two')\nos.dup2(kept, 1)\nprint('three')\nopen('captured').read()"
+    )
+    result = session.run(source)
+    assert (result.value, result.stdout) == ("two\n", "one\nthree\n")
+
+
+def test_a_branch_and_its_origin_print_apart(session: Session) -> None:
+    session.run("print('common')")
+    (branch,) = session.branch(1)
+    with branch:
+        assert branch.run("print('branch')").stdout == "branch\n"
+        assert session.run("print('origin')").stdout == "origin\n"
+        assert branch.run("1").stdout == ""
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sys\nsys.stdout.close()",
+        "import sys\nsys.stdout = None\nsys.stderr = 3",
+        "import os\nos.close(1)\nos.close(2)",
+        "import os\nos.ftruncate(1, 0)",
+        "import sys\nsys.stdout = open('elsewhere', 'w')",
+    ],
+)
+def test_a_guest_that_breaks_its_streams_hurts_one_step_at_most(session: Session, source: str) -> None:
+    session.run(source)
+    session.run("1")
+    assert session.run("1 + 1").value == 2
+
+
+def test_input_is_refused_with_a_hint(run: Run) -> None:
+    result = run("name = input('Name? ')")
+    assert not result.ok
+    assert result.error is not None and result.error.hint
+
+
+@pytest.mark.profile("confined-python")
+def test_lines_of_c_code_survive_a_kill_and_keep_their_place(session: Session) -> None:
+    source = (
+        "import ctypes, os, signal\nlibc = ctypes.CDLL(None)\nfor i in range(3):\n    print('python', i)\n"
+        "    libc.printf(b'c %d\\n', i)\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert session.run(source).stdout == "".join(f"python {i}\nc {i}\n" for i in range(3))
+
+
+def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: Callable[..., Session]) -> None:
+    """The checkpoint of a step is made before the next one begins, and looks for garbage."""
+    session = open_session(checkpoints="before-step")
+    session.run("class Last:\n    def __init__(self): self.me = self\n    def __del__(self): print('gone')").check()
+    session.run("print('a' * 1000)\nfor _ in range(10): Last()").check()
+    assert session.run("print('b')").check().stdout == "b\n"
+
+
+def test_a_page_that_is_read_too_early_is_streamed_when_it_is_whole() -> None:
+    """The child writes a line across two pages while the host reads: the second page is seen, the first is not yet."""
+    file = PrintedFile("test", 1 << 18, 1 << 18)
+    try:
+        os.pwrite(file.shared, b"one\n", PYTHON_AT)
+        os.pwrite(file.shared, b"tail\n", PYTHON_AT + 4096)
+        assert file.fresh(1 << 20, file.position()) == "one\n"
+        os.pwrite(file.shared, b"x" * 4092, PYTHON_AT + 4)
+        assert file.fresh(1 << 20, file.position()) == "x" * 4092 + "tail\n"
+        assert file.rest(1 << 20, file.position()) == ""
+    finally:
+        file.close()
+
+
+def test_a_nul_that_was_printed_is_streamed(session: Session) -> None:
+    pieces: list[str] = []
+    result = session.run("print('a\\0b')\nimport time\ntime.sleep(0.1)\nprint('c')", on_output=pieces.append)
+    assert "".join(pieces) == result.stdout == "a\0b\nc\n"
+
+
+def test_a_deadline_holds_while_a_listener_takes_its_time(session: Session) -> None:
+    ended: list[bool] = []
+
+    def hear(text: str) -> None:
+        runner = session._core.line.runner
+        assert runner is not None
+        ended.append(bool(select.select([runner.channel.pidfd], [], [], 30)[0]))
+
+    assert session.run("kept = 1").ok
+    result = session.run("print('x')\nwhile True: pass", on_output=hear, timeout=0.3)
+    assert ended == [True]
+    assert (result.outcome, result.state) == ("timeout", "restored")
+    assert session.run("kept").value == 1
+
+
+def test_a_host_with_short_files_hears_all_of_it() -> None:
+    """Its limit on the size of a file leaves no room for the memory that child and host share."""
+    program = (
+        "import resource\nfrom safeexec import Sandbox\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
+        "with Sandbox('calculator') as sandbox, sandbox.session() as session:\n"
+        "    for source in ('print(1)\\nprint(2)', 'print(3)'):\n"
+        "        print(session.run(source).check().stdout, end='')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.stdout, ended.stderr) == ("1\n2\n3\n", "")

@@ -1,0 +1,293 @@
+"""A session at rest has no process where another one can be had that is in the same state: its next use makes it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from time import monotonic
+
+import pytest
+
+from safeexec import AsyncSandbox, Sandbox, SandboxBusy, Session, SessionClosed
+from safeexec.engine.host import descriptors
+from safeexec.engine.host.session import session as module
+from safeexec.engine.host.waiting import drive
+from tests.footprint import footprint, leaks, pause, settled
+
+OpenSession = Callable[..., Session]
+SOON = 30.0
+
+
+def rest(session: Session) -> bool:
+    """Let it rest now. Whether it has given up its process."""
+    core = session._core
+    drive(core.attend(core.rest))
+    assert core.rests == (core.line.runner is None)
+    return core.rests
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = monotonic() + SOON
+    while not true():
+        assert monotonic() < deadline
+        pause()
+
+
+def test_a_rested_session_is_as_it_was(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run(
+        "x = [1]\ndef count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()"
+    ).check()
+    session.run("x.append(next(g))").check()
+    session.set("y", {"a": 1})
+    assert rest(session)
+    result = session.run("x.append(next(g))\nx, y").check()
+    assert result.value == ([1, 1, 2], {"a": 1}) and result.state == "kept" and not result.notes
+    assert rest(session) and sorted(session.namespace) == ["count", "g", "x", "y"] and session.get("x") == [1, 1, 2]
+
+
+def test_it_rests_by_itself_and_holds_nothing() -> None:
+    with Sandbox("calculator", spare=0) as sandbox:
+        sandbox.run("1")
+        before = settled()
+        sessions = [sandbox.session() for _ in range(5)]
+        for number, session in enumerate(sessions):
+            session.run(f"x = {number}").check()
+        until(lambda: sandbox.stats().resting == 5)
+        assert (sandbox.stats().open, sandbox.stats().idle, sandbox.stats().restored) == (5, 5, 0)
+        assert not leaks(before)
+        assert [session.run("x").value for session in sessions] == [*range(5)]
+        assert sandbox.stats().restored == 0
+
+
+def test_back_to_any_step_from_a_rest(open_session: OpenSession) -> None:
+    session = open_session()
+    for number in range(5):
+        session.run(f"x = {number}").check()
+    assert rest(session)
+    session.rollback()
+    assert session.run("x").value == 3
+    session.rollback()
+    assert rest(session)
+    session.rollback(steps=2)
+    assert rest(session) and session.run("x").value == 1
+    assert session.run("x = 7\nwhile True: pass", timeout=0.1).state == "restored"
+    assert rest(session) and session.run("x").value == 1
+
+
+def test_nothing_is_told_as_lost_of_what_the_last_step_bound(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("total = 1").check()
+    session.run("del total").check()
+    assert rest(session)
+    assert "undone" not in str(session.run("total").observation())
+
+
+def test_a_session_rests_again_and_again(open_session: OpenSession) -> None:
+    session = open_session()
+    for number in range(20):
+        session.run(f"x = {number}").check()
+        assert rest(session)
+        assert rest(session), "once more, without a use"
+    assert session.run("x").value == 19
+
+
+STAYS = {
+    "its random numbers are its own": ["import random\nx = random.random()"],
+    "the clock": ["import time\nx = time.time()"],
+    "what it shows may change it": [
+        "class Shy:\n    seen = 0\n    def __repr__(self):\n        Shy.seen += 1\n        return 'shy'\nx = Shy()"
+    ],
+}
+
+
+@pytest.mark.profile("standard")
+@pytest.mark.parametrize("steps", STAYS.values(), ids=list(STAYS))
+def test_what_cannot_be_done_once_more_stays(session: Session, steps: list[str]) -> None:
+    for step in steps:
+        session.run(step).check()
+    session.run("y = 1").check()
+    assert session.variables()
+    assert not rest(session)
+    assert session.run("y").value == 1
+
+
+def test_sessions_of_a_template_rest_on_its_copy() -> None:
+    with Sandbox("calculator", spare=0) as sandbox:
+        sandbox.template("t", prepare="x = [1, 2]")
+        sessions = [sandbox.session(template="t") for _ in range(3)]
+        for number, session in enumerate(sessions):
+            session.run(f"x.append({number})").check()
+            assert rest(session)
+        for number, session in enumerate(sessions):
+            assert session.run("x").value == [1, 2, number]
+            session.rollback(steps=2)
+            assert rest(session) and session.run("x").value == [1, 2]
+            session.rollback("t")
+            assert rest(session) and session.run("x").value == [1, 2]
+
+
+def test_branches_rest_and_what_they_come_from_counts_them(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = [0]").check()
+    first, second = session.branch(2)
+    with first, second:
+        assert not rest(session), "limits.branches counts what its process has branched into"
+        first.run("x.append(1)").check()
+        assert rest(first) and rest(second)
+        (third,) = first.branch()
+        with third:
+            assert third.run("x").value == first.run("x").value == [0, 1]
+        assert second.run("x").value == [0]
+    assert rest(session) and session.run("x").value == [0]
+
+
+@pytest.mark.profile("confined-python")
+def test_files_are_those_of_the_state(session: Session) -> None:
+    session.write_file("a.txt", "one")
+    session.run("x = 1").check()
+    assert rest(session)
+    session.write_file("b.txt", "two")
+    result = session.run("open('a.txt').read() + open('b.txt').read()")
+    assert result.check().value == "onetwo" and session.run("x").value == 1
+
+
+def test_its_process_is_asked_for_where_a_name_was_kept(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    session.checkpoint("one")
+    session.run("x = 2").check()
+    rest(session)
+    session.rollback("one")
+    assert session.run("x").value == 1
+    session.run("x = 3").check()
+    assert rest(session), "it was thawed from that copy, which has a name"
+    assert session.run("x").value == 3
+    session.rollback("one")
+    assert session.run("x").value == 1
+
+
+def test_a_zygote_that_died_meanwhile_is_told_of() -> None:
+    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        assert rest(session)
+        zygote = sandbox._core._zygote
+        assert zygote is not None
+        os.kill(zygote.reapers[0], signal.SIGKILL)
+        until(lambda: not sandbox._core.alive)
+        with pytest.raises(SessionClosed, match="zygote"):
+            session.run("x")
+
+
+def test_one_that_nobody_has_any_more_is_closed() -> None:
+    with Sandbox("calculator", spare=0) as sandbox:
+        session = sandbox.session()
+        session.run("x = 1").check()
+        assert rest(session)
+        del session
+        gc.collect()
+        until(lambda: not sandbox.stats().open)
+
+
+def test_idle_seconds_count_the_rest() -> None:
+    with Sandbox("calculator", spare=0, idle_seconds=1.5, max_sessions=1) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        assert rest(session)
+        with pytest.raises(SandboxBusy, match="1 of them idle"):
+            sandbox.session(queue_seconds=0.1)
+        sandbox.session(queue_seconds=SOON).close()
+        with pytest.raises(SessionClosed, match="idle_seconds"):
+            session.run("x")
+
+
+def test_without_descriptors_it_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        room = descriptors.room()
+        assert rest(session)
+        assert room is None or (now := descriptors.room()) is None or now >= room
+        with monkeypatch.context() as none:
+            none.setattr(descriptors, "_most", lambda: 0)
+            with pytest.raises(SandboxBusy, match="file descriptors"):
+                session.run("x")
+        assert session._core.rests and session.run("x").value == 1
+
+
+def test_an_event_loop_wakes_it() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("calculator") as sandbox, await sandbox.session() as session:
+            (await session.run("x = 1")).check()
+            while not sandbox.stats().resting:
+                await asyncio.sleep(0.01)
+            assert (await session.run("x")).check().value == 1
+
+    asyncio.run(main())
+
+
+def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    session.run("y = 2").check()
+    memory = session._core.line.history.current.memory
+    memory.entry = type(memory.entry)(memory.entry.request, memory.entry.did ^ 1)
+    assert rest(session)
+    result = session.run("x = 8")
+    assert (result.outcome, result.state, result.remaining) == ("crashed", "diverged", ())
+    assert "steps 1 to 2 came out otherwise" in " ".join(result.notes) and "came out otherwise" in str(
+        result.observation()
+    )
+    assert not session.namespace, "a step that was written for another state is not run"
+    session.run("x = 3").check()
+    assert not rest(session), "its steps are copied from now on"
+    assert session.run("x").value == 3
+
+
+def test_a_long_journal_rests_later(open_session: OpenSession) -> None:
+    session = open_session()
+    for number in range(30):
+        session.run(f"x = {number}").check()
+    core = session._core
+    core.used = monotonic() - module.REST_SECONDS
+    assert not core.can_rest()
+    core.used = monotonic() - module.REST_SECONDS - 31 * module.STEP_SECONDS
+    assert core.can_rest()
+
+
+FORKED = """
+import os, time
+from safeexec import Sandbox, SandboxError
+with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+    session.run("x = 1").check()
+    while not sandbox.stats().resting:
+        time.sleep(0.01)
+    if (pid := os.fork()) == 0:
+        try:
+            session.run("x")
+        except SandboxError as error:
+            print(error, flush=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    print(session.run("x").value)
+"""
+
+
+def test_a_fork_of_the_host_has_no_part_in_it() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    assert "before the process forked" in done.stdout and done.stdout.endswith("1\n"), (done.stdout, done.stderr)
+
+
+def test_closing_it_leaves_nothing() -> None:
+    before = footprint()
+    with Sandbox("calculator", spare=0) as sandbox:
+        sessions = [sandbox.session() for _ in range(3)]
+        for session in sessions:
+            session.run("x = 1").check()
+            assert rest(session)
+        sessions[0].close()
+        assert sandbox.stats().open == 2
+    assert not leaks(before)

@@ -1,0 +1,479 @@
+"""What a step reads and how it ends: standard input, arguments, exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from safeexec import AsyncSandbox, Session
+from safeexec.engine.host.session import step
+from safeexec.engine.host.session.given import MOST_ARGUMENTS, checked_arguments
+from safeexec.engine.host.session.standard_input import StandardInput
+
+PROFILES = ("calculator", "data-analysis", "confined-python")
+Open = Callable[..., Session]
+
+
+@pytest.fixture(params=PROFILES)
+def session(request: pytest.FixtureRequest, open_session: Open) -> Session:
+    return open_session(request.param)
+
+
+READERS = {
+    "input": "a = input()\nb = input()\n[a, b]",
+    "prompt": "a = input('one: ')\nb = input('two: ')\n[a, b]",
+    "lines": "import sys\n[line.rstrip() for line in sys.stdin]",
+    "readline": "import sys\n[sys.stdin.readline().strip(), sys.stdin.readline().strip()]",
+    "readlines": "import sys\n[line.strip() for line in sys.stdin.readlines()]",
+    "read": "import sys\nsys.stdin.read().split()",
+    "from sys": "from sys import stdin\nstdin.read().split()",
+    "from sys, judged by its tree": "from sys import stdin\nform = '{}'\nform.format(stdin.read()).split()",
+    "open": "open(0).read().split()",
+    "open with": "with open(0) as file:\n    found = file.read().split()\nfound",
+    "bytes": "import sys\n[line.strip().decode() for line in sys.stdin.buffer]",
+    "bytes read": "import sys\nsys.stdin.buffer.read().decode().split()",
+    "iterator": "import sys\n[next(iter(sys.stdin)).strip(), input()]",
+    "until the end": """
+lines = []
+try:
+    while True:
+        lines.append(input())
+except EOFError:
+    pass
+lines
+""",
+}
+GIVEN: dict[str, Callable[[], Any]] = {
+    "text": lambda: "1\n2\n",
+    "no newline at the end": lambda: "1\n2",
+    "bytes": lambda: b"1\n2\n",
+    "lines": lambda: ["1", "2\n"],
+    "lines of bytes": lambda: iter([b"1\n", b"2"]),
+    "binary file": lambda: io.BytesIO(b"1\n2\n"),
+    "text file": lambda: io.StringIO("1\n2\n"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_way_to_read(session: Session, reader: str) -> None:
+    result = session.run(READERS[reader], stdin="1\n2\n")
+    assert (result.outcome, result.value) == ("ok", ["1", "2"]), result.error
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_every_form_to_give(session: Session, given: str) -> None:
+    result = session.run("[input(), input()]", stdin=GIVEN[given]())
+    assert (result.outcome, result.value, result.notes) == ("ok", ["1", "2"], ())
+
+
+def test_the_prompt_is_printed(session: Session) -> None:
+    assert session.run("n = input('n? ')", stdin="7").stdout == "n? "
+
+
+def test_reading_past_the_end(session: Session) -> None:
+    result = session.run(
+        "import sys\ninput()\nprint(repr(sys.stdin.read()), repr(sys.stdin.readline()))\ninput()", stdin="x"
+    )
+    assert result.stdout == "'' ''\n"
+    assert result.error is not None and result.error.type == "EOFError"
+
+
+def test_a_large_stream_reaches_the_program_whole(session: Session) -> None:
+    source = "import sys\nsize = 0\nwhile data := sys.stdin.buffer.read(1 << 16):\n    size += len(data)\nsize"
+    assert session.run(source, stdin=io.BytesIO(bytes(20_000_000))).value == 20_000_000
+
+
+def test_bytes_that_are_no_text_are_the_programs_error(session: Session) -> None:
+    result = session.run("input()", stdin=b"\xff\n")
+    assert result.error is not None and result.error.type == "UnicodeDecodeError"
+    assert session.run("import sys\nlen(sys.stdin.buffer.read())", stdin=b"\xff\n").value == 2
+
+
+def test_an_input_without_end_that_nobody_reads(session: Session) -> None:
+    assert session.run("1", stdin=itertools.repeat("x")).value == 1
+    assert session.run("1 + 1", stdin=itertools.repeat("x")).value == 2
+
+
+def test_a_deadline_holds_while_the_input_is_awaited(session: Session) -> None:
+    never = threading.Event()
+
+    def lines() -> Iterator[str]:
+        never.wait(60)
+        yield "late"
+
+    try:
+        result = session.run("input()", stdin=lines(), timeout=0.2)
+    finally:
+        never.set()
+    assert (result.outcome, result.state) == ("timeout", "restored")
+    assert session.run("1").value == 1
+
+
+def test_an_input_that_fails_while_it_is_read_is_told(session: Session) -> None:
+    result = session.run("import sys\nsys.stdin.read()", stdin=(1 // number for number in (1, 0)))  # type: ignore[arg-type]
+    assert "TypeError while it was read" in result.notes[0]
+
+
+@pytest.mark.parametrize("given", [7, object()])
+def test_what_cannot_be_read_is_the_callers_mistake(session: Session, given: Any) -> None:
+    with pytest.raises(TypeError, match="stdin must be"):
+        session.run("1", stdin=given)
+    assert session.run("2").value == 2
+
+
+def test_the_input_ends_with_its_step(session: Session) -> None:
+    assert session.run("x = input()", stdin="1\n2\n").ok
+    left = session.run("import sys\nsys.stdin.read()")
+    assert not left.value
+
+
+def test_without_an_input_the_policy_refuses_as_before(open_session: Open) -> None:
+    session = open_session("calculator")
+    for source in ("input()", "open(0)"):
+        result = session.run(source)
+        assert result.outcome == "rejected" and result.error is not None and result.error.hint, source
+    assert session.run("from sys import stdin\nstdin.read()").value == ""
+
+
+def test_open_opens_the_input_and_nothing_else(open_session: Open) -> None:
+    session = open_session("calculator")
+    early = session.run("open('/etc/passwd')", stdin="x")
+    assert early.outcome == "rejected" and early.error is not None and early.error.hint
+    for name in ("str('0')", "1", "True", "0.0", "0, 'w'"):
+        result = session.run(f"open({name})", stdin="x")
+        assert result.error is not None and result.error.type == "PermissionError", name
+        assert "open(0)" in result.error.message
+
+
+def test_a_function_from_a_step_with_input_finds_none_later(open_session: Open) -> None:
+    session = open_session("calculator")
+    assert session.run("def ask():\n    return input()\nask()", stdin="1").value == "1"
+    result = session.run("ask()")
+    assert result.error is not None and result.error.type == "NameError"
+    assert session.run("ask()\n0", stdin="2").value == 0
+
+
+def test_programs_may_put_their_own_stream_in_place(open_session: Open) -> None:
+    session = open_session("calculator")
+    assert session.run("import io, sys\nsys.stdin = io.StringIO('own')\nsys.stdin.read()").value == "own"
+    assert session.run("input()", stdin="given").value == "given"
+
+
+DEEP = 20_000 if sys.version_info < (3, 12) else 100
+"""Calls through C that CPython itself allows in one another."""
+AS_CPYTHON = {
+    "a wrapper of the output": (
+        "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\nprint('é', input())",
+        b"x\n",
+        "é x\n",
+    ),
+    "a wrapper of the input": (
+        "import io, sys\nsys.stdin = io.TextIOWrapper(sys.stdin.buffer, encoding='latin-1')\n"
+        "print(input(), list(sys.stdin))",
+        b"\xe9\nb\nc",
+        "é ['b\\n', 'c']\n",
+    ),
+    "a look ahead": (
+        "import sys\nb = sys.stdin.buffer\n"
+        "print(b.peek()[:1], b.read(2), b.readable(), b.writable(), b.seekable(), b.closed)",
+        b"abc",
+        "b'a' b'ab' True False True False\n",
+    ),
+    "ends of lines": (
+        "import sys\nprint([input(), sys.stdin.readline(), open(0).read()])",
+        b"a\r\nb\r\n" + b"c\r\nd\r\n",
+        None,
+    ),
+    "ends of lines through open": ("print(open(0).read().split('\\n'))", b"a\r\nb\r\n", "['a', 'b', '']\n"),
+    "lines through open, in another encoding": (
+        "with open(0, encoding='latin-1', newline='') as file: print([*file])",
+        b"\xe9\r\n",
+        "['é\\r\\n']\n",
+    ),
+    "a file that is not there": (
+        "import sys\ntry:\n    sys.stdin = open('input.txt')\nexcept FileNotFoundError:\n    print(input())",
+        b"x",
+        "x\n",
+    ),
+    "a thread with a deep stack, not waited for": (
+        "import sys, threading\nsys.setrecursionlimit(10**6)\nthreading.stack_size(512 << 20)\n"
+        "class Node:\n    def __call__(self, n): return n and 1 + self(n - 1)\n"
+        f"def main(): print(Node()({DEEP}), input())\nthreading.Thread(target=main).start()",
+        b"x",
+        f"{DEEP} x\n",
+    ),
+    "a thread that starts another": (
+        "import threading\ndef last(): print(input())\n"
+        "def first(): threading.Thread(target=last).start()\nthreading.Thread(target=first).start()\nraise SystemExit",
+        b"x",
+        "x\n",
+    ),
+    "a daemon is not waited for": (
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\nprint(1)",
+        b"",
+        "1\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AS_CPYTHON)
+def test_a_program_reads_prints_and_ends_as_in_an_interpreter(name: str, open_session: Open) -> None:
+    source, given, wanted = AS_CPYTHON[name]
+    result = open_session("standard").run(source, stdin=given, timeout=30).check()
+    if wanted is None:
+        assert result.stdout.startswith("['a\\r', 'b\\r\\n',")
+    else:
+        assert result.stdout == wanted
+
+
+READ_BY_OS = """
+import io, os, sys
+first = sys.stdin.readline()
+found = io.BytesIO()
+while chunk := os.read(0, max(os.fstat(0).st_size, 8192)):
+    found.write(chunk)
+len(first), found.tell(), os.fstat(0).st_size
+"""
+
+
+@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
+def test_descriptors_are_the_steps_own(profile: str, open_session: Open) -> None:
+    session = open_session(profile)
+    text = "1 2 3\n" * 50_000
+    for given, size in ((text, len(text)), (io.BytesIO(text.encode()), 0)):
+        first, rest, told = session.run(READ_BY_OS, stdin=given).check().value
+        # As in CPython, sys.stdin has read ahead, which os.read does not give again.
+        assert (first, told) == (6, size) and 0 < rest < len(text) - first
+    whole = session.run("import os\nos.read(0, 1 << 20), os.read(0, 1)", stdin=text).check().value
+    assert whole == (text.encode(), b"")
+    heard: list[tuple[str, str]] = []
+    written = session.run(
+        "import os\nprint('a')\nos.write(1, b'b\\n')\nprint('c')\nos.write(2, memoryview(b'd\\n'))",
+        on_stdout=lambda text: heard.append(("out", text)),
+        on_stderr=lambda text: heard.append(("err", text)),
+    )
+    assert (written.stdout, written.stderr, written.value) == ("a\nb\nc\n", "d\n", 2)
+    assert "".join(text for stream, text in heard if stream == "out") == written.stdout
+    flood = session.run("while True:\n    os.write(1, bytes(1 << 16))")
+    assert flood.outcome == "output"
+
+
+def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
+    assert session.run("kept = input()", stdin="1").ok
+    assert (
+        session.run("import sys\nsys.stdin.readline()\nwhile True: pass", stdin="x\n", timeout=0.2).state == "restored"
+    )
+    assert session.run("kept + input()", stdin="2").value == "12"
+    session.run("kept = 3")
+    session.rollback()
+    assert session.run("kept + input()", stdin="4").value == "14"
+
+
+def test_arguments(session: Session) -> None:
+    assert session.run("import sys\nsys.argv", argv=["p.py", "-n", "ä"]).value == ["p.py", "-n", "ä"]
+    assert session.run("import sys\nsys.argv").value == [""]
+
+
+def test_arguments_are_what_argparse_reads(open_session: Open) -> None:
+    source = "import argparse\np = argparse.ArgumentParser()\np.add_argument('-n', type=int)\np.parse_args().n"
+    assert open_session("standard").run(source, argv=["p.py", "-n", "3"]).value == 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        ("p.py", TypeError),
+        ([1], TypeError),
+        (["a\0b"], ValueError),
+        (["\ud800"], ValueError),
+        (["x" * (MOST_ARGUMENTS + 1)], ValueError),
+    ],
+)
+def test_arguments_that_no_command_line_could_hold(argv: Any, problem: type[Exception]) -> None:
+    with pytest.raises(problem):
+        checked_arguments(argv)
+
+
+def test_half_a_character_is_told_where_it_stands(session: Session) -> None:
+    with pytest.raises(ValueError, match=r"argv\[1\] holds '\\udc80', half of a character"):
+        session.run("1", argv=["main.py", "\udc80"])
+    with pytest.raises(ValueError, match=r"stdin holds '\\udc80'"):
+        session.run("1", stdin="a\udc80")
+    assert session.run("import sys\nsys.argv", argv=["main.py", "é"]).value == ["main.py", "é"]
+
+
+ENDS = {
+    "import sys\nsys.exit()": (0, ""),
+    "import sys\nsys.exit(0)": (0, ""),
+    "exit()": (0, ""),
+    "quit(False)": (0, ""),
+    "import sys\nsys.exit(3)": (3, ""),
+    "raise SystemExit(True)": (1, ""),
+    "raise SystemExit": (0, ""),
+    "raise SystemExit('so long')": (1, "so long\n"),
+    "exit(256)": (0, ""),
+    "exit(257)": (1, ""),
+    "exit(-1)": (255, ""),
+    "exit(2 ** 80)": (255, ""),
+    "exit((1, 2))": (1, "(1, 2)\n"),
+    "exit(0.0)": (1, "0.0\n"),
+    "def f():\n    try:\n        exit(4)\n    finally:\n        print('left')\nf()": (4, ""),
+    "def g():\n    yield 1\n    exit(5)\nlist(g())": (5, ""),
+    "class E(SystemExit):\n    code = property(lambda self: 1 / 0)\nraise E(6)": (6, ""),
+    "class S:\n    def __str__(self): raise ValueError('x')\nexit(S())": (1, ""),
+}
+
+
+@pytest.mark.parametrize("source", ENDS)
+def test_programs_that_end_themselves(session: Session, source: str) -> None:
+    status, said = ENDS[source]
+    result = session.run("kept = 1\n" + source)
+    assert (result.exit_status, result.stderr) == (status, said)
+    assert result.outcome == ("ok" if status == 0 else "error")
+    assert result.state == "kept"
+    assert session.run("kept").value == 1
+
+
+def test_a_program_that_runs_to_its_end_has_no_exit_status(session: Session) -> None:
+    assert session.run("1").exit_status is None
+    assert session.run("1 / 0").exit_status is None
+
+
+def test_an_exit_that_is_caught_is_none(session: Session) -> None:
+    result = session.run("try:\n    exit(3)\nexcept SystemExit as error:\n    print(error.code)")
+    assert (result.outcome, result.exit_status, result.stdout) == ("ok", None, "3\n")
+
+
+def test_an_exit_in_a_thread_ends_the_thread(open_session: Open) -> None:
+    session = open_session("standard")
+    result = session.run("import threading\nt = threading.Thread(target=exit)\nt.start()\nt.join()\n'on'")
+    assert (result.outcome, result.value, result.exit_status) == ("ok", "on", None)
+
+
+def test_nothing_is_left_of_an_input_that_was_never_sent() -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    for given in ("text", io.BytesIO(b"x"), ["line"]):
+        assert StandardInput(given).close() is None
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+# Other ways to run
+
+
+def test_a_program_of_its_own_session(open_session: Open, sandbox_for: Callable[[str], Any]) -> None:
+    sandbox = sandbox_for("calculator")
+    assert sandbox.run("input()", stdin="x").value == "x"
+    programs = ["1", {"source": "int(input()) + 1", "stdin": "4"}, {"source": "import sys\nsys.argv", "argv": ["p"]}]
+    assert [result.value for result in sandbox.map(programs)] == [1, 5, ["p"]]
+    for wrong in ({}, {"stdin": "x"}, {"source": "1", "timeout": 3}):
+        with pytest.raises(TypeError, match="a program is"):
+            list(sandbox.map([wrong]))
+
+
+def test_the_asynchronous_face_reads_alike() -> None:
+    async def ask() -> list[Any]:
+        async with AsyncSandbox("calculator") as sandbox:
+            first = await sandbox.run("input()", stdin=io.BytesIO(b"a\n"))
+            mapped = [result.value async for result in sandbox.map([{"source": "input()", "stdin": "b"}])]
+            return [first.value, *mapped]
+
+    assert asyncio.run(ask()) == ["a", "b"]
+
+
+def test_output_is_told_by_stream_and_displays_as_they_come(open_session: Open) -> None:
+    heard: list[tuple[str, Any]] = []
+    source = "import sys\nprint('one')\nprint('two', file=sys.stderr)\ndisplay({'three': 3})\nprint('four')"
+    result = open_session("data-analysis").run(
+        source,
+        on_stdout=lambda text: heard.append(("out", text)),
+        on_stderr=lambda text: heard.append(("err", text)),
+        on_output=lambda text: heard.append(("both", text)),
+        on_display=lambda display: heard.append(("display", display.text)),
+    )
+    told = {name: "".join(text for kind, text in heard if kind == name) for name in ("out", "err", "both", "display")}
+    assert told["out"] == result.stdout == "one\nfour\n"
+    assert told["err"] == result.stderr == "two\n"
+    assert sorted(told["both"].split()) == ["four", "one", "two"]
+    assert told["display"] == result.displays[0].text
+
+
+def test_displays_are_told_between_what_was_printed_before_and_after(open_session: Open) -> None:
+    heard: list[str] = []
+    source = (
+        "import os, sys\nfor i in range(200):\n    print('a', i, end='' if i % 3 else '\\n')\n"
+        "    if i % 5 == 0: os.write(1, b'raw\\n')\n    if i % 7 == 0: print('error', file=sys.stderr)\n"
+        "    display(i, clear=i % 50 == 9)\n    print('b')"
+    )
+    expected = "".join(
+        f"a {i}{'' if i % 3 else chr(10)}{'' if i % 5 else 'raw' + chr(10)}{'' if i % 7 else 'error' + chr(10)}"
+        f"{'[cleared]' if i % 50 == 9 else ''}[{i}]b\n"
+        for i in range(200)
+    )
+    open_session("confined-python").run(
+        source,
+        on_output=heard.append,
+        on_display=lambda display: heard.append(f"[{display.text}]" if display else "[cleared]"),
+    )
+    assert "".join(heard) == expected
+
+
+def test_the_value_of_a_step_is_no_display_that_is_told(open_session: Open) -> None:
+    heard: list[str | None] = []
+    source = "class Shown:\n    def _repr_html_(self): return '<b>'\ndisplay('a')\nShown()"
+    result = open_session("data-analysis").run(source, on_display=lambda display: heard.append(display.text))
+    assert heard == ["'a'"]
+    assert result.displays[1].html == "<b>"
+
+
+def test_what_a_listener_hears_of_displays_is_bounded(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
+    heard: list[str | None] = []
+    source = "handle = display(0, display_id=True)\nfor n in range(300):\n    handle.update(n)"
+    result = open_session("data-analysis").run(source, on_display=lambda display: heard.append(display.text))
+    assert result.displays[0].text == "299"
+    assert 50 < len(heard) < 100
+
+
+def test_what_a_listener_hears_of_progress_is_bounded(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
+    heard: list[str] = []
+    source = "from tqdm import tqdm\nfor n in range(300):\n    tqdm(total=1, desc=str(n)).close()"
+    assert open_session("data-analysis").run(source, on_progress=lambda text, *_: heard.append(text)).ok
+    assert 50 < len(heard) <= 100
+
+
+def test_a_listener_that_raises_undoes_the_step(open_session: Open) -> None:
+    session = open_session("data-analysis")
+    session.run("x = 1")
+    with pytest.raises(ZeroDivisionError):
+        session.run("x = 2\ndisplay(x)\nimport time\ntime.sleep(5)", on_display=lambda display: 1 // 0)
+    assert session.run("x").value == 1
+
+
+@pytest.mark.parametrize("profile", ["standard", "data-analysis", "confined-python"])
+def test_a_program_has_a_file_while_it_runs(open_session: Open, profile: str) -> None:
+    session = open_session(profile)
+    place = "" if profile == "standard" else f"{session.workspace}/"
+    assert session.run("__file__", argv=["folder/p.py"]).value == f"{place}p.py"
+    for argv in (None, ["-"], [""], ["-c"]):
+        error = session.run("__file__", argv=argv).error
+        assert error is not None and error.type == "NameError"
+    session.run("__file__ = 'mine'", argv=["p.py"])
+    assert session.run("__file__").value == "mine"
+    assert session.run("__file__", argv=["p.py"]).value == f"{place}p.py"
+    assert session.run("__file__").value == "mine"
+
+
+@pytest.mark.parametrize("profile", ["standard", "confined-python"])
+def test_the_input_says_what_cpythons_says_of_itself(open_session: Callable[..., Session], profile: str) -> None:
+    source = "import sys\n(sys.stdin.newlines, sys.stdin.line_buffering, sys.stdin.errors)"
+    assert open_session(profile=profile).run(source, stdin="a").value == (None, False, "strict")

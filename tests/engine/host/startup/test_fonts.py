@@ -1,0 +1,93 @@
+"""`safeexec.engine.host.startup.fonts`: guests draw, whoever the host is, and nothing stays that had no place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from safeexec.engine.host.startup import fonts
+
+DRAWS = """
+import os, stat, sys
+from safeexec import Policy, Sandbox
+from safeexec.engine.host.startup.fonts import font_cache
+
+place = font_cache()
+assert place == font_cache()
+above = os.path.dirname(place)
+assert os.path.dirname(above) == os.environ["TMPDIR"], place
+assert stat.S_IMODE(os.stat(above).st_mode) & 0o066 == 0, "others may pass, as the guests of root do, and no more"
+if (pid := os.fork()) == 0:
+    sys.exit()
+os.waitpid(pid, 0)
+policy = Policy.load("calculator").replace(imports={"matplotlib.pyplot": ["subplots"]})
+draws = "figure, _ = subplots()\\nfigure.text(0, 0, 'a')\\nfigure.canvas.draw()"
+with Sandbox(policy) as sandbox:
+    source = f"from matplotlib.pyplot import subplots\\n{draws}"
+    assert sandbox.run(source, timeout=60).check().stderr == ""
+assert font_cache() == place and os.listdir(place)
+"""
+
+
+def test_a_cache_that_cannot_be_kept_goes_with_the_process(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    (tmp_path / "no directory").touch()
+    (tmp_path / "tmp").mkdir()
+    places = {"XDG_CACHE_HOME": str(tmp_path / "no directory"), "TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run(
+        [sys.executable, "-c", DRAWS],
+        env={**os.environ, **places},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_without_matplotlib_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(fonts, "version", unknown)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert fonts.font_cache() is None and not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("problem", ["it cannot be imported", "it takes too long"])
+def test_a_cache_that_cannot_be_built_is_none_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: str
+) -> None:
+    monkeypatch.setattr(fonts, "version", lambda _: "3")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if problem == "it cannot be imported":
+        monkeypatch.setattr(fonts, "import_path", list)
+    else:
+        monkeypatch.setattr(fonts, "BUILD_SECONDS", 0.001)
+    assert fonts.font_cache() is None
+    assert [path.name for path in tmp_path.rglob("*")] == ["safeexec"]
+
+
+def test_a_cache_that_is_there_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "version", lambda _: "3")
+    monkeypatch.setattr(fonts, "import_path", list)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = tmp_path / "safeexec" / "matplotlib-3-{}.{}".format(*sys.version_info)
+    place.mkdir(parents=True)
+    (place / "fontlist-v1.json").touch()
+    assert fonts.font_cache() == str(place)
+
+
+def test_where_nothing_can_be_written_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where caches are kept nor for the time of the process."""
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(fonts, "version", lambda _: "3")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    assert fonts.font_cache() is None

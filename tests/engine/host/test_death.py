@@ -1,0 +1,182 @@
+"""What outlives what: nothing outlives the host, nothing a session, and strays of a guest outlive no kill."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from time import monotonic
+
+import psutil
+import pytest
+
+from safeexec import Sandbox, SessionClosed
+from safeexec.engine.host.session.session import SessionCore
+from safeexec.engine.host.waiting import Core
+from tests.footprint import DEADLINE_SECONDS, pause
+from tests.profiles import FORKING
+
+HOST = """\
+import os, sys
+from safeexec import Sandbox
+sandbox = Sandbox({profile!r}).open()
+session = sandbox.session()
+session.run("x = 1")
+session.checkpoint("named")
+branch, = session.branch()
+branch.run("y = 2")
+{extra}
+print(sandbox._core._root.path if sandbox._core._root else "", flush=True)
+session.run("while True: pass", timeout=60)
+"""
+REAL_TIME = """\
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+from safeexec import Sandbox
+with Sandbox("calculator") as sandbox, sandbox.session() as session:
+    session.run("x = 1").check()
+    print(session.run("while True: pass", timeout=0.2).state, session.get("x"))
+"""
+STRAYS = """\
+import os
+for _ in range(3):
+    if os.fork() == 0:
+        while True: pass
+"""
+
+
+def descendants(pid: int) -> set[psutil.Process]:
+    try:
+        return set(psutil.Process(pid).children(recursive=True))
+    except psutil.NoSuchProcess:
+        return set()
+
+
+def gone(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def within_deadline(condition: Callable[[], bool]) -> bool:
+    deadline = monotonic() + DEADLINE_SECONDS
+    while not condition():
+        if monotonic() > deadline:
+            return False
+        pause()
+    return True
+
+
+@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("profile", "extra"), [("standard", ""), ("confined-python", ""), (FORKING, f"session.run({STRAYS!r})")]
+)
+def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST.format(profile=profile, extra=extra)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as host:
+        assert host.stdout is not None
+        root = host.stdout.readline().strip()
+        assert within_deadline(lambda: len(descendants(host.pid)) >= 4)
+        left = descendants(host.pid)
+        host.send_signal(death)
+        host.wait()
+    assert within_deadline(lambda: all(gone(process) for process in left)), [p for p in left if not gone(p)]
+    if root:
+        # Nobody is left to remove the directory of a host that was killed; it holds nothing but the guest's own files.
+        import shutil
+
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.mark.profile(FORKING)
+def test_strays_go_with_a_kill_and_checkpoints_stay(session, profile: str) -> None:  # type: ignore[no-untyped-def]
+    session.run("x = [1]").check()
+    session.checkpoint("named")
+    (branch,) = session.branch()
+    with branch:
+        session.run("x.append(2)").check()
+        before = group(session)
+        session.run(STRAYS + "print('forked', flush=True)\nwhile True: pass", timeout=0.5)
+        assert within_deadline(lambda: len(group(session)) <= len(before) + 1), (before, group(session))
+        assert session.run("x").value == [1, 2]
+        session.rollback("named")
+        assert session.run("x").value == [1]
+        assert branch.run("x").value == [1]
+
+
+def group(session) -> list[int]:  # type: ignore[no-untyped-def]
+    """Every living process of the session's process group, as the kernel tells."""
+    leader = session._core.line.lineage.leader
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = re.sub(r"^.*\) ", "", (entry / "stat").read_text()).split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if fields[0] != "Z" and int(fields[2]) == leader:
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.profile(FORKING)
+def test_strays_that_a_step_leaves_behind_speak_for_nobody(session) -> None:  # type: ignore[no-untyped-def]
+    """A fork of the guest goes on in the step's code. What it does there is not the session's word."""
+    result = session.run("import os\nx = 1\npid = os.fork()\nif pid == 0:\n    x = 2\nx")
+    assert (result.outcome, result.value) == ("ok", 1)
+    for _ in range(3):
+        assert session.run("x").value == 1
+    result = session.run("if os.fork() == 0:\n    raise ValueError('of the fork')\n'of the parent'")
+    assert result.value == "of the parent"
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile(FORKING)
+def test_nothing_survives_close(profile: str) -> None:
+    with Sandbox(profile) as sandbox:
+        session = sandbox.session()
+        session.run(STRAYS + "print('on')").check()
+        session.checkpoint("a")
+        assert len(group(session)) >= 3
+        members = [psutil.Process(pid) for pid in group(session)]
+        session.close()
+        assert within_deadline(lambda: all(gone(member) for member in members))
+
+
+def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    dead: list[bool] = []
+    ends = SessionCore._end_and_wait
+
+    def end(core: SessionCore) -> Core[None]:
+        dead.append(within_deadline(lambda: all(gone(member) for member in members)))
+        yield from ends(core)
+
+    with Sandbox("calculator") as sandbox:
+        sessions = [sandbox.session() for _ in range(3)]
+        sessions += sessions[0].branch()
+        for session in sessions:
+            session.run("x = 1").check()
+        members = [psutil.Process(session._core.line.runner.pid) for session in sessions]  # type: ignore[union-attr]
+        monkeypatch.setattr(SessionCore, "_end_and_wait", end)
+        sandbox.close()
+    assert dead == [True] * 4
+    with pytest.raises(SessionClosed, match="the sandbox was closed, and this session with it"):
+        sessions[-1].run("1")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may take a real-time priority")
+def test_a_host_with_a_real_time_priority_keeps_it_to_itself() -> None:
+    """On one core with it a guest's loop would never be interrupted."""
+    done = subprocess.run([sys.executable, "-c", REAL_TIME], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "restored 1\n", done.stderr

@@ -1,0 +1,222 @@
+"""Programs that a policy allows, with arguments that the guest chose: what they start ends, what they fill counts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxError, Session
+from safeexec.engine.host.commands import executables
+from tests.footprint import DEADLINE_SECONDS, footprint, pause
+
+PYTHON = os.path.basename(os.path.realpath(sys.executable))
+
+
+@pytest.fixture(scope="module")
+def commanding(_own_temporary_directory: None) -> Iterator[Sandbox]:
+    confined = Policy.load("confined-python")
+    policy = confined.replace(danger_allow_commands=(PYTHON,), workspace_mb=64, memory_mb=256)
+    with Sandbox(policy, spare=0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def session(commanding: Sandbox) -> Iterator[Session]:
+    with commanding.session() as session:
+        yield session
+
+
+def members(sandbox: Sandbox) -> set[int]:
+    """The processes of a sandbox."""
+    zygote = psutil.Process(sandbox._core._zygote.pid)  # type: ignore[union-attr]
+    return {process.pid for process in zygote.children(recursive=True)}
+
+
+# Each process is the parent of the next and gone soon; none is there for two looks.
+RELAY = """
+import os, time
+for _ in range(30):
+    if os.fork() == 0:
+        while True:
+            try:
+                if os.fork():
+                    time.sleep(0.0005)
+                    os._exit(0)
+            except OSError:
+                pass
+"""
+ALONE = """
+import os
+try:
+    os.setpgid(0, 0)
+except OSError as error:
+    print(error.errno)
+try:
+    os.setsid()
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session: Session) -> None:
+    before = members(commanding)
+    for _ in range(3):
+        session.command([PYTHON, "-c", RELAY], timeout=10)
+    for _ in range(int(DEADLINE_SECONDS * 10)):
+        if members(commanding) <= before:
+            return
+        pause()
+    assert members(commanding) <= before
+
+
+@pytest.mark.parametrize("words", [250, 900])
+def test_a_long_command_line_is_sent_whole(commanding: Sandbox, session: Session, words: int) -> None:
+    """Longer than the socket's buffer: what follows it must not be read as its rest."""
+    program = "import sys; print(len(sys.argv), len(''.join(sys.argv[1:])))"
+    result = session.command([PYTHON, "-c", program, *["a" * 1000] * words])
+    assert result.stdout == f"{words + 1} {words * 1000}\n", result
+    with commanding.session() as other:
+        assert other.run("1 + 1").value == 2
+
+
+@pytest.mark.parametrize("words", [["a" * 1000] * 2000, ["a" * (1 << 18)], ["\ud800"], ["a\0"]])
+def test_a_command_line_that_no_system_takes_is_refused_before_it_is_sent(session: Session, words: list[str]) -> None:
+    with pytest.raises(ValueError, match="argv"):
+        session.command([PYTHON, *words])
+    assert session.run("1 + 1").value == 2
+
+
+def test_a_command_stays_in_its_process_group(session: Session) -> None:
+    """The host ends all of the group in one call. The errno is one that timeout(1) and shells go on after."""
+    assert session.command([PYTHON, "-c", ALONE]).stdout == "1\n1\n"
+
+
+def test_there_is_no_shared_memory_without_a_file(session: Session) -> None:
+    """The kernel counts it as it counts files, to nobody alone where two processes have it, and keeps what is given
+    back of it.
+    """
+    result = session.command([PYTHON, "-c", "import mmap; mmap.mmap(-1, 4096)"], timeout=30)
+    assert result.outcome == "error" and "Cannot allocate memory" in result.stderr
+
+
+REMOVED = """
+import os, time
+held = []
+for number in range(12):
+    held.append(os.open("f", os.O_CREAT | os.O_WRONLY))
+    os.unlink("f")
+    os.write(held[-1], b"x" * (8 << 20))
+time.sleep(3600)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
+def test_removed_files_count_while_they_are_open(session: Session) -> None:
+    result = session.command([PYTHON, "-c", REMOVED], timeout=30)
+    assert result.outcome == "violation" and "of them in removed ones" in result.message
+
+
+@pytest.mark.parametrize("where", [".", "../tmp"])
+def test_files_count_wherever_they_are(session: Session, where: str) -> None:
+    """In the workspace, and where its temporary files are. What was too much is undone."""
+    assert session.workspace is not None
+    session.write_file("kept", b"1")
+    fill = f"for n in range(4): open(f'{where}/{{n}}', 'wb').write(b'x' * (30 << 20))"
+    assert session.command([PYTHON, "-c", fill]).outcome == "violation"
+    assert session.list_files() == ["kept"]
+    home = Path(session.workspace).parent
+    assert sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) < 1 << 20
+    assert session.run("import os\nos.listdir()").value == ["kept"]
+
+
+ELF = b"\x7fELF" + bytes((1, 1)) + bytes(58), b"\x7fELF" + bytes((2, 1)) + bytes(58)
+
+
+@pytest.mark.parametrize(
+    ("content", "others"),
+    [
+        (b"#!\n", []),
+        (b"#!/usr/bin/env no-such-program\n", ["/usr/bin/env"]),
+        (b"#!/usr/bin/env -S sh\n", ["/usr/bin/env", "/bin/sh"]),
+        (ELF[0], []),
+        (ELF[1], []),
+        (ELF[1][:20], []),
+    ],
+    ids=["nobody's script", "env of nothing", "env", "32 bits", "static", "cut off"],
+)
+def test_every_file_that_a_program_needs_may_be_executed(content: bytes, others: list[str], tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(content)
+    program.chmod(0o755)
+    found = set(executables([str(program)]))
+    assert {os.path.realpath(path) for path in (program, *others)} <= {os.path.realpath(path) for path in found}
+    if not others:
+        assert {os.path.realpath(path) for path in found} == {os.path.realpath(program)}
+
+
+def test_a_program_that_is_not_there_is_named(session: Session, tmp_path: Path) -> None:
+    """When the policy is read; and when it is called, for it may have gone meanwhile."""
+    program = tmp_path / "program"
+    with pytest.raises(PolicyError, match="there is no program"):
+        executables([str(program)])
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    policy = Policy.load("confined-python").replace(danger_allow_commands=(str(program),))
+    with Sandbox(policy, spare=0) as sandbox:
+        program.unlink()
+        with pytest.raises(PolicyError, match="there is no program"):
+            sandbox.command([str(program)])
+    for argv, timeout, told in ((["other"], None, "does not allow the command"), ([PYTHON], 1e9, "max_wall_seconds")):
+        with pytest.raises(PolicyError, match=told):
+            session.command(argv, timeout=timeout)
+
+
+def test_a_command_whose_watcher_is_killed_has_crashed(commanding: Sandbox, session: Session) -> None:
+    before = members(commanding)
+    results: list[CommandResult] = []
+    calling = threading.Thread(target=lambda: results.append(session.command([PYTHON, "-c", RELAY], timeout=60)))
+    calling.start()
+    while len(members(commanding) - before) < 2:
+        assert calling.is_alive()
+        pause()
+    os.kill(min(members(commanding) - before), signal.SIGKILL)
+    calling.join()
+    assert results[0].outcome == "crashed" and "watched the command" in results[0].message
+    assert session.run("1 + 1").value == 2
+
+
+@pytest.mark.parametrize("program", ["sh", "/bin/sh", "script"])
+def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Path) -> None:
+    """`sh` is a link, as `/bin` is where it lies in `/usr`, and the first line of a script names it so."""
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho $0-$1\n")
+    script.chmod(0o755)
+    tmp_path.chmod(0o755)
+    argv = [str(script), "1"] if program == "script" else [program, "-c", "echo $0-$1", "x", "1"]
+    with Sandbox(Policy.load("confined-python").replace(danger_allow_commands=(argv[0],)), spare=0) as sandbox:
+        result = sandbox.command(argv)
+    assert result
+    assert (result.outcome, result.stdout) == ("ok", f"{script if program == 'script' else 'x'}-1\n")
+
+
+def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
+    policy = Policy.load("confined-python").replace(danger_allow_commands=(PYTHON,))
+    with Sandbox(policy, spare=0) as sandbox:
+        psutil.Process(sandbox._core._zygote.pid).kill()  # type: ignore[union-attr]
+        before = outputs()
+        for _ in range(3):
+            with pytest.raises(SandboxError):
+                sandbox.command([PYTHON, "-c", ""])
+        assert outputs() == before
+
+
+def outputs() -> dict[str, int]:
+    """The files behind standard streams that this process has open, by name."""
+    return {name: number for name, number in footprint().descriptors.items() if name.startswith("/memfd:std")}

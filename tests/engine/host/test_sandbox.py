@@ -1,0 +1,276 @@
+"""A sandbox: what opening, closing and misusing one does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import psutil
+import pytest
+
+from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, ToolError, machine_protection
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.sandbox import SandboxCore
+from safeexec.engine.host.session.channel import Channel
+from safeexec.engine.host.session.runner import READY_SECONDS
+from safeexec.engine.host.session.spare import Spare
+from safeexec.engine.host.waiting import drive
+from safeexec.engine.policy.settings import PROTECTIONS
+from tests.chaos.faults import children_of, zygote_of
+from tests.footprint import DEADLINE_SECONDS, footprint, leaks, pause
+
+
+def test_one_step_in_a_session_of_its_own(sandbox: Sandbox) -> None:
+    assert sandbox.run("import math; math.sqrt(2)").value == 2**0.5
+
+
+def test_two_runs_share_no_state(sandbox: Sandbox) -> None:
+    assert sandbox.run("x = 1").ok
+    assert sandbox.run("x").error.type == "NameError"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["calculator", "standard", "plugin", "data-analysis", "confined-python"])
+def test_every_profile_that_runs_statements_opens(name: str, sandbox_for) -> None:  # type: ignore[no-untyped-def]
+    assert sandbox_for(name).run("total = sum(range(10))\ntotal").value == 45
+
+
+def test_the_expression_profile_runs_expressions(sandbox_for) -> None:  # type: ignore[no-untyped-def]
+    sandbox = sandbox_for("expression")
+    assert sandbox.run("2 ** 10").value == 1024
+    assert sandbox.run("x = 1").outcome == "rejected"
+
+
+def test_spare_children_are_new_sessions(profile: str) -> None:
+    """A session that gets a child made ahead sees nothing of the session before it, nor of the warm-up runs."""
+    with Sandbox(profile, spare=2) as sandbox:
+        for _ in range(6):
+            with sandbox.session() as session:
+                assert list(session.namespace) == []
+                assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
+                assert session.run("x = 1").ok
+
+
+@pytest.mark.parametrize("profile", ["calculator", "confined-python"])
+def test_a_spare_child_that_is_made_while_the_sandbox_closes_goes_with_it(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread closes it right after the child was asked for."""
+    before = footprint()
+    spawn = SandboxCore.spawn
+
+    def closing(core: SandboxCore, *given: Any) -> Any:
+        made = spawn(core, *given)
+        closer = threading.Thread(target=drive, args=(core.close(),))
+        closer.start()
+        closer.join()
+        return made
+
+    monkeypatch.setattr(SandboxCore, "spawn", closing)
+    sandbox = Sandbox(profile, spare=1)
+    sandbox.open()
+    with pytest.raises(SandboxClosed):
+        sandbox.session()
+    assert not sandbox._core._spares
+    assert not leaks(before)
+
+
+def test_a_spare_child_that_died_is_nobodys_session(profile: str) -> None:
+    """The first program of a session whose child had been killed before it began came back as crashed."""
+    with Sandbox(profile, spare=1) as sandbox:
+        zygote = zygote_of(sandbox)
+        for _ in range(3):
+            deadline = monotonic() + DEADLINE_SECONDS
+            while not (found := children_of(zygote)) and monotonic() < deadline:
+                pause()
+            spares = [psutil.Process(pid) for pid in found]
+            assert spares
+            for spare in spares:
+                spare.kill()
+            psutil.wait_procs(spares, timeout=DEADLINE_SECONDS)
+            assert sandbox.run("1 + 1").value == 2
+
+
+def test_a_child_that_comes_up_renews_the_deadline_of_those_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = monotonic()
+    with Sandbox("calculator") as sandbox:
+        core = sandbox._core
+        monkeypatch.setattr("safeexec.engine.host.sandbox.monotonic", lambda: now)
+        opening = core.new_child(core.policy, None, (1, 2))
+        assert next(opening).deadline == now + patient(READY_SECONDS)
+        now += patient(READY_SECONDS)
+        core._came_up = now  # one that was asked for before
+        assert opening.send(False).deadline == now + patient(READY_SECONDS)
+        now += patient(READY_SECONDS)
+        with pytest.raises(ProtectionError, match="no child of the sandbox became ready in 1"):
+            opening.send(False)
+
+
+def test_whoever_is_interrupted_while_a_child_comes_up_leaves_no_socket_open() -> None:
+    with Sandbox("calculator") as sandbox:
+        opening = sandbox._core.new_child(sandbox._core.policy, None, (1, 2))
+        control = next(opening).fds[0]
+        opening.close()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(control)
+    channel, theirs = Channel.pair()
+    with theirs, open(os.devnull, "wb") as nowhere:
+        waiting = Spare(channel, nowhere, nowhere, None).ready()  # type: ignore[arg-type]
+        next(waiting)
+        waiting.close()
+    assert channel.socket.fileno() < 0
+
+
+def test_nothing_is_left_after_exit(profile: str) -> None:
+    before = footprint()
+    with Sandbox(profile, spare=2) as sandbox:
+        sessions = [sandbox.session() for _ in range(3)]
+        for session in sessions:
+            session.run("x = 1")
+            session.checkpoint("here")
+        sessions[0].branch(2)
+    assert not leaks(before)
+
+
+def test_nothing_is_left_when_opening_fails() -> None:
+    before = footprint()
+    with pytest.raises(PolicyError):
+        Sandbox("no-such-policy").open()
+    assert not leaks(before)
+
+
+def test_close_twice_is_harmless_and_run_after_it_is_not(profile: str) -> None:
+    sandbox = Sandbox(profile).open()
+    sandbox.close()
+    sandbox.close()
+    with pytest.raises(SandboxClosed, match="closed"):
+        sandbox.run("1")
+
+
+def test_a_first_open_that_fails_leaves_neither_process_nor_descriptor() -> None:
+    """In a new process: only a first open asks what the machine can do."""
+    program = """
+import ctypes  # a newer libffi opens its own file for the first callback, and keeps it open
+import os
+from safeexec import PolicyError, Sandbox
+
+before = len(os.listdir("/proc/self/fd"))
+try:
+    Sandbox("no such profile").open()
+except PolicyError:
+    print(len(os.listdir("/proc/self/fd")) - before)
+try:
+    print(os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("no child")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n") == ["0", "no child", ""]
+
+
+def test_a_sandbox_that_was_never_opened_says_so() -> None:
+    with pytest.raises(SandboxClosed, match="not open"):
+        Sandbox().run("1")
+
+
+def test_unknown_policy_names_what_there_is() -> None:
+    with pytest.raises(PolicyError, match="calculator"):
+        Sandbox("calculater").open()
+
+
+def test_a_policy_file_with_a_typo_names_file_line_and_the_name_that_was_meant(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        textwrap.dedent("""\
+        extends: standard
+        limits:
+          memory_md: 64
+    """)
+    )
+    with pytest.raises(PolicyError, match=r"mine\.yaml:3(?s:.)*memory_mb"):
+        Sandbox(path).open()
+
+
+def test_tools_that_cannot_be_tools_are_refused_at_once() -> None:
+    with pytest.raises(ToolError, match="cannot be the name"):
+        Sandbox(tools={"not a name": print})
+    with pytest.raises(ToolError):
+        Sandbox(tools=[3])  # type: ignore[list-item]
+
+
+def test_files_need_a_workspace() -> None:
+    with pytest.raises(PolicyError, match=r"filesystem\.workspace"):
+        Sandbox("calculator", files={"a.txt": b"x"}).open()
+
+
+def test_a_session_may_be_held_tighter_never_looser(sandbox: Sandbox) -> None:
+    with pytest.raises(PolicyError, match="memory_mb can only be lowered"):
+        sandbox.session(memory_mb=1 << 15)
+    with pytest.raises(PolicyError, match="another policy"):
+        sandbox.session(imports={"random": "none"})
+
+
+def test_a_fork_of_the_host_is_told_to_open_its_own(sandbox: Sandbox) -> None:
+    """A worker that was forked shares the sockets of its parent; two users of one conversation would break both."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            sandbox.run("1")
+        except SandboxClosed:
+            os._exit(7)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    assert sandbox.run("1 + 1").value == 2
+
+
+def test_a_library_that_does_not_fit_into_memory_is_no_refusal() -> None:
+    pytest.importorskip("PIL", reason="pillow is not installed")
+    policy = Policy.load("calculator").replace(memory_mb=24, imports={"PIL": "all"})
+    with Sandbox(policy) as sandbox:
+        result = sandbox.run("data = bytes(17 << 20)\nfrom PIL import Image")
+        assert result.outcome == "memory"
+        assert result.error is not None
+        assert result.error.rule is None
+        assert "memory" in (result.error.hint or "")
+        assert sandbox.run("from PIL import Image").ok
+
+
+def test_a_policy_may_name_only_parts_of_a_large_library() -> None:
+    """They are imported ahead, and matplotlib finds its fonts, as if the whole library were named."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    imports = {"matplotlib.pyplot": ["subplots", "close"]}
+    policy = Policy.load("calculator").replace(imports=imports)
+    with Sandbox(policy) as sandbox:
+        source = (
+            "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.set_title('a')\nfigure.canvas.draw()"
+        )
+        assert sandbox.run(source, timeout=30).check().ok
+
+
+def test_a_library_that_is_imported_late_finds_its_fonts_and_leaves_nothing() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    with Sandbox("confined-python") as sandbox, sandbox.session() as session:
+        result = session.run("import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()", timeout=120)
+        assert (result.outcome, result.stderr, len(result.displays)) == ("ok", "", 1)
+        assert session.list_files() == []
+
+
+def test_a_mechanism_that_is_missing_is_named_with_the_line_that_asks_for_it(tmp_path: Path) -> None:
+    inactive = [mechanism.name for mechanism in machine_protection() if not mechanism.active]
+    asked = next((name for name in PROTECTIONS if name in inactive), None)
+    if asked is None:
+        pytest.skip("this machine has every mechanism")
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"extends: calculator\nrequire:\n  add:\n    - {asked}\n")
+    with pytest.raises(ProtectionError, match=rf"requires: {asked} .* \(mine.yaml:4\) to accept less"), Sandbox(path):
+        pass
+    unwritten = Policy(name="mine", require=("seccomp", asked))
+    with pytest.raises(ProtectionError, match=r"Write `require: \[seccomp\]` into the policy"), Sandbox(unwritten):
+        pass

@@ -1,0 +1,201 @@
+"""How many sessions there are, and whose; one session for each label; the same for an operator's instruments."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
+from safeexec.engine.host.stats import Counted, count
+
+
+def test_sessions_are_counted_by_what_they_do() -> None:
+    rows = [Counted("a", True, False), Counted("a", False, True, True), Counted(None, False, False)]
+    told = count(rows, Counter({"a": 2, "b": 1, "c": 0}), spare=1)
+    assert (told.open, told.busy, told.idle, told.queued, told.restored, told.spare) == (3, 1, 2, 3, 1, 1)
+    assert told.by_label == {
+        "a": SessionCounts(2, 1, 1, 2, 1, 1),
+        None: SessionCounts(1, 0, 1, 0, 0),
+        "b": SessionCounts(queued=1),
+    }
+    assert count([], {}, 0).open == 0
+
+
+def test_a_sandbox_tells_its_sessions() -> None:
+    with Sandbox("calculator", max_sessions=1) as sandbox, sandbox.session(label="first") as session:
+        session.run("while True: pass", timeout=0.2)
+        told = sandbox.stats()
+        assert told.by_label == {"first": SessionCounts(1, 0, 1, 0, 1)}
+        assert json.loads(json.dumps(told.to_dict()))["by_label"]["first"]["idle"] == 1
+
+        def ask() -> None:
+            with pytest.raises(SandboxBusy, match=r"1 of them idle, .*; idle_seconds= closes those"):
+                sandbox.session(queue_seconds=1, label="x")
+
+        waits = threading.Thread(target=ask)
+        waits.start()
+        while waits.is_alive() and not sandbox.stats().queued:
+            waits.join(0.01)
+        assert sandbox.stats().by_label["x"].queued == 1
+        waits.join()
+        assert sandbox.stats().queued == 0
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 30 * 86400.0])
+def test_who_waits_for_a_session_may_wait_without_end(seconds: float) -> None:
+    with Sandbox("calculator", spare=0, max_sessions=1, queue_seconds=seconds) as sandbox:
+        first = sandbox.session()
+        values: list[object] = []
+
+        def ask() -> None:
+            with sandbox.session() as second:
+                values.append(second.run("6 * 7").value)
+
+        waits = threading.Thread(target=ask)
+        waits.start()
+        while waits.is_alive() and not sandbox.stats().queued:
+            waits.join(0.01)
+        first.close()
+        waits.join(60)
+        assert values == [42]
+
+
+def test_a_limit_that_is_asked_for_holds_in_the_session_of_a_label() -> None:
+    with Sandbox("standard", spare=0) as sandbox:
+        first = sandbox.session_for("anna", wall_seconds=1)
+        assert sandbox.session_for("anna", wall_seconds=1).policy == sandbox.session_for("anna").policy == first.policy
+        for other in ({"wall_seconds": 0.5}, {"memory_mb": 64}, {"wall_seconds": 1, "memory_mb": 64}):
+            with pytest.raises(PolicyError, match="is open with other keywords than"):
+                sandbox.session_for("anna", **other)
+        first.close()
+        assert sandbox.session_for("anna", wall_seconds=0.5).policy.limits.wall_seconds == 0.5
+
+
+def test_one_session_for_each_label() -> None:
+    """However many ask at once; a new one when it was closed, and not one that others opened."""
+    with Sandbox("calculator") as sandbox:
+        sandbox.session(label="anna")
+        threads = [threading.Thread(target=sandbox.session_for, args=("anna",)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        session = sandbox.session_for("anna")
+        session.run("mine = 7")
+        assert sandbox.session_for("anna").run("mine").value == 7
+        assert sandbox.session_for("ben").run("'mine' in globals()").value is False
+        assert sandbox.stats().by_label["anna"].open == 2
+        session.close()
+        assert sandbox.session_for("anna").run("mine").outcome == "error"
+        with pytest.raises(ValueError, match="whose session"):
+            sandbox.session_for("")
+
+
+def test_the_session_of_a_label_goes_on_from_its_saved_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a service that starts again: once however many ask at once, and under the label, in the limits that are asked
+    for. A state that cannot be taken is told, and leaves no session behind.
+    """
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "anna.state"
+    with Sandbox("calculator") as sandbox:
+        sandbox.session_for("anna", restore=path).run("x = 1\ndef f(): return x").check()
+        sandbox.session_for("anna").save(path)
+
+    async def main() -> None:
+        async with AsyncSandbox("calculator") as sandbox:
+            calls = [sandbox.session_for("anna", restore=path, wall_seconds=0.2) for _ in range(3)]
+            first, second, _ = await asyncio.gather(*calls)
+            assert (await first.run("x += f()\nx")).value == 2
+            assert (await second.run("while True: pass")).outcome == "timeout"
+            assert (await second.run("f()")).value == 2
+            assert sandbox.stats().by_label["anna"].open == sandbox.stats().open == 1
+            assert (
+                await (await sandbox.session_for("ben", restore=tmp_path / "ben.state")).run("x")
+            ).outcome == "error"
+            path.write_bytes(path.read_bytes()[:-1] + b"?")
+            await first.close()
+            with pytest.raises(StateFileError):
+                await sandbox.session_for("anna", restore=path)
+            assert "anna" not in sandbox.stats().by_label
+            assert (await (await sandbox.session_for("anna")).run("1")).ok
+
+    asyncio.run(main())
+
+
+def test_one_session_for_each_label_awaited() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("calculator") as sandbox:
+            first, second = await asyncio.gather(sandbox.session_for("anna"), sandbox.session_for("anna"))
+            await first.run("x = 1")
+            assert (await second.run("x")).value == 1
+            assert sandbox.stats().open == 1
+
+    asyncio.run(main())
+
+
+def test_a_step_is_one_line_of_fields_and_none_at_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "safeexec"), Sandbox("calculator") as sandbox:
+        with sandbox.session(label="user 7") as session:
+            session.run("1 / 0")
+        (line,) = [record.getMessage() for record in caplog.records if record.name == "safeexec"]
+        told = dict(part.split("=") for part in line.removeprefix("step ").replace("user 7", "user-7").split())
+        assert (told["who"], told["policy"], told["outcome"], told["error"]) == (
+            '"user-7"',
+            "calculator",
+            "error",
+            "ZeroDivisionError",
+        )
+        assert float(told["wall_ms"]) >= 0 and float(told["cpu_ms"]) >= 0
+        caplog.clear()
+        caplog.set_level(logging.WARNING, "safeexec")
+        sandbox.run("1")
+        assert not [record for record in caplog.records if record.name == "safeexec"]
+
+
+def test_gauges_count_the_sessions_by_policy_and_label() -> None:
+    sdk = pytest.importorskip("opentelemetry.sdk.metrics")
+    from opentelemetry import metrics, trace
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+    from safeexec.engine.host.audit import Telemetry
+
+    reader = InMemoryMetricReader()
+    provider = sdk.MeterProvider([reader])
+
+    class Metrics:
+        """The application's module of metrics, with a provider of this test alone."""
+
+        Observation = metrics.Observation
+
+        @staticmethod
+        def get_meter(name: str) -> object:
+            return provider.get_meter(name)
+
+        @staticmethod
+        def get_meter_provider() -> object:
+            return provider
+
+    telemetry = Telemetry(trace, Metrics)
+    with Sandbox("calculator") as sandbox, sandbox.session(label="gauged"), sandbox.session(label="gauged"):
+        telemetry.watch(sandbox._core)
+        with sandbox.session() as session:
+            session.run("x = 1").check()
+            session.run("x = hash('a')").check()
+        data = reader.get_metrics_data()
+        points = {
+            metric.name: {point.attributes.get("label"): point.value for point in metric.data.data_points}
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        }
+        assert points["safeexec.sessions.open"]["gauged"] == 2
+        assert points["safeexec.sessions.idle"]["gauged"] == 2
+        assert [points[f"safeexec.steps.{name}"][None] for name in ("journalled", "copied", "lost")] == [1, 1, 0]
+        assert points["safeexec.sessions.queued"]["gauged"] == points["safeexec.sessions.restored"]["gauged"] == 0
+        assert points["safeexec.sessions.resting"]["gauged"] in (0, 1, 2)

@@ -1,0 +1,534 @@
+"""Host tools: they look like the guest's own functions, are checked on the host's side, and cannot be talked into
+anything.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import pytest
+from msgspec import Meta
+
+from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
+from safeexec.engine.host.tools.tool import Tool
+
+
+def price(item: str, *, quantity: int = 1, currency: Literal["EUR", "USD"] = "EUR") -> float:
+    """The price of an item.
+
+    Quantities above 100 need a quotation.
+    """
+    return len(item) * quantity * (1.0 if currency == "EUR" else 1.1)
+
+
+@dataclass
+class Order:
+    item: str
+    due: date
+
+
+def told(session: Session, call: str) -> str:
+    """Type and message of what guest code sees when the call fails."""
+    source = f"try:\n    {call}\nexcept Exception as error:\n    told = type(error).__name__ + ': ' + str(error)\ntold"
+    return session.run(source).check().value  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("price('abc')", 3.0),
+        ("price('abc', quantity=2)", 6.0),
+        ("price(item='ab', currency='USD')", 2.2),
+        ("price(*['abcd'], **{'quantity': 2})", 8.0),
+        ("[price(name) for name in ['a', 'bb']]", [1.0, 2.0]),
+        ("echo(2 ** 70, 'x' * 3, None, True)", (2**70, "xxx", None, True)),
+        ("echo({'a': [1, (2, 3)], 'b': {4}}, key=b'5')", ({"a": [1, (2, 3)], "b": {4}}, {"key": b"5"})),
+        ("import decimal\necho(decimal.Decimal('1.5'))", (Decimal("1.5"),)),
+        ("later(3)", 4),
+        ("order({'item': 'a', 'due': '2025-01-31'})", {"item": "a", "due": date(2025, 1, 31)}),
+    ],
+)
+def test_calls_with_values(session: Session, call: str, value: Any) -> None:
+    """Positions, keywords, defaults, unpacking; ints of any size; async tools; objects of the host arrive as plain
+    data.
+    """
+    assert session.run(call).check().value == value
+
+
+@pytest.fixture(scope="module")
+def session() -> Any:
+    def echo(*values: Any, **named: Any) -> Any:
+        return (*values, named) if named else values
+
+    async def later(number: int) -> int:
+        return number + 1
+
+    def order(order: Order) -> Order:
+        return order
+
+    def fail(kind: str) -> None:
+        failures: dict[str, Exception] = {
+            "key": KeyError("missing"),
+            "own": LookupFailed("nothing found"),
+            "unicode": UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+            "stop": StopIteration("no more"),
+            "custom": HostTrouble("something broke"),
+            "surrogate": ValueError("\ud800"),
+            "zero": ZeroDivisionError("division by zero"),
+        }
+        raise failures[kind]
+
+    def huge() -> str:
+        return "x" * (17 << 20)
+
+    def machine() -> object:
+        return threading.Lock()
+
+    tools = [price, echo, later, order, fail, huge, machine]
+    with Sandbox("standard", tools=tools, spare=0) as sandbox, sandbox.session(checkpoints="off") as session:
+        yield session
+
+
+class LookupFailed(LookupError):
+    pass
+
+
+class HostTrouble(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            "price()",
+            "TypeError: price() missing a required argument: 'item'; it is price(item: str, *, quantity: int = 1, ",
+        ),
+        ("price('a', 2)", "TypeError: price() too many positional arguments; it is price("),
+        ("price('a', size=2)", "TypeError: price() got an unexpected keyword argument 'size'; it is price("),
+        ("price(7)", "TypeError: price() argument 'item': expected str, got int 7"),
+        ("price('a', quantity='2')", "TypeError: price() argument 'quantity': expected int, got str '2'"),
+        (
+            "price('a', currency='GBP')",
+            "TypeError: price() argument 'currency': expected Literal['EUR', 'USD'], got str 'GBP'",
+        ),
+        (
+            "echo(1, len)",
+            "TypeError: echo() argument 'values': a tool cannot call back into the sandbox; pass data, not a function",
+        ),
+        ("echo(key=lambda: 1)", "TypeError: echo() argument 'key': a tool cannot call back into the sandbox"),
+        (
+            "echo(object())",
+            "TypeError: echo() argument 'values': a value of type object cannot cross to the host; pass ",
+        ),
+        (
+            "echo('x' * (17 << 20))",
+            "ValueError: an argument of echo() is too large or nests too deeply to cross to the host",
+        ),
+        (
+            "huge()",
+            "ValueError: huge() returned a value that is too large or nests too deeply to cross",
+        ),
+        ("machine()", "TypeError: machine() returned an object of type lock that cannot cross into the sandbox"),
+        ("fail('key')", "KeyError: \"fail(): 'missing'\""),
+        ("fail('own')", "LookupError: fail(): nothing found"),
+        ("fail('unicode')", "ValueError: fail(): 'utf-8' codec can't decode byte 0xff"),
+        ("fail('stop')", "ToolError: fail(): StopIteration: no more"),
+        ("fail('custom')", "ToolError: fail(): HostTrouble: something broke"),
+        ("fail('surrogate')", "ValueError: fail(): ?"),
+    ],
+)
+def test_what_guest_code_sees_of_a_failure(session: Session, call: str, message: str) -> None:
+    assert told(session, call).startswith(message)
+
+
+@pytest.mark.parametrize("call", ["fail('key')", "fail('own')", "fail('zero')"])
+def test_what_a_tool_raises_is_no_mistake_of_the_code(session: Session, call: str) -> None:
+    """No hint about it: the division by 0, say, is the host's."""
+    error = session.run(call).error
+    assert error is not None and error.hint is None and "fail(): " in error.message
+    wrong = session.run("fail('key', wat=1)").error
+    assert wrong is not None and wrong.hint is not None and "`kind`" in wrong.hint
+
+
+def test_an_approval_that_nobody_can_call_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match=r"approval\(tool, arguments\).*found str"):
+        Sandbox("standard", approval="x")  # type: ignore[arg-type]
+
+
+def test_the_card_says_how_to_call_a_tool_whose_hints_name_a_class() -> None:
+    def place(order: Order) -> bool:
+        """Place an order."""
+        return True
+
+    with Sandbox("calculator", tools=[place]) as sandbox, sandbox.session() as session:
+        line = next(line for line in session.card().splitlines() if "place(" in line)
+        legend = "Order: a dict with item: str, due: datetime.date"
+        assert line == f"  place(order: Order) -> bool  Place an order. {legend}"
+        assert session.run("place.__doc__").value == f"Place an order.\n\n{legend}"
+
+
+def test_a_tool_is_called_as_python_reads_its_name() -> None:
+    micro, mu = "\u00b5", "\u03bc"
+    policy = Policy.load("standard").replace(tools={"approval": [micro]})
+    with Sandbox(policy, tools={micro: price}, approval=lambda *_: Deny("no")) as sandbox:
+        refused = sandbox.run(f"{micro}('abc')").error
+        assert refused is not None and refused.message == f"{mu}(): no", "the policy means it, too"
+    with pytest.raises(ToolError, match="two tools"):
+        Sandbox("standard", tools={micro: price, mu: price})
+
+
+@pytest.mark.parametrize(("path", "tools"), [("approval", ["prise"]), ("allow", {"except": ["prcie"]})])
+def test_a_misspelt_name_in_a_policy_opens_no_tool(path: str, tools: Any) -> None:
+    policy = Policy.load("standard").replace(tools={path: tools})
+    with pytest.raises(ToolError, match=rf"tools.{path} of .*'standard'.*; did you mean 'price'\? \(replace\(\)\)"):
+        Sandbox(policy, tools=[price])
+
+
+@pytest.mark.parametrize("names", [["order"], ["pri"], ["slice"], ["prise", "price"], ["prise", "*"]])
+def test_a_policy_may_name_tools_that_another_sandbox_has(names: list[str]) -> None:
+    policy = Policy.load("standard").replace(tools={"approval": names})
+    assert Sandbox(policy, tools=[price]).policy is policy
+
+
+@pytest.mark.parametrize("files", [["data/s.csv"], "data/s.csv"])
+def test_files_without_names_are_told_how_they_are_given(files: object) -> None:
+    with pytest.raises(TypeError, match=r"files=\{'s.csv': 'data/s.csv'\}; found"):
+        Sandbox("data-analysis", files=files)  # type: ignore[arg-type]
+
+
+def test_no_traceback_of_the_host_crosses(session: Session) -> None:
+    result = session.run("fail('custom')")
+    assert result.outcome == "error"
+    assert result.error is not None
+    assert result.error.type == "ToolError"
+    assert __file__ not in result.error.traceback
+    assert "fail" in result.error.traceback
+    assert result.tool_calls[0].outcome == "error"
+
+
+def test_signature_and_docstring_are_visible(session: Session) -> None:
+    """To `help`, to `inspect`, and in the policy's card."""
+    shown = session.run("help(price)").check().stdout
+    assert "The price of an item." in shown
+    assert "Quantities above 100 need a quotation." in shown
+    assert _bare(shown.splitlines()[0]) == _bare(f"price{inspect.signature(price)}")
+    assert "price(item: str, *, quantity: int = 1" in Policy.load("standard").card(tools=[price])
+    assert "price(item: str, *, quantity: int = 1" in session.card()
+    with Sandbox("confined-python", tools=[price], spare=0) as sandbox:
+        source = "import inspect\n[p.name for p in inspect.signature(price).parameters.values()], price.__doc__[:20]"
+        assert sandbox.run(source).check().value == (["item", "quantity", "currency"], "The price of an item")
+
+
+def _bare(signature: str) -> str:
+    return signature.replace("'", "").replace('"', "")
+
+
+def test_constraints_of_annotated_hints_hold() -> None:
+    def order(quantity: Annotated[int, Meta(ge=1, le=10)]) -> int:
+        return quantity
+
+    with Sandbox("calculator", tools=[order], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("order(10)").value == 10
+        assert "quantity must be int <= 10" in told(session, "order(11)")
+
+
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [
+        ({"not a name": price}, "cannot be the name of a tool"),
+        ({"for": price}, "cannot be the name of a tool"),
+        ({"price": 7}, "is not callable"),
+        (price, "a list of functions, or a mapping of names to them; found a function"),
+        ([price, price], "two tools are called 'price'"),
+        ({"print": print, "iter": iter}, "has no signature"),
+    ],
+)
+def test_a_tool_that_cannot_be_one_is_refused_at_once(tools: Any, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        Sandbox("calculator", tools=tools)
+
+
+def test_a_tool_that_takes_a_function_is_refused_at_once() -> None:
+    def apply(function: Callable[[int], int]) -> int:
+        return function(1)
+
+    def maybe(function: Callable[[int], int] | None = None) -> None: ...
+
+    for tool in (apply, maybe):
+        with pytest.raises(ToolError, match="cannot take a function of the guest"):
+            Tool("tool", tool)
+
+
+def test_the_policy_chooses_the_tools() -> None:
+    policy = Policy.load("standard").replace(tools={"allow": ["price"]})
+    with pytest.raises(ToolError, match="does not allow the tool 'later'"):
+        Sandbox(policy, tools={"later": price})
+
+
+def test_the_budget_of_calls_is_per_step() -> None:
+    policy = Policy.load("standard").replace(tools={"max_calls": 3})
+    with Sandbox(policy, tools=[price], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("[price('a') for _ in range(3)]").ok
+        result = session.run("for _ in range(4): price('a')")
+        assert result.error is not None
+        assert (result.error.type, len(result.tool_calls)) == ("PermissionError", 4)
+        assert "more than 3 tool calls in one step (tools.max_calls)" in result.error.message
+        assert [record.outcome for record in result.tool_calls] == ["ok", "ok", "ok", "refused"]
+
+
+def test_approval_may_allow_edit_and_refuse() -> None:
+    policy = Policy.load("standard").replace(tools={"approval": ["price"]})
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def approve(tool: str, arguments: dict[str, Any]) -> Any:
+        asked.append((tool, arguments))
+        if arguments["item"] == "gun":
+            return Deny("not for sale")
+        if arguments["item"] == "cheap":
+            return Allow(arguments={"quantity": 10})
+        if arguments["item"] == "wrong":
+            return Allow(arguments={"size": 10})
+        if arguments["item"] == "text":
+            return "a text is no answer"
+        if arguments["item"] == "nobody":
+            raise LookupError("nobody is at home")
+        return arguments["item"] != "no"
+
+    def free() -> str:
+        return "nobody asked"
+
+    with Sandbox(policy, tools=[price, free], approval=approve, spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("price('abc')").value == 3.0
+        assert session.run("price('cheap')").value == 50.0
+        assert told(session, "price('gun')") == "PermissionError: price(): not for sale"
+        assert told(session, "price('no')") == "PermissionError: price(): it was not approved"
+        assert "a call that does not exist: 'size'" in told(session, "price('wrong')")
+        assert "answered an object of type str; it answers safeexec.Allow(" in told(session, "price('text')")
+        refused = "PermissionError: price(): the host's approval raised LookupError: nobody is at home"
+        assert told(session, "price('nobody')") == refused
+        assert session.run("free()").value == "nobody asked"
+    assert asked[0] == ("price", {"item": "abc"})
+    assert len(asked) == 7
+
+
+def test_an_approval_can_be_asynchronous_and_nobody_to_ask_is_a_refusal() -> None:
+    policy = Policy.load("standard").replace(tools={"approval": ["*"]})
+
+    async def approve(tool: str, arguments: dict[str, Any]) -> bool:
+        return arguments["item"] == "yes"
+
+    with Sandbox(policy, tools=[price], approval=approve, spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("price('yes')").value == 3.0
+        assert told(session, "price('nein')").startswith("PermissionError")
+    with Sandbox(policy, tools=[price], spare=0) as sandbox, sandbox.session() as session:
+        assert told(session, "price('yes')") == "PermissionError: price() needs approval and the host has nobody to ask"
+
+
+def test_a_tool_with_a_deadline_of_its_own_is_given_up() -> None:
+    """The caller is released although the tool blocks; an asynchronous tool needs no thread for that."""
+    from safeexec import toolkit
+
+    release = threading.Event()
+
+    def block() -> None:
+        release.wait(60)
+
+    async def hang() -> None:
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    policy = Policy.load("standard").replace(tools={"timeout_seconds": 0.05})
+    tools = [toolkit.limited(block, timeout=0.02), hang]
+    with Sandbox(policy, tools=tools, spare=0) as sandbox, sandbox.session() as session:
+        try:
+            assert told(session, "block()") == "TimeoutError: block() took more than 0.02 s"
+            assert told(session, "hang()") == "TimeoutError: hang() took more than 0.05 s"
+        finally:
+            release.set()
+
+
+def test_the_clock_of_the_step_stands_still_or_not() -> None:
+    """The tool returns when the step would have timed out long ago by the host's clock."""
+    from time import monotonic
+
+    def wait_out() -> None:
+        started = monotonic()
+        while monotonic() < started + 0.3:
+            pass
+
+    async def for_ever() -> None:
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    standard = Policy.load("standard")
+    with Sandbox(standard, tools=[wait_out], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("wait_out()", timeout=0.2).ok
+    running = standard.replace(tools={"clock": "runs"})
+    with Sandbox(running, tools=[wait_out, for_ever], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("wait_out()", timeout=0.2).outcome == "timeout"
+        result = session.run("x = 1\nfor_ever()\nwhile True: pass", timeout=0.2)
+        assert result.outcome in ("timeout", "error")
+
+
+def test_calls_from_two_guest_threads_take_turns() -> None:
+    policy = Policy.load("confined-python").replace(limits={"threads": 4})
+    inside = 0
+    most = 0
+
+    def alone(number: int) -> int:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        inside -= 1
+        return number
+
+    source = """
+import threading
+seen = []
+def work(start):
+    for number in range(start, start + 50):
+        seen.append(alone(number))
+threads = [threading.Thread(target=work, args=(start,)) for start in (0, 50, 100)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+sorted(seen) == list(range(150))
+"""
+    with Sandbox(policy, tools=[alone], spare=0) as sandbox:
+        assert sandbox.run(source).check().value is True
+    assert most == 1
+
+
+# A guest that has left the language layer and speaks to the host itself
+
+FORGE = """
+import os, struct
+import msgspec
+caller = next(cell.cell_contents for cell in note.__closure__ if callable(cell.cell_contents)).__self__
+fd = caller.link.socket.fileno()
+def frame(*message):
+    payload = msgspec.msgpack.encode(message)
+    return struct.pack("<I", len(payload)) + caller.link.seal + payload
+def say(*message):
+    os.write(fd, frame(*message))
+"""
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        "say('tool-call', 1, 'no_such_tool', b'\\x92\\x90\\x80')",
+        "say('tool-call', 1, 'note', b'garbage')",
+        "say('tool-call', 1, 'note', b'\\x92\\x91\\x01')",
+        "os.write(fd, frame('tool-call', 1, 'note', b'\\x92\\x90\\x80') * 2)",
+        "say('tool-call', 1, 'note', b't' + b'\\xff' * 100)",
+        "say('tool-call', 1, 'note', b'x' * (20 << 20))",
+        "os.write(fd, frame('done', 'ok') + frame('tool-call', 1, 'note', b'\\x92\\x90\\x80'))",
+        "os.write(fd, frame('done', 'ok') * 2)",
+        "say('ready', [])",
+        "say('no-such-message', 1)",
+        "os.write(fd, b'\\xff\\xff\\xff\\xff')",
+        "os.write(fd, b'\\x05\\x00\\x00\\x00' + caller.link.seal + b'ab'); os._exit(0)",
+    ],
+)
+def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging: Session, forgery: str) -> None:
+    """The step ends as crashed, or as too much (or with the forged answer, and the next one finds the lie). The state
+    before it is back.
+    """
+    forging.run("kept = 'safe'").check()
+    result = forging.run(FORGE + forgery + "\nwhile True: pass", timeout=20)
+    if result.ok:
+        # The forged end of the step was believed; what came after it was not.
+        result = forging.run("kept = 'lost'")
+    assert result.outcome in ("crashed", "output")
+    assert forging.run("kept, note()").value == ("safe", "noted")
+
+
+@pytest.fixture(scope="module")
+def forging() -> Any:
+    def note() -> str:
+        return "noted"
+
+    with Sandbox("confined-python", tools=[note], spare=0) as sandbox, sandbox.session() as session:
+        yield session
+
+
+def test_a_call_after_the_step_is_refused(forging: Session) -> None:
+    """A thread of the guest that lives on may not call tools while no step runs."""
+    forging.run("gone = note; note()").check()
+    source = """
+import threading
+go, told = threading.Event(), []
+def late():
+    go.wait()
+    try:
+        note()
+    except RuntimeError as error:
+        told.append(str(error))
+thread = threading.Thread(target=late); thread.start()
+"""
+    policy = Policy.load("confined-python").replace(limits={"threads": 2})
+
+    def note() -> str:
+        return "noted"
+
+    with Sandbox(policy, tools=[note], spare=0) as sandbox, sandbox.session(checkpoints="off") as session:
+        session.run(source).check()
+        # Between the steps the thread is woken by a timer of the guest's own, started before the first one ended.
+        session.run("timer = threading.Timer(0.01, go.set); timer.start()").check()
+        session.get("told")
+        result = session.run("thread.join(20); told").check()
+        assert result.value in (["note() can be called only while a step runs"], [])
+
+
+def test_a_tool_that_calls_back_into_its_own_session_is_told_so() -> None:
+    """Another session of the same sandbox is no problem; closing the session from inside ends the step."""
+    sessions: list[Session] = []
+
+    def same() -> Any:
+        return sessions[0].run("1").value
+
+    def other(x: int) -> Any:
+        return sandbox.run(f"{x} + 1").value
+
+    def close() -> None:
+        sessions[0].close()
+
+    with Sandbox("standard", tools=[same, other, close]) as sandbox:
+        sessions.append(sandbox.session())
+        assert told(sessions[0], "same()").startswith(
+            "ToolError: same(): SessionBusy: a step of this session is running"
+        )
+        assert sessions[0].run("other(1)").value == 2
+        with pytest.raises(SessionClosed, match="the session was closed while this step ran"):
+            sessions[0].run("close()")
+
+
+def test_a_container_with_an_object_of_the_host_does_not_cross() -> None:
+    """Not even as a repr, which tells of the host's memory."""
+
+    def rows() -> list[Any]:
+        return [1, object()]
+
+    with Sandbox("standard", tools=[rows]) as sandbox, sandbox.session() as session:
+        assert told(session, "rows()").startswith("TypeError: rows() returned an object of type list that cannot cross")
+
+
+def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
+    """As a builtin does: a tool is no variable of the session."""
+    session.run("price = price('abc')").check()
+    assert session.get("price") == 3.0
+    error = session.run("price('abc')").error
+    assert (
+        error is not None and error.hint is not None and "the tool: rename that variable, and `del price`" in error.hint
+    )
+    assert session.run("del price\nprice('abc')").value == 3.0
+    assert "price" not in session.namespace

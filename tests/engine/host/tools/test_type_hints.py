@@ -1,0 +1,286 @@
+"""What an argument is converted to by the type hints of a tool, and what a wrong one is told."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, TypedDict, Union
+
+import pytest
+from msgspec import Meta, to_builtins
+
+from safeexec import ToolError
+from safeexec.common.signatures import shown
+from safeexec.engine.host.tools.tool import Tool
+from safeexec.engine.host.tools.type_hints import convert, legend, made, names_class
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+    tags: list[str] = field(default_factory=list)
+
+
+class Movie(TypedDict):
+    name: str
+    year: NotRequired[int]
+
+
+class Pair(NamedTuple):
+    left: int
+    right: Color
+
+
+POINT = "Point, a dict with x: int, y: int = 0, tags: list[str] (optional)"
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "value"),
+    [
+        (int, 2**70, 2**70),
+        (float, 1, 1.0),
+        (bytes, b"x", b"x"),
+        (Optional[int], None, None),  # noqa: UP045  (both spellings)
+        (Union[int, str], "x", "x"),  # noqa: UP007
+        (list[list[int]], [(1,), [2]], [[1], [2]]),
+        (tuple[int, ...], [1, 2], (1, 2)),
+        (set[int], [1, 1], {1}),
+        (Color, "red", Color.RED),
+        (Point, {"x": 1}, Point(1)),
+        (list[Point], [{"x": 1, "y": 2}], [Point(1, 2)]),
+        (Movie, {"name": "M"}, {"name": "M"}),
+        (Pair, [1, "red"], Pair(1, Color.RED)),
+        (datetime.date, "2025-01-31", datetime.date(2025, 1, 31)),
+        (datetime.datetime, datetime.datetime(2025, 1, 31), datetime.datetime(2025, 1, 31)),
+        (datetime.timedelta, "PT1H", datetime.timedelta(hours=1)),
+        (Decimal, "1.5", Decimal("1.5")),
+        (Literal["r", "w"], "r", "r"),
+        (Annotated[int, Meta(ge=1)], 1, 1),
+    ],
+)
+def test_conversion(hint: Any, given: Any, value: Any) -> None:
+    converted = convert("f()", "x", hint, given)
+    assert (converted, type(converted)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "message"),
+    [
+        (int, "2", "expected int, got str '2'"),
+        (int, True, "expected int, got bool True"),
+        (str, [10**5000], "expected str, got list [<int of about 5001 digits>]"),
+        (bytes, "eA==", "expected bytes, got str 'eA=='"),
+        (int | None, "x", "expected int | None, got str 'x'"),
+        (
+            list[list[int]],
+            [[1], [2, "x"]],
+            "expected list[list[int]], got list [[1], [2, 'x']]: x[1][1] is str, not int",
+        ),
+        (dict[str, int], {"a": None}, "expected dict[str, int], got dict {'a': None}: x[...] is None, not int"),
+        (dict[str, int], {1: 1}, "expected dict[str, int], got dict {1: 1}: a key of x is int, not str"),
+        (tuple[int, str], [1], "expected tuple[int, str], got list [1]: x must be list of length 2, got 1"),
+        (Annotated[int, Meta(ge=3)], 2, "expected int, got int 2: x must be int >= 3"),
+        (Literal["r", "w"], "x", "expected Literal['r', 'w'], got str 'x'"),
+        (Color, "green", "expected one of 'red', 'blue', got str 'green'"),
+        (list[Color], ["green"], "expected list[Color], got list ['green']: x[0] is not one of them"),
+        (Point, {"y": 1}, f"expected {POINT}, got dict {{'y': 1}}: x lacks 'x'"),
+        (
+            Point,
+            {"x": 1, "tags": [1]},
+            f"expected {POINT}, got dict {{'x': 1, 'tags': [1]}}: x['tags'][0] is int, not str",
+        ),
+        (Point, {"x": 1, "z": 1}, f"unknown key 'z'; expected {POINT}"),
+        (Movie, 3, "expected Movie, a dict with name: str, year: int (optional), got int 3"),
+        (datetime.date, "soon", "expected datetime.date, got str 'soon': x is an invalid RFC3339 encoded date"),
+    ],
+)
+def test_a_wrong_argument_is_told_parameter_expected_and_given(hint: Any, given: Any, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        convert("f()", "x", hint, given)
+    told = str(caught.value)
+    assert told.startswith(f"f() argument 'x': {message}")
+    assert told.count("expected") == 1
+
+
+@pytest.mark.parametrize("hint", [Point, Annotated[Point, {}]])
+def test_the_defaults_of_a_dataclass_are_its_own(hint: Any) -> None:
+    """Whoever writes or copies the object looks there."""
+    (point,) = made("it", "points", list[hint], [{"x": 1}])
+    assert vars(point) == {"x": 1, "y": 0, "tags": []}
+    assert to_builtins(point) == {"x": 1, "y": 0, "tags": []}
+
+
+@dataclass
+class Node:
+    rest: Optional[Node] = None  # noqa: UP045
+
+
+@dataclass
+class Unknown:
+    x: Missing  # type: ignore[name-defined]  # noqa: F821
+
+
+class Called:
+    def __call__(self, node: Node) -> int:
+        return 2 if node.rest else 1
+
+
+def test_a_class_and_an_object_with_call_are_tools() -> None:
+    assert Tool("called", Called()).bind(({"rest": {}},), {}).args == (Node(Node()),)
+    assert Tool("Node", Node).bind((), {"rest": {"rest": None}}).args == (Node(),)
+    described = Tool("Node", Node).described()
+    assert described.doc.splitlines()[-1] in (
+        "Node: a dict with rest: Optional[Node] = None",
+        "Node: a dict with rest: Node | None = None",  # as Python writes it from 3.14 on
+    )
+    with pytest.raises(TypeError, match="unknown key 'x'"):
+        Tool("called", Called()).bind(({"x": 1},), {})
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        ("Missing", "type hints of the tool 'f' cannot be read: name 'Missing' is not defined"),
+        (Unknown, r"f\(x\): values cannot be checked against its type hint: name 'Missing' is not defined"),
+        (complex, r"f\(x\): values cannot be checked against its type hint: Type complex is not supported"),
+    ],
+)
+def test_a_hint_that_nothing_can_be_checked_against(hint: Any, told: str) -> None:
+    def f(x: Any) -> None: ...
+
+    f.__annotations__ = {"x": hint}
+    with pytest.raises(ToolError, match=told):
+        Tool("f", f)
+    assert not names_class(hint)
+
+
+def test_an_array_is_taken_as_it_is() -> None:
+    numpy = pytest.importorskip("numpy")
+    array = numpy.zeros(3)
+    assert convert("f()", "x", numpy.ndarray, array) is array
+    with pytest.raises(TypeError, match=r"f\(\) argument 'x': expected ndarray, got list \[0\]"):
+        convert("f()", "x", numpy.ndarray, [0])
+
+
+def test_arguments_of_any_number_are_checked_one_by_one() -> None:
+    def tool(*numbers: int, **rates: float) -> None: ...
+
+    checked = Tool("tool", tool).bind((1, 2), {"a": 1})
+    assert (checked.args, checked.kwargs) == ((1, 2), {"a": 1.0})
+    for args, kwargs, told in (((1, "x"), {}, "'numbers[1]': expected int"), ((), {"b": "x"}, "'b': expected float")):
+        with pytest.raises(TypeError, match=r"tool\(\) argument ") as caught:
+            Tool("tool", tool).bind(args, kwargs)
+        assert told in str(caught.value)
+
+
+def test_classes_of_the_host_are_described_to_guest_code() -> None:
+    """Guest code cannot import them: no module names, and the docstring says what to pass."""
+
+    def draw(points: list[Point], *, colors: dict[str, Color] | None = None, movie: Movie, pair: Pair) -> Point:
+        """Draw."""
+        raise NotImplementedError
+
+    draw.__annotations__ = {
+        "points": list[Point], "colors": dict[str, Color] | None, "movie": Movie, "pair": Pair, "return": Point,
+    }  # fmt: skip
+    described = Tool("draw", draw).described()
+    assert [annotation for _, _, annotation, _ in described.parameters] == [
+        "list[Point]",
+        "dict[str, Color] | None",
+        "Movie",
+        "Pair",
+    ]
+    assert described.returns == "Point"
+    assert described.doc.splitlines() == [
+        "Draw.",
+        "",
+        "Point: a dict with x: int, y: int = 0, tags: list[str] (optional)",
+        "Color: one of 'red', 'blue'",
+        "Movie: a dict with name: str, year: int (optional)",
+        "Pair: a tuple of left: int, right: Color",
+    ]
+
+
+def test_hints_as_text() -> None:
+    assert shown(Annotated[int, "metres"]) == "int"
+    assert shown("collections.abc.Mapping[str, float]") == "Mapping[str, float]"
+    assert shown(datetime.date) == "datetime.date"
+    assert shown(Literal["a.b", 1]) == "Literal['a.b', 1]"
+    assert legend([int, list[str], Any]) == ""
+
+
+@dataclass
+class Fussy:
+    """A class of the host whose maker raises what no reader of values does."""
+
+    x: int
+
+    def __post_init__(self) -> None:
+        raise {1: KeyError(10**5000), 2: ZeroDivisionError("x" * 10_000)}.get(self.x, StopIteration())
+
+
+@pytest.mark.parametrize("x", [1, 2, 3])
+def test_whatever_a_class_of_the_host_raises_is_a_type_error(x: int) -> None:
+    with pytest.raises(TypeError, match="made returned another type: expected Fussy") as caught:
+        made("made returned another type", "value", Fussy, {"x": x})
+    assert len(str(caught.value)) < 2000
+
+
+def test_an_unknown_key_is_told_in_short() -> None:
+    @dataclass
+    class Loose:
+        x: int = 0
+
+    with pytest.raises(TypeError, match="unknown key") as caught:
+        made("it", "value", Loose, {"x": 1, "y" * 100_000: 2})
+    assert len(str(caught.value)) < 500
+
+
+class TestNumpyInTheHost:
+    """A host that has imported numpy gets its scalars and arrays: hints of plain types take them all the same."""
+
+    np = pytest.importorskip("numpy")
+    pd = pytest.importorskip("pandas")
+
+    @pytest.mark.parametrize(
+        ("hint", "source", "value"),
+        [
+            (int, "np.int64(3)", 3),
+            (float, "np.float32(0.5)", 0.5),
+            (float, "np.int8(2)", 2.0),
+            (bool, "np.bool_(True)", True),
+            (list[float], "np.array([1.5, 2.0])", [1.5, 2.0]),
+            (list[list[int]], "np.eye(2, dtype=int)", [[1, 0], [0, 1]]),
+            (list[int], "[np.int64(1), 2]", [1, 2]),
+            (dict[str, list[float]], "{'a': np.array([1.0])}", {"a": [1.0]}),
+            (dict[int, int], "{np.int64(1): np.int64(2)}", {1: 2}),
+            (tuple[int, float], "(np.int64(1), np.float64(2))", (1, 2.0)),
+            (Optional[int], "np.uint8(7)", 7),  # noqa: UP045
+            (Point, "{'x': np.int64(1), 'tags': np.array(['a'])}", Point(1, tags=["a"])),
+            (list[int], "pd.Series([1, 2])", [1, 2]),
+            (list[dict[str, int]], "pd.DataFrame({'a': [1, 2]})", [{"a": 1}, {"a": 2}]),
+        ],
+    )
+    def test_plain_hints_take_its_values(self, hint: Any, source: str, value: Any) -> None:
+        found = convert("f()", "x", hint, eval(source, {"np": self.np, "pd": self.pd}))
+        assert found == value and type(found) is type(value)
+        if isinstance(found, list):
+            assert [type(one) for one in found] == [type(one) for one in value]
+
+    def test_a_wrong_one_is_told_as_it_came(self) -> None:
+        with pytest.raises(TypeError, match=r"expected int, got numpy\.float64"):
+            convert("f()", "x", int, self.np.float64(1.5))
+        with pytest.raises(TypeError, match=r"expected list\[int\], got numpy\.ndarray"):
+            convert("f()", "x", list[int], self.np.array([1.5]))
+
+    def test_an_array_stays_where_the_hint_says_so(self) -> None:
+        array = self.np.array([1, 2])
+        assert convert("f()", "x", self.np.ndarray, array) is array

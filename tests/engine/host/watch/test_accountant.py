@@ -1,0 +1,297 @@
+"""What a broken-out guest uses, whenever and however, is found and ended, and its session goes on.
+
+These guests may fork: without that they could do little of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from time import monotonic
+
+import pytest
+
+from safeexec import Policy, Sandbox, SandboxError, Session
+from safeexec.engine.host.watch.accountant import SOCKET_BYTES
+from safeexec.engine.linux import processes
+from tests.footprint import pause
+from tests.profiles import FORKING
+from tests.untrusted.hostile import FIND_SEAL
+
+SOON = 30.0
+MIB = 1 << 20
+HELD_MB = 64
+HOG = """
+def hog(mib):
+    held = bytearray(mib << 20)
+    for i in range(0, len(held), 4096): held[i] = 1
+    time.sleep(3600)
+"""
+BY_A_THREAD = f"""
+import os, threading, time
+{HOG}
+def forks():
+    for _ in range(6):
+        if os.fork() == 0:
+            hog(40)
+threading.Thread(target=forks, daemon=True).start()
+time.sleep(3600)
+"""
+BETWEEN_STEPS = f"""
+import os, signal, time
+{HOG}
+def grow(*_):
+    if os.fork() == 0:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        hog(40)
+signal.signal(signal.SIGALRM, grow)
+signal.setitimer(signal.ITIMER_REAL, 0.3, 0.3)
+"""
+CHAIN = """
+import os, time
+end = time.monotonic() + 60
+if os.fork():
+    time.sleep(3600)
+while time.monotonic() < end:
+    spent = time.process_time()
+    while time.process_time() - spent < 0.2: pass
+    if os.fork(): os._exit(0)
+"""
+BURNS_AT_REST = """
+import os, time
+if os.fork() == 0:
+    while True: pass
+"""
+ANSWERS_LATE = f"""
+import os, time
+import safeexec.engine.child.process.serve as serve
+{HOG}
+def late(*_, **__):
+    for _ in range(6):
+        if os.fork() == 0:
+            hog(40)
+    time.sleep(3600)
+serve.encode = late
+x = 1
+"""
+DURING_A_TOOL = f"""
+import os, time
+{HOG}
+for _ in range(6):
+    if os.fork() == 0:
+        hog(40)
+wait_for_the_end()
+"""
+FREEZES_LATE = """
+import time
+import safeexec.engine.child.process.serve as serve
+def late(self, *_):
+    time.sleep(3600)
+serve.Server._freeze_on_request = late
+"""
+STORM = """
+import os
+while True:
+    try: os.fork()
+    except OSError: pass
+"""
+
+
+@pytest.fixture(scope="module")
+def forking() -> Policy:
+    return Policy.load(FORKING).replace(memory_mb=HELD_MB, cpu_seconds=1)
+
+
+def members(session: Session) -> list[int]:
+    """The processes of a session, of whatever guest code has forked too."""
+    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = monotonic() + SOON
+    while not condition():
+        assert monotonic() < deadline
+        pause()
+
+
+@pytest.mark.parametrize(("source", "outcome"), [(BY_A_THREAD, "memory"), (CHAIN, "cpu")], ids=["thread", "chain"])
+def test_a_step_is_ended_for_what_its_forks_use(forking: Policy, source: str, outcome: str) -> None:
+    """Forked by a thread, so that no list of children has them; or one after the other, each but a moment there."""
+    with Sandbox(forking, spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        result = session.run(source, timeout=60)
+        assert (result.outcome, result.state) == (outcome, "restored")
+        assert session.run("x").value == 1
+        until(lambda: len(members(session)) <= 4)
+
+
+@pytest.mark.parametrize(("source", "told"), [(BETWEEN_STEPS, "memory_mb"), (BURNS_AT_REST, "cpu_seconds")])
+def test_what_a_session_uses_between_its_steps_is_ended_and_told(forking: Policy, source: str, told: str) -> None:
+    with Sandbox(forking, spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        session.run(source).check()
+        until(lambda: session._core.keeper.overused is not None)
+        until(lambda: len(members(session)) <= 4)
+        result = session.run("x")
+        assert result.value == 1 and "between its steps" in result.notes[0] and told in result.notes[0]
+
+
+def test_a_child_that_answers_late_is_looked_at_meanwhile(forking: Policy) -> None:
+    with Sandbox(forking.replace(wall_seconds=60), spare=0) as sandbox, sandbox.session() as session:
+        session.run("y = 1").check()
+        session.run(ANSWERS_LATE).check()
+        with pytest.raises(SandboxError, match=r"limits\.memory_mb is 64"):
+            session.get("x")
+        assert session.run("y").value == 1
+        until(lambda: len(members(session)) <= 4)
+
+
+def test_a_step_is_looked_at_while_a_host_tool_runs(forking: Policy) -> None:
+    most: list[int] = []
+    seen: list[int] = []
+
+    def wait_for_the_end() -> int:
+        """Until what was forked has been ended."""
+        deadline = monotonic() + SOON
+        while (now := len(members(session))) > 3 or not most or max(most) < 4:
+            most.append(now)
+            if monotonic() > deadline:
+                return -1
+            pause()
+        seen.append(now)
+        return 1
+
+    with Sandbox(forking, tools=[wait_for_the_end], spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        result = session.run(DURING_A_TOOL, timeout=60)
+        assert result.outcome == "memory" and seen and max(most) > 3
+        assert session.run("x").value == 1
+
+
+def test_sessions_that_do_not_answer_delay_no_look_at_another(forking: Policy) -> None:
+    with Sandbox(forking, spare=0) as sandbox:
+        slow, burner = [sandbox.session() for _ in range(6)], sandbox.session()
+        for session in (*slow, burner):
+            session.run("x = 1").check()
+        for session in slow:
+            session.run(FREEZES_LATE).check()
+        burner.run(BURNS_AT_REST).check()
+        until(lambda: burner._core.keeper.overused is not None)
+        assert burner.run("x").value == 1
+
+
+def test_a_storm_of_forks_ends_with_its_step_and_leaves_the_state_whole(forking: Policy) -> None:
+    # An ordinary user's host cannot read which pages the forks share, and may find the sum too much before the end.
+    expected = {"timeout", "violation"} if os.geteuid() == 0 else {"timeout", "violation", "memory"}
+    with Sandbox(forking.replace(cpu_seconds=60), spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = [1]").check()
+        session.checkpoint("here")
+        for _ in range(2):
+            result = session.run(STORM, timeout=0.5)
+            assert result.outcome in expected and result.state == "restored"
+            assert session.run("x").value == [1]
+            until(lambda: len(members(session)) <= 5)
+        session.rollback("here")
+        assert session.run("x").value == [1]
+
+
+PENDING = (
+    FIND_SEAL
+    + """
+import os, msgspec, time
+body = msgspec.msgpack.encode(["done", "ok", b"", b"", None, False, 0, None, [], [], 1000, [], False, 2])
+os.write(3, len(body).to_bytes(4, "little") + seal + body)
+time.sleep(3600)
+"""
+)
+BYTE_BY_BYTE = (
+    FIND_SEAL
+    + """
+import os, time
+os.write(3, b"\\x01\\x01\\x01\\x01" + seal)
+while True:
+    os.write(3, b"\\x01")
+    time.sleep(0.001)
+"""
+)
+
+
+@pytest.mark.parametrize("source", [PENDING, BYTE_BY_BYTE], ids=["a value that never comes", "byte by byte"])
+def test_a_step_ends_at_its_deadline_whatever_it_has_announced(source: str) -> None:
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        began = monotonic()
+        result = session.run(source, timeout=1.0)
+        assert result.outcome in ("timeout", "crashed") and result.state == "restored"
+        assert monotonic() - began < SOON / 2, "no wait of 30 s is left"
+        assert session.run("x").value == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the shares of processes that gave up their rights")
+def test_what_only_copies_hold_counts_for_them() -> None:
+    """Two checkpoints of the same 60 MiB that the session has let go of: nobody holds them alone."""
+    policy = Policy.load("confined-python").replace(checkpoint_memory_mb=40)
+    with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
+        session.run(f"held = bytearray({60 * MIB})\nfor i in range(0, len(held), 4096): held[i] = 1").check()
+        session.checkpoint("one")
+        with pytest.raises(SandboxError, match="checkpoint_memory_mb"):
+            session.run("y = 1").check()
+            session.checkpoint("two")
+            session.run("del held").check()
+            session.checkpoint("three")
+
+
+def test_the_look_is_told_with_what_holds_a_session() -> None:
+    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+        for rows in (sandbox.protection, session.protection):
+            (row,) = [row for row in rows if row.name == "watch"]
+            assert row.active and "50 ms" in row.detail and "250 ms" in row.detail
+
+
+def test_the_room_that_is_told_is_what_a_process_can_map_and_what_its_sockets_hold() -> None:
+    """Threads reserve more than they use: a session whose own limit is lower has the sandbox's room for them."""
+    ask = "import resource\nresource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_NOFILE)[0]"
+    with (
+        Sandbox("confined-python", spare=0) as sandbox,
+        sandbox.session() as wide,
+        sandbox.session(memory_mb=100) as one,
+    ):
+        assert wide.policy.limits.threads
+        told = []
+        for session in (wide, one):
+            (row,) = [row for row in session.protection if row.name == "watch"]
+            mapped = re.search(r"maps more than (\d+) MiB", row.detail)
+            ends = re.search(r"hold (\d+) MiB at most beside that, (\d+) descriptors", row.detail)
+            assert mapped is not None and ends is not None
+            room, descriptors = session.run(ask).value
+            assert int(ends[2]) == descriptors and int(ends[1]) == descriptors * SOCKET_BYTES >> 20
+            told.append((int(mapped[1]), room >> 20))
+        (limits,) = [row for row in wide.protection if row.name == "rlimits"]
+        assert limits.detail.startswith(f"{told[0][0]} MiB of address space")
+        assert told[0][0] - told[1][0] == told[0][1] - told[1][1] == wide.policy.limits.memory_mb - 100
+
+
+def test_a_pair_of_sockets_holds_no_more_than_is_told() -> None:
+    fill = (
+        "import resource, socket\nheld, pairs = 0, []\n"
+        "for _ in range(20):\n"
+        "    pairs.append(socket.socketpair())\n"
+        "    for end in pairs[-1]:\n"
+        "        end.setblocking(False)\n"
+        "        try:\n"
+        "            while True: held += end.send(bytes(4096))\n"
+        "        except BlockingIOError: pass\n"
+        "held / 40"
+    )
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        assert 0 < session.run(fill).check().value <= SOCKET_BYTES
+
+
+def test_the_thread_ends_with_the_sessions_and_comes_back_with_them() -> None:
+    for _ in range(2):
+        with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+            session.run("x = 1").check()
+            looks = session._core.watched.accountant
+            assert looks._alive
+    until(lambda: not looks._alive)

@@ -1,0 +1,318 @@
+"""A session that nobody uses: it is compacted, which must change nothing but how much memory it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import psutil
+import pytest
+
+from safeexec import AsyncSandbox, Sandbox, Session
+from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.session.session import REST_SECONDS
+from safeexec.engine.host.watch import lineage
+from safeexec.engine.host.watch.memory import own_bytes
+from tests.footprint import pause
+from tests.profiles import FORKING
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state has a copy, whether its step could be done once more or not."""
+    monkeypatch.setattr(Line, "repeats", False)
+
+
+OpenSession = Callable[..., Session]
+SOON = 30.0
+
+
+def parked(session: Session) -> int:
+    """The process that holds the newest checkpoint, once it has parked."""
+    newest = session._core.line.automatic[-1]
+    deadline = monotonic() + SOON
+    while (pid := newest.pid()) is None and monotonic() < deadline:
+        pause()
+    assert pid is not None
+    return pid
+
+
+def rest(session: Session) -> None:
+    """Leave the session alone until it has been compacted."""
+    before, deadline = parked(session), monotonic() + SOON
+    while parked(session) == before and monotonic() < deadline:
+        pause()
+    assert parked(session) != before, f"it has not been compacted within {SOON:g} s"
+
+
+def test_a_compacted_session_is_as_it_was(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = [1]\ndef count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()")
+    session.run("x.append(next(g))").check()
+    rest(session)
+    result = session.run("x.append(next(g))\nx").check()
+    assert result.value == [1, 1, 2] and result.state == "kept" and not result.notes
+    assert session.run("while True: pass", timeout=0.1).state == "restored"
+    assert session.run("x.append(next(g))\nx").value == [1, 1, 2, 3]
+
+
+def test_the_step_before_a_rest_can_be_undone(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    session.run("x = 2").check()
+    rest(session)
+    session.rollback()
+    assert session.run("x").value == 1
+
+
+def test_a_kill_after_a_rest_goes_back_to_the_rest(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    rest(session)
+    assert session.run("x = 2\nwhile True: pass", timeout=0.1).state == "restored"
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile("confined-python")
+def test_files_are_those_of_the_state(session: Session) -> None:
+    session.run("f = open('a', 'w+')\nf.write('one')\nf.flush()").check()
+    rest(session)
+    assert session.run("f.write('two')\nwhile True: pass", timeout=0.1).state == "restored"
+    assert session.run("f.write('!')\nf.seek(0)\nf.read()").value == "one!"
+
+
+def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    before = parked(session)
+    runner = session._core.line.runner_pid()
+    assert runner is not None
+    os.kill(runner, signal.SIGKILL)
+    deadline = monotonic() + SOON
+    while session._core.line.runner_pid() in (runner, None) and monotonic() < deadline:
+        pause()
+    result = session.run("x")
+    assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
+    assert parked(session) != before
+
+
+def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
+    """A step that comes soon finds what was made ready for it."""
+    session = open_session()
+    session.run("x = 1").check()
+    assert not session._core.can_rest() and REST_SECONDS >= 0.5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the memory of processes that gave up their rights")
+def test_a_compacted_session_holds_half_of_what_it_held() -> None:
+    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        first, before, deadline = parked(session), 0, monotonic() + SOON
+        # At its most: a page that a third process still shares, one that is about to end, counts for nobody.
+        while (copy := parked(session)) == first and monotonic() < deadline:
+            before = max(before, _private({copy, session._core.line.runner_pid()}))
+            pause()
+        after = _private({copy, session._core.line.runner_pid()})
+    assert after < before * 0.7, f"{before >> 10} KiB before, {after >> 10} KiB after"
+
+
+def _private(pids: set[int | None]) -> int:
+    """Bytes that only these processes hold, each counted by itself. One that has ended holds nothing."""
+    return sum(own_bytes(pid) for pid in pids if pid is not None)
+
+
+def test_the_step_before_a_rest_can_be_undone_however_little_checkpoints_may_hold(open_session: OpenSession) -> None:
+    session = open_session(checkpoint_memory_mb=4)
+    for number in range(3):
+        session.run(f"x = [{number}] * 2_000_000").check()
+    rest(session)
+    session.rollback()
+    assert session.run("x[0]").value == 1
+
+
+def test_what_a_change_is_made_of_stays_after_a_rest(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    rest(session)
+    compacted = parked(session)
+    session.set("x", 2)
+    assert psutil.pid_exists(compacted), "the state is this copy, and the change"
+    assert [row.name for row in session.checkpoints()] == ["step 1"]
+    assert session.run("while True: pass", timeout=0.1).state == "restored"
+    assert session.run("x").value == 2
+
+
+HOLDS_UP = """
+import gc, time
+begun = []
+def hold_up(phase, _):
+    begun.append(phase)
+    if begun.count("start") > 1:
+        time.sleep(600)
+gc.callbacks.append(hold_up)
+"""
+"""A guest that lets the checkpoint of its step be made, and not the one of its rest."""
+
+
+def test_no_event_loop_waits_for_a_session_that_is_not_compacted() -> None:
+    async def main() -> int:
+        async with AsyncSandbox("confined-python", spare=0) as sandbox, await sandbox.session() as session:
+            (await session.run("x = 1\n" + HOLDS_UP)).check()
+            deadline = monotonic() + SOON
+            while session._core.rested != session._core.used and monotonic() < deadline:
+                await asyncio.sleep(0.01)
+            step, turns = asyncio.create_task(session.run("x")), 0
+            while not step.done():
+                await asyncio.sleep(0.01)
+                turns += 1
+            assert (await step).value == 1
+            return turns
+
+    assert asyncio.run(main()) > 20
+
+
+def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing it gives up before its settling does."""
+    monkeypatch.setattr(lineage, "KILL_SECONDS", 0.1)
+    with Sandbox("confined-python", spare=0) as sandbox:
+        session = sandbox.session()
+        session.run(HOLDS_UP).check()
+        core, place = session._core, session.workspace
+        assert place is not None and os.path.exists(place)
+        deadline = monotonic() + SOON
+        while core.rested != core.used and monotonic() < deadline:
+            pause()
+        session.close()
+        while core._turn.goes_on and monotonic() < deadline:
+            pause()
+        assert not os.path.exists(place) and not sandbox._core.open_sessions()
+
+
+DROPPED = """
+import gc, socket, time
+import psutil
+import ctypes  # a newer libffi opens its own file for the first callback, and keeps it open
+from safeexec import Sandbox
+from tests.footprint import footprint
+def use():
+    session = Sandbox({policy!r}, spare=0, idle_seconds={idle}).open().session()
+    session.run("import time").check()
+    session.run({source!r}).check()
+    while session._core.rested != session._core.used:
+        time.sleep(0.01)
+    if {sockets_first}:
+        for each in gc.get_objects():
+            if isinstance(each, socket.socket):
+                each.close()
+before = footprint()
+use()
+deadline = time.monotonic() + 30
+while (left := footprint().beyond(before)) and time.monotonic() < deadline:
+    gc.collect()
+    time.sleep(0.01)
+print(left)
+"""
+FORKS = "import os\nif os.fork() == 0: time.sleep(3600)"
+
+
+@pytest.mark.parametrize(
+    ("policy", "idle", "source", "sockets_first"),
+    [
+        ("calculator", None, "x = 1", False),
+        ("calculator", None, "x = 1", True),
+        ("calculator", 3600.0, "x = 1", False),
+        (FORKING, None, FORKS, False),
+        (FORKING, None, FORKS, True),
+    ],
+    ids=["rested", "sockets first", "idle_seconds", "forks", "forks, sockets first"],
+)
+def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
+    policy: str, idle: float | None, source: str, sockets_first: bool, tmp_path: Path
+) -> None:
+    """No process, descriptor, directory: whichever of its threads still runs, none keeps it alive.
+
+    What lies in one circle is finalised in any order: its sockets may be closed before the sandbox is asked to end.
+    """
+    program = DROPPED.format(policy=policy, idle=idle, source=source, sockets_first=sockets_first)
+    here = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=here)
+    assert done.stdout == "{}\n", done.stderr
+
+
+FEW_DESCRIPTORS = """
+import os, resource, time
+from safeexec import Sandbox, SandboxError
+from safeexec.engine.host.session.line import Line
+
+Line.repeats = False
+with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
+    sessions = first, second
+    for session in sessions:
+        session.run("x = 1").check()
+    minder = sandbox._core._idle
+    def rest():
+        cores = [session._core for session in sessions]
+        while any(core.can_rest() or core.rested < core.used for core in cores):
+            assert minder._ended.locked(), "the thread that looks after idle sessions has died"
+            time.sleep(0.01)
+    held = []
+    while True:
+        try:
+            held.append(os.dup(0))
+        except OSError:
+            break
+    for session in sessions:
+        try:
+            session.run("x = 2")
+        except SandboxError as error:
+            print(error)
+    rest()
+    for fd in held:
+        os.close(fd)
+    for session in sessions:
+        result = session.run("x")
+        print(result.value, result.state, result.notes)
+    rest()
+    print(len(first.checkpoints()) > 0)
+"""
+
+
+def test_a_host_without_descriptors_loses_no_state() -> None:
+    done = subprocess.run(
+        ["prlimit", "--nofile=48", sys.executable, "-c", FEW_DESCRIPTORS], capture_output=True, text=True, timeout=60
+    )
+    refused, kept = "no checkpoint can be made of the state to come: Too many open files", "1 kept ()"
+    assert done.stdout.splitlines() == [refused, refused, kept, kept, "True"], done.stderr
+
+
+def test_a_spare_is_made_beside_a_session_that_stays() -> None:
+    """The first session's steps ask for none."""
+    with Sandbox("calculator", spare=1) as sandbox, sandbox.session() as session:
+        deadline = monotonic() + SOON
+        while not sandbox.stats().spare and monotonic() < deadline:
+            session.run("x = 1").check()
+        assert sandbox.stats().spare == 1
+
+
+def test_a_sandbox_that_closes_waits_for_one_session_that_does_not_answer_and_not_for_all() -> None:
+    with Sandbox("confined-python", spare=0) as sandbox:
+        sessions = [sandbox.session() for _ in range(5)]
+        for session in sessions:
+            session.run(HOLDS_UP).check()
+        cores = [session._core for session in sessions]
+        deadline = monotonic() + SOON
+        while not any(core.rested == core.used for core in cores) and monotonic() < deadline:
+            pause()
+    begun = [core for core in cores if core.rested == core.used]
+    assert 0 < len(begun) < len(cores)
+
+
+def test_the_thread_rests_between_two_looks() -> None:
+    with Sandbox("calculator", spare=0, idle_seconds=1e-9) as sandbox, sandbox.session():
+        assert sandbox._core._idle is not None and sandbox._core._idle._tick >= 0.01

@@ -1,0 +1,75 @@
+"""What a process does that has answered is seen: code that goes on is ended, CPU time that no result tells counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from time import monotonic
+
+import pytest
+
+from safeexec import Policy, Sandbox, Session, WorkspaceError
+from safeexec.engine.host.watch.watched import RESTLESS_LOOKS, Resting
+from tests.footprint import pause
+
+PATIENCE = 60.0
+FORGED = """\
+import sys, time
+from safeexec.protocol import messages as m
+frame = sys._getframe()
+while type(frame.f_locals.get("self")).__name__ != "Server":
+    frame = frame.f_back
+server = frame.f_locals["self"]
+server.link.send(m.StepDone("ok", step=server._step))
+n = 0
+while True:
+    open("beat", "w").write(str(n)); n += 1; time.sleep(0.01)
+"""
+SPIN = "import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()"
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    policy = Policy.load("confined-python").replace(limits={"wall_seconds": 1})
+    with Sandbox(policy) as sandbox, sandbox.session(checkpoints="off") as session:
+        yield session
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    deadline = monotonic() + PATIENCE
+    while not holds():
+        assert monotonic() < deadline
+        pause()
+
+
+def test_code_that_goes_on_after_a_forged_end_is_ended(session: Session) -> None:
+    assert session.run(FORGED).ok
+    seen: list[bytes] = []
+
+    def stands_still() -> bool:
+        with suppress(WorkspaceError):  # it has not been written yet
+            seen.append(session.read_file("beat"))
+        return len(seen) > 50 and len({*seen[-50:]}) == 1
+
+    eventually(stands_still)
+    assert any("went on" in note for note in session.run("1").notes)
+
+
+def test_threads_that_a_step_leaves_go_on_and_count(session: Session) -> None:
+    """The first thread of the process waits; a policy that gives threads lets them work between steps."""
+    result = session.run(SPIN)
+    assert result.ok
+    before = session.untold_cpu
+    eventually(lambda: session.untold_cpu > before + 2.0)
+    assert session.run("threading.active_count()").value == 2
+
+
+def test_a_process_that_waits_is_left_alone() -> None:
+    resting = Resting()
+    for spent in (1.0, 1.0, 1.1, 1.1, 1.2, 1.3, 1.3):
+        resting = resting.look("a", spent)
+        assert resting.looks < RESTLESS_LOOKS
+    for spent in (1.4, 1.5, 1.6):
+        resting = resting.look("a", spent)
+    assert resting.looks == RESTLESS_LOOKS
+    assert resting.look("another use", 2.0).looks == 0

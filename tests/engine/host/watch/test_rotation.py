@@ -1,0 +1,153 @@
+"""Whose turn it is: who is in use at every look with all who share its processes, everybody else soon enough."""
+
+from __future__ import annotations
+
+import gc
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeexec.engine.host.watch.rotation import (
+    CALM_AFTER_SECONDS,
+    CALM_LOOK_SECONDS,
+    CALM_RATE,
+    IDLE_LOOK_SECONDS,
+    Rotation,
+)
+
+LOOK = 0.05
+
+
+class Session:
+    def __init__(self, *leaders: int) -> None:
+        self.leaders = set(leaders)
+        self.idle = False
+        self.used = False
+
+    def lineage_leaders(self) -> set[int]:
+        return self.leaders
+
+    def in_use(self) -> bool:
+        return self.used
+
+    def use(self, rotation: Rotation[Session]) -> None:
+        """As a caller does: its turn first, then a look at the mark."""
+        self.used = True
+        if self.idle:
+            rotation.wake(self)
+
+
+class Watch:
+    """Turns one after the other, in which nothing runs but what is in use and what is named."""
+
+    def __init__(self) -> None:
+        self.rotation: Rotation[Session] = Rotation()
+        self.now = 0.0
+        self.visits: dict[int, float] = {}
+
+    def turn(self, seconds: float = LOOK, *, running: frozenset[int] = frozenset()) -> dict[int, list[Session]]:
+        self.now += seconds
+        lineages, used = self.rotation.turn(self.now)
+        for leader, subjects in lineages.items():
+            assert subjects
+            if leader in used or self.rotation.due(leader, self.now):
+                self.visits[leader] = self.now
+                self.rotation.looked(leader, self.now, ran=leader in used or leader in running)
+        self.rotation.retire(lineages)
+        return lineages
+
+    def calm_down(self) -> None:
+        for _ in range(int(CALM_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 2):
+            self.turn(IDLE_LOOK_SECONDS)
+
+
+def test_a_thousand_that_are_calm_come_in_turn_beside_the_one_in_use() -> None:
+    watch = Watch()
+    sessions = [Session(number) for number in range(1001)]
+    for session in sessions:
+        watch.rotation.enter(session)
+    sessions[0].use(watch.rotation)
+    watch.calm_down()
+    began = watch.now
+    seen: set[int] = set()
+    while watch.now - began < 1000 / CALM_RATE:
+        lineages = watch.turn()
+        assert 0 in lineages and len(lineages) <= CALM_RATE * LOOK + 2
+        seen |= lineages.keys()
+    assert len(seen) == 1001
+
+
+def test_who_is_used_again_is_looked_at_with_all_who_share_its_lineage() -> None:
+    watch = Watch()
+    sessions = [Session(1), Session(1, 2), Session(2)] + [Session(number) for number in range(10, 100)]
+    for session in sessions:
+        watch.rotation.enter(session)
+    watch.calm_down()
+    sessions[0].use(watch.rotation)
+    lineages = watch.turn(0.0)
+    assert set(lineages) == {1, 2}
+    assert set(lineages[1]) == {sessions[0], sessions[1]} and set(lineages[2]) == {sessions[1], sessions[2]}
+
+
+def test_what_runs_by_itself_is_looked_at_often_again() -> None:
+    watch = Watch()
+    sessions = [Session(number) for number in range(100)]
+    for session in sessions:
+        watch.rotation.enter(session)
+    watch.calm_down()
+    while 7 not in watch.turn(running=frozenset({7})):
+        assert watch.now - watch.visits[7] <= 2 * CALM_LOOK_SECONDS
+    for _ in range(10):
+        assert 7 in watch.turn(IDLE_LOOK_SECONDS, running=frozenset({7}))
+
+
+def test_who_is_removed_or_gone_has_no_turn() -> None:
+    watch = Watch()
+    sessions = [Session(number) for number in range(3)]
+    for session in sessions:
+        watch.rotation.enter(session)
+    watch.calm_down()
+    watch.rotation.remove(sessions[0])
+    del sessions[1:], session
+    gc.collect()
+    assert not watch.turn(CALM_LOOK_SECONDS) and not watch.rotation.leaders() and not len(watch.rotation)
+
+
+ACTS = st.tuples(st.sampled_from(["use", "rest", "join", "leave", "move", "end", "run"]), st.integers(0, 9))
+
+
+@settings(max_examples=60, deadline=None)
+@given(script=st.lists(st.lists(ACTS, max_size=3), min_size=30, max_size=150))
+def test_no_session_waits_too_long_and_none_is_left_out_of_its_lineage(script: list[list[tuple[str, int]]]) -> None:
+    """Whatever they do meanwhile. Only who is in use comes by another lineage."""
+    watch = Watch()
+    sessions = {number: Session(number) for number in range(10)}
+    for session in sessions.values():
+        watch.rotation.enter(session)
+    for number, acts in enumerate(script):
+        running = set()
+        for act, which in acts:
+            if act == "use" and which in sessions:
+                sessions[which].use(watch.rotation)
+            elif act == "rest" and which in sessions:
+                sessions[which].used = False
+            elif act == "join" and which not in sessions:
+                sessions[which] = Session(which)
+                watch.rotation.enter(sessions[which])
+            elif act == "leave" and which in sessions:
+                watch.rotation.remove(sessions.pop(which))
+            elif act == "move" and which in sessions and sessions[which].used:
+                sessions[which].leaders ^= {100 + number % 3}
+            elif act == "end" and which in sessions and sessions[which].used:
+                sessions[which].leaders = set()
+            elif act == "run":
+                running.add(which)
+        lineages = watch.turn(IDLE_LOOK_SECONDS, running=frozenset(running))
+        for session in sessions.values():
+            for leader in session.leaders:
+                if session.used:
+                    assert leader in lineages
+                if leader in lineages:
+                    assert session in lineages[leader]
+        for leader in {leader for session in sessions.values() for leader in session.leaders}:
+            assert watch.now - watch.visits[leader] <= 2 * CALM_LOOK_SECONDS

@@ -1,0 +1,99 @@
+"""The assembler and the evaluator agree with what classic BPF means."""
+
+from __future__ import annotations
+
+import pytest
+
+from safeexec.engine.linux import bpf
+from tests.engine.linux.bpf_machine import decode, evaluate, seccomp_data
+
+
+def _run(program: list[bpf.Instruction], number: int = 0, arguments: tuple[int, ...] = ()) -> int:
+    return evaluate(program, seccomp_data(number, 1, arguments))
+
+
+def test_a_branch_takes_the_side_that_holds() -> None:
+    asm = bpf.Assembler()
+    asm.load(0)
+    asm.branch(bpf.EQUAL, 7, if_true="seven", if_false="other")
+    asm.label("other")
+    asm.answer(1)
+    asm.label("seven")
+    asm.answer(2)
+    program = asm.assemble()
+    assert [_run(program, number) for number in (6, 7, 8)] == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [(bpf.EQUAL, [5]), (bpf.AT_LEAST, [5, 6, 7])],
+)
+def test_conditions(condition: int, holds: list[int]) -> None:
+    asm = bpf.Assembler()
+    asm.load(0)
+    asm.branch(condition, 5, if_false="no")
+    asm.answer(1)
+    asm.label("no")
+    asm.answer(0)
+    program = asm.assemble()
+    assert [number for number in range(2, 8) if _run(program, number)] == holds
+
+
+@pytest.mark.parametrize("distance", [0, 1, 254, 255, 256, 257, 1000])
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_jump_of_any_length_arrives(distance: int, taken: bool) -> None:
+    """A conditional jump has 8 bits; beyond them the assembler goes by way of a plain jump."""
+    asm = bpf.Assembler()
+    asm.load(0)
+    if taken:
+        asm.branch(bpf.EQUAL, 1, if_true="far")
+    else:
+        asm.branch(bpf.EQUAL, 0, if_false="far")
+    for _ in range(distance):
+        asm.mask(1)
+    asm.answer(10)
+    asm.label("far")
+    asm.answer(20)
+    program = asm.assemble()
+    assert (_run(program, 1), _run(program, 0)) == (20, 10)
+    assert max(max(one.jump_true, one.jump_false) for one in program) <= 255
+
+
+def test_a_backward_jump_is_refused() -> None:
+    asm = bpf.Assembler()
+    asm.label("start")
+    asm.load(0)
+    asm.jump("start")
+    with pytest.raises(ValueError, match="backward"):
+        asm.assemble()
+
+
+def test_a_program_has_a_length_limit() -> None:
+    asm = bpf.Assembler()
+    for _ in range(bpf.LIMIT + 1):
+        asm.answer(0)
+    with pytest.raises(ValueError, match="4096"):
+        asm.assemble()
+
+
+def test_masks_and_arguments() -> None:
+    asm = bpf.Assembler()
+    asm.load(16 + 8)  # the low word of the second argument
+    asm.mask(0xFF)
+    asm.branch(bpf.EQUAL, 0x90, if_false="other")
+    asm.answer(1)
+    asm.label("other")
+    asm.answer(2)
+    assert _run(asm.assemble(), arguments=(0, 0x1234567890)) == 1
+    assert _run(asm.assemble(), arguments=(0x90, 0x1234567891)) == 2
+
+
+def test_bytes_and_back() -> None:
+    asm = bpf.Assembler()
+    asm.load(4)
+    asm.branch(bpf.EQUAL, 0xC000003E, if_false="kill")
+    asm.answer(0x7FFF0000)
+    asm.label("kill")
+    asm.answer(0x80000000)
+    program = asm.assemble()
+    assert decode(bpf.encode(program)) == program

@@ -1,0 +1,62 @@
+"""Resource limits and capabilities of a process that gives them up."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pytest
+
+from safeexec.engine.linux import capabilities, rlimits
+from tests.engine.linux.forked import in_a_fork
+
+
+def test_soft_and_hard_limits_are_set_together() -> None:
+    def act() -> list[int]:
+        rlimits.set_limits({resource.RLIMIT_NOFILE: 100})
+        return list(resource.getrlimit(resource.RLIMIT_NOFILE))
+
+    assert in_a_fork(act) == [100, 100]
+
+
+def test_a_lower_hard_limit_is_left_alone() -> None:
+    """An ordinary user may not raise it, and need not."""
+
+    def act() -> list[int]:
+        if os.geteuid() == 0:
+            os.setresuid(61234, 61234, 61234)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))
+        rlimits.set_limits({resource.RLIMIT_NOFILE: 100})
+        return list(resource.getrlimit(resource.RLIMIT_NOFILE))
+
+    assert in_a_fork(act) == [50, 50]
+
+
+def test_memory_is_limited_relative_to_what_is_used() -> None:
+    def act() -> list[bool]:
+        rlimits.set_limits({resource.RLIMIT_AS: rlimits.address_space() + (64 << 20)})
+        small = len(bytearray(16 << 20)) > 0
+        try:
+            bytearray(128 << 20)
+        except MemoryError:
+            return [small, True]
+        return [small, False]
+
+    assert in_a_fork(act) == [True, True]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to drop")
+def test_capabilities_are_gone_for_good() -> None:
+    def act() -> list[int | bool]:
+        before = capabilities.effective()
+        capabilities.drop_bounding_set()
+        capabilities.lock_securebits()
+        capabilities.drop_all()
+        try:
+            os.setresuid(1, 1, 1)
+            changed = True
+        except PermissionError:
+            changed = False
+        return [before != 0, capabilities.effective(), changed]
+
+    assert in_a_fork(act) == [True, 0, False]

@@ -1,0 +1,72 @@
+"""The probe answers by trying: what is taken away is found missing, with the reason."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+
+import pytest
+
+from safeexec.engine.linux import landlock, probe, seccomp
+from safeexec.engine.syscalls import allow, refuse
+from safeexec.engine.syscalls.numbers import numbers
+from tests.kernel.harness import refuse_namespaces
+
+
+def test_every_question_has_an_answer() -> None:
+    answers = probe.run_probe()
+    for name, answer in zip(answers._fields, answers, strict=True):
+        if isinstance(answer, probe.ProbeAnswer):
+            assert answer.works != bool(answer.reason), name
+            assert "ended before" not in answer.reason, name
+
+
+def test_a_host_with_many_descriptors_gets_the_same_answers() -> None:
+    """`select` takes none above 1023."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    held = [os.dup(0)]
+    try:
+        while held[-1] < 1100:
+            held.append(os.dup(0))
+        assert probe.run_probe() == probe.probe()
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_the_answers_are_kept() -> None:
+    assert probe.probe() is probe.probe()
+
+
+@pytest.mark.skipif(not probe.probe().seccomp.works, reason="it takes a filter to take something away")
+def test_without_namespaces_the_rest_still_works() -> None:
+    answers = probe.run_probe(refuse_namespaces)
+    for kind in ("user", "mount", "pid", "net", "ipc", "uts", "cgroup"):
+        assert not answers.namespace(kind).works
+    assert "EPERM" in answers.user.reason
+    assert answers.seccomp == probe.probe().seccomp
+    assert answers.landlock_abi == probe.probe().landlock_abi
+
+
+@pytest.mark.skipif(not probe.probe().seccomp.works, reason="it takes a filter to take something away")
+def test_a_landlock_that_is_refused_counts_as_missing() -> None:
+    def refuse_landlock() -> None:
+        rules = dict.fromkeys(numbers(), allow()) | {"landlock_restrict_self": refuse(errno.EPERM)}
+        seccomp.set_no_new_privs()
+        seccomp.install(seccomp.prepare(seccomp.build(rules)))
+
+    answers = probe.run_probe(refuse_landlock)
+    assert not answers.landlock.works and answers.landlock_abi == 0
+    assert landlock.abi() == probe.probe().landlock_abi
+
+
+def test_a_probe_that_dies_has_no_good_news() -> None:
+    def die() -> None:
+        raise SystemExit
+
+    answers = probe.run_probe(die)
+    assert not any(answer.works for answer in answers if isinstance(answer, probe.ProbeAnswer))
+    assert answers.landlock_abi == 0

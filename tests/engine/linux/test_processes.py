@@ -1,0 +1,440 @@
+"""pidfds, identities, descriptors and strays, with real processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from safeexec.engine.host.watch.memory import own_bytes
+from safeexec.engine.linux import processes, seccomp
+from safeexec.engine.linux.libc import prctl, syscall
+from safeexec.engine.linux.probe import probe
+from safeexec.engine.syscalls import Check, allow, allow_if, refuse
+from safeexec.engine.syscalls.numbers import numbers
+from tests.engine.linux.forked import exit_status, in_a_fork
+
+PATIENCE = 60.0
+GET_DUMPABLE = 3
+needs_seccomp = pytest.mark.skipif(not probe().seccomp.works, reason="it takes a filter to take something away")
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def _sleeper(before: Callable[[], object] = lambda: None) -> int:
+    """A fork that has run `before` and sleeps."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        before()
+        os.write(write_end, b"x")
+        time.sleep(3600)
+        os._exit(0)
+    os.close(write_end)
+    assert os.read(read_end, 1) == b"x"
+    os.close(read_end)
+    return pid
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    pid = _sleeper()
+    yield pid
+    os.kill(pid, signal.SIGKILL)
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass
+
+
+def test_a_pidfd_tells_pid_life_and_end(sleeper: int) -> None:
+    descriptor = os.pidfd_open(sleeper)
+    assert not processes.has_ended(descriptor)
+    assert processes.kill(descriptor)
+    _until(lambda: processes.has_ended(descriptor))
+    os.close(descriptor)
+
+
+def test_a_signal_to_a_reaped_process_goes_nowhere() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    descriptor = os.pidfd_open(pid)
+    os.waitpid(pid, 0)
+    assert processes.has_ended(descriptor)
+    assert not processes.kill(descriptor)
+    os.close(descriptor)
+
+
+def test_exit_information_outlives_the_reaping() -> None:
+    """PIDFD_GET_INFO, 6.15: how a process ended that somebody else has waited for."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(7)
+    descriptor = os.pidfd_open(pid)
+    os.waitpid(pid, 0)
+    info = processes.pidfd_info(descriptor)
+    os.close(descriptor)
+    if info is None or info.exit_status is None:
+        pytest.skip("this kernel keeps no exit information")
+    assert os.waitstatus_to_exitcode(info.exit_status) == 7
+
+
+def test_cpu_time_of_another_process(sleeper: int) -> None:
+    used = processes.cpu_seconds(sleeper)
+    assert used is not None and 0 <= used < PATIENCE
+
+
+def test_the_peak_of_a_process(sleeper: int) -> None:
+    assert 1 << 20 < processes.peak_memory(sleeper) < 1 << 30
+    own = processes.peak_memory(os.getpid()) >> 10
+    assert own == pytest.approx(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, rel=0.01)
+    assert processes.peak_memory(None) == 0
+
+
+def test_memory_of_another_process() -> None:
+    """What it has written itself is its own; what it shares with its parent is counted in part or not at all."""
+    shared = bytearray(os.urandom(1 << 20) * 32)
+    pid = _sleeper(lambda: held.append(bytearray(os.urandom(1 << 20) * 16)))
+    try:
+        whole = processes.private_memory(pid)
+        assert whole >= 48 << 20 and abs(processes.anonymous_memory(pid) - whole) < 8 << 20
+        part = processes.proportional_memory(pid)
+        assert part is not None and 32 << 20 <= part < whole
+        assert 16 << 20 <= own_bytes(pid) <= whole - len(shared)
+        assert processes.shared_memory(pid) < 1 << 20
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+held: list[bytearray] = []
+
+
+def test_memory_that_may_not_be_asked_for() -> None:
+    def act() -> int | None:
+        if os.geteuid() == 0:
+            os.setresuid(61234, 61234, 61234)
+        return processes.proportional_memory(1)
+
+    assert in_a_fork(act) is None
+
+
+def test_nothing_is_told_of_a_process_that_is_not_there() -> None:
+    nobody = 2**22 - 1
+    sizes = (processes.private_memory, processes.anonymous_memory, processes.proportional_memory)
+    assert [told(nobody) for told in (*sizes, processes.shared_memory, own_bytes)] == [0] * 5
+    facts = (processes.cpu_seconds, processes.session_of, processes.process_of, processes.process_stat)
+    assert [told(nobody) for told in (*facts, processes.children_of)] == [None] * 5
+    assert processes.pidfd_info(0) is None, "no pidfd"
+
+
+def test_the_kernel_says_who_sent() -> None:
+    """Whatever the message says."""
+    ours, theirs = socket.socketpair()
+    processes.pass_identity(ours, True)
+    pid = os.fork()
+    if pid == 0:
+        theirs.send(b"I am somebody else")
+        time.sleep(3600)
+    _, ancillary, _, _ = ours.recvmsg(100, processes.IDENTITY_SPACE)
+    told, descriptor = processes.sender(ancillary)
+    assert told == pid and not processes.has_ended(descriptor)
+    os.close(descriptor)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    ours.close()
+    theirs.close()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_descriptors_in_place_of_who_sent(count: int) -> None:
+    """They leave no room for the pidfd, and by its number alone a sender that has gone could be somebody else."""
+    ours, theirs = socket.socketpair()
+    processes.pass_identity(ours, True)
+    before = os.listdir("/proc/self/fd")
+    socket.send_fds(theirs, [b"hello"], [0] * count)
+    _, ancillary, _, _ = ours.recvmsg(100, processes.IDENTITY_SPACE)
+    if processes._pidfds_pass():
+        with pytest.raises(ProcessLookupError):
+            processes.sender(ancillary)
+    else:
+        os.close(processes.sender(ancillary)[1])
+    assert os.listdir("/proc/self/fd") == before
+    ours.close()
+    theirs.close()
+
+
+def test_a_sender_out_of_sight_is_refused_and_leaves_no_descriptor() -> None:
+    """One of another pid namespace: the kernel gives a pidfd, and no number."""
+    read_end, write_end = os.pipe()
+    told = [
+        (socket.SOL_SOCKET, processes.SCM_CREDENTIALS, struct.pack("=iII", 0, 1, 1)),
+        (socket.SOL_SOCKET, processes.SCM_PIDFD, struct.pack("=i", read_end)),
+    ]
+    with pytest.raises(ProcessLookupError):
+        processes.sender(told)
+    with pytest.raises(OSError):
+        os.fstat(read_end)
+    os.close(write_end)
+
+
+def _of_an_older_kernel() -> None:
+    """Refuse what 5.9, 6.5, 6.9 and 6.13 have brought, by the errno that says so."""
+    rules = dict.fromkeys(numbers(), allow()) | {
+        "close_range": refuse(errno.ENOSYS),
+        "setsockopt": allow_if((Check(2, 0xFFFFFFFF, processes.SO_PASSCRED),), error=errno.ENOPROTOOPT),
+        "pidfd_send_signal": allow_if((Check(3, 0xFFFFFFFF, 0),), error=errno.EINVAL),
+        "ioctl": refuse(errno.ENOTTY),
+    }
+    seccomp.set_no_new_privs()
+    seccomp.install(seccomp.prepare(seccomp.build(rules)))
+    processes._pidfds_pass.cache_clear()
+
+
+@needs_seccomp
+def test_an_older_kernel_names_a_sender_by_its_number() -> None:
+    def act() -> list[bool]:
+        _of_an_older_kernel()
+        ours, theirs = socket.socketpair()
+        processes.pass_identity(ours, True)
+        theirs.send(b"x")
+        pid, descriptor = processes.sender(ours.recvmsg(100, processes.IDENTITY_SPACE)[1])
+        return [pid == os.getpid(), processes.pidfd_info(descriptor) is None, not processes.has_ended(descriptor)]
+
+    assert in_a_fork(act) == [True, True, True]
+
+
+@needs_seccomp
+def test_an_older_kernel_signals_a_group_by_its_number() -> None:
+    """Only while a member lives: then the number cannot be another group's."""
+
+    def act() -> list[Any]:
+        _of_an_older_kernel()
+        session = _in_a_session(lambda: None)
+        descriptor = os.pidfd_open(session)
+        answers: list[Any] = [processes.signal_group(descriptor, session, signal.SIGKILL)]
+        answers.append(os.waitstatus_to_exitcode(os.waitpid(session, 0)[1]))
+        return [*answers, processes.signal_group(descriptor, session, signal.SIGKILL)]
+
+    assert in_a_fork(act) == [True, -signal.SIGKILL, False]
+
+
+@pytest.mark.parametrize("before", [lambda: None, pytest.param(_of_an_older_kernel, marks=needs_seccomp)])
+def test_only_the_kept_descriptors_stay_open(before: Callable[[], None]) -> None:
+    read_end, write_end = os.pipe()
+
+    def act() -> None:
+        before()
+        opened = [os.dup(0) for _ in range(20)]
+        processes.close_all_but((0, 1, 2, write_end, opened[7]))
+        left = []
+        for descriptor in range(3, 1024):
+            try:
+                os.fstat(descriptor)
+                left.append(descriptor)
+            except OSError:
+                continue
+        os.write(write_end, repr(left == sorted((write_end, opened[7]))).encode())
+
+    assert exit_status(act) == 0
+    assert os.read(read_end, 10) == b"True"
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_a_death_signal_follows_the_parent() -> None:
+    read_end, write_end = os.pipe()
+
+    def parent() -> None:
+        pid = _sleeper(processes.set_death_signal)
+        os.write(write_end, b"%d" % pid)
+
+    assert exit_status(parent) == 0
+    pid = int(os.read(read_end, 20))
+    os.close(read_end)
+    os.close(write_end)
+    _until(lambda: (stat := processes.process_stat(pid)) is None or stat.state in "ZX")
+
+
+def _in_a_session(act: Callable[[], None]) -> int:
+    """The first process of a session and group of its own, which runs `act` and then waits."""
+
+    def begin() -> None:
+        os.setsid()
+        act()
+
+    return _sleeper(begin)
+
+
+def test_strays_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
+    """The leader and an orphan end. The one that is to stay stays, with its child."""
+    read_end, write_end = os.pipe()
+
+    def act() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        kept = _sleeper(lambda: _sleeper())
+        if os.fork() == 0:
+            _sleeper()
+            os._exit(0)
+        os.write(write_end, b"%d" % kept)
+
+    def living() -> set[int]:
+        return {stat.pid for stat in processes.session_members(session)}
+
+    session = _in_a_session(act)
+    pidfd = os.pidfd_open(session)
+    try:
+        kept = int(os.read(read_end, 100))
+        _until(lambda: len(living()) == 4)
+        assert processes.end_strays(pidfd, session, lambda: {kept})
+        _until(lambda: len(living()) == 2)
+        assert kept in living()
+        assert processes.end_strays(pidfd, session, lambda: None)
+        assert len(living()) == 2 and all(stat.state != "T" for stat in processes.session_members(session))
+    finally:
+        processes.signal_group(pidfd, session, signal.SIGKILL)
+        os.waitpid(session, 0)
+        for descriptor in (pidfd, read_end, write_end):
+            os.close(descriptor)
+    _until(lambda: not living())
+
+
+def test_all_below_a_process_is_found_and_killed() -> None:
+    """In whatever group, and orphans too: they fall to a subreaper."""
+
+    def act() -> list[Any]:
+        processes.set_subreaper()
+        first = _sleeper(lambda: _in_a_session(lambda: _sleeper()))
+        second = _sleeper(os.setsid)
+        os.kill(first, signal.SIGKILL)
+        os.waitpid(first, 0)
+        found = processes.descendants(os.getpid())
+        answers: list[Any] = [len(found), second in {stat.pid for stat in found}]
+        processes.kill_groups_below(os.getpid())
+        while True:
+            try:
+                os.wait()
+            except ChildProcessError:
+                return [*answers, len(processes.descendants(os.getpid()))]
+
+    assert in_a_fork(act) == [3, True, 0]
+
+
+def test_parents_that_name_each_other_end_the_search() -> None:
+    """Numbers are given out again: what two looks saw may be a circle."""
+    assert not processes._descends(2, {2: 3, 3: 2}, {9})
+
+
+def test_strays_of_a_process_that_is_still_ending_are_ended() -> None:
+    """They lie below it, and it below one that is kept. What has been told of stays there, too."""
+    read_end, write_end = os.pipe()
+
+    def runner() -> None:
+        known, stray = _sleeper(), _sleeper()
+        os.write(write_end, b"%d %d %d" % (os.getpid(), known, stray))
+
+    session = _in_a_session(lambda: _sleeper(runner))
+    pidfd = os.pidfd_open(session)
+    try:
+        ending, known, stray = map(int, os.read(read_end, 100).split())
+        kept = {session, known}
+        assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),))
+        assert processes.process_stat(stray) is not None
+        assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),), ending)
+        _until(lambda: {stat.pid for stat in processes.session_members(session)} == {*kept, ending})
+    finally:
+        processes.signal_group(pidfd, session, signal.SIGKILL)
+        os.waitpid(session, 0)
+        for descriptor in (pidfd, read_end, write_end):
+            os.close(descriptor)
+
+
+def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
+    """Its first one may have ended. Who has been killed runs no more, and is gone some time after that."""
+
+    def alone() -> None:
+        threading.Thread(target=time.sleep, args=(3600,)).start()
+        syscall("exit")  # of this thread
+
+    pid = os.fork()
+    if pid == 0:
+        alone()
+    _until(lambda: (stat := processes.process_stat(pid)) is not None and stat.state == "Z")
+    assert not processes.is_exiting(pid)
+    os.kill(pid, signal.SIGKILL)
+    _until(lambda: processes.is_exiting(pid))
+    os.waitpid(pid, 0)
+    assert not processes.is_exiting(pid) and not processes.is_exiting(os.getpid())
+
+
+@pytest.mark.parametrize("doublings", [0, 5])
+def test_a_storm_of_forks_is_ended_and_what_is_kept_is_not(doublings: int) -> None:
+    """Chains: each process forks the next one and ends, so that no single look sees it for sure. Three, or 96."""
+    read_end, write_end = os.pipe()
+
+    def storm() -> None:
+        end = time.monotonic() + PATIENCE
+        for _ in range(doublings):
+            os.fork()
+        while time.monotonic() < end:
+            if os.fork():
+                os._exit(0)
+
+    def act() -> None:
+        kept = [_sleeper() for _ in range(3)]
+        os.write(write_end, " ".join(map(str, kept)).encode())
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for _ in range(3):
+            if os.fork() == 0:
+                storm()
+
+    session = _in_a_session(act)
+    kept = {int(pid) for pid in os.read(read_end, 100).split()}
+    _until(lambda: len(processes.session_members(session)) > 4)
+    pidfd = os.pidfd_open(session)
+    try:
+        assert processes.end_strays(pidfd, session, lambda: kept)
+        _until(lambda: {stat.pid for stat in processes.session_members(session)} == kept)
+    finally:
+        processes.signal_group(pidfd, session, signal.SIGKILL)
+        os.waitpid(session, 0)
+        for descriptor in (pidfd, read_end, write_end):
+            os.close(descriptor)
+
+
+def test_dumpable_can_be_switched() -> None:
+    def act() -> list[bool]:
+        processes.set_dumpable(False)
+        first = prctl(GET_DUMPABLE) == 1
+        processes.set_dumpable(True)
+        return [first, prctl(GET_DUMPABLE) == 1]
+
+    assert in_a_fork(act) == [False, True]
+
+
+def test_descriptors_are_counted() -> None:
+    def count() -> list[int]:
+        before = processes.open_descriptors()
+        held = [os.dup(0) for _ in range(7)]
+        os.dup2(0, 500)  # a gap does not count
+        more = processes.open_descriptors()
+        for fd in (*held, 500):
+            os.close(fd)
+        return [more - before, processes.open_descriptors() - before]
+
+    assert in_a_fork(count) == [8, 0]

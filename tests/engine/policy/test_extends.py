@@ -1,0 +1,284 @@
+"""What `extends` means: sections merge, plain lists replace, add and remove change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safeexec import Policy, PolicyError
+from safeexec.engine.policy.settings import Selection
+
+BASE = """
+builtins: [print, len, sum]
+imports:
+  math: all
+  statistics: [mean, median, stdev]
+  random: {except: [seed]}
+limits: {wall_seconds: 2, memory_mb: 64}
+hints: {random: roll dice}
+"""
+
+
+def extend(tmp_path, text: str) -> Policy:
+    """`text` as a profile that extends `BASE`."""
+    (tmp_path / "base.yaml").write_text(BASE)
+    child = tmp_path / "child.yaml"
+    child.write_text(f"extends: ./base.yaml\n{text}")
+    return Policy.load(child)
+
+
+@pytest.mark.parametrize(
+    ("text", "wider"),
+    [
+        ("builtins: {remove: [len]}\nlimits: {memory_mb: 32}\nimports: {random: none}\ndescription: Less.", ()),
+        ("imports: {statistics: [mean]}\ntools: {allow: none}", ()),
+        ("limits: {memory_mb: 65, wall_seconds: 1}", ("limits.memory_mb",)),
+        ("imports: {csv: all}\nbuiltins: {add: [open]}", ("builtins", "imports.csv")),
+        ("imports: {random: all}\nrequire: []", ("imports.random", "require")),
+    ],
+)
+def test_what_only_narrows_may_allow_no_more(tmp_path: Path, text: str, wider: tuple[str, ...]) -> None:
+    assert extend(tmp_path, text)
+    if not wider:
+        assert extend(tmp_path, f"only_narrower: true\n{text}") == extend(tmp_path, text)
+        return
+    with pytest.raises(PolicyError) as caught:
+        extend(tmp_path, f"only_narrower: true\n{text}")
+    assert tuple(sorted(mistake.path for mistake in caught.value.mistakes)) == wider
+    assert all("base.yaml" in str(mistake) for mistake in caught.value.mistakes)
+
+
+def test_a_file_speaks_for_itself_when_it_says_that_it_narrows(tmp_path: Path) -> None:
+    """What extends it may be wider, and what it extends is as it is."""
+    extend(tmp_path, "only_narrower: true\nlimits: {memory_mb: 32}")
+    grandchild = tmp_path / "grandchild.yaml"
+    grandchild.write_text("extends: ./child.yaml\nlimits: {memory_mb: 64}\n")
+    assert Policy.load(grandchild).limits.memory_mb == 64
+    grandchild.write_text("extends: ./child.yaml\nonly_narrower: true\nlimits: {memory_mb: 64}\n")
+    with pytest.raises(PolicyError, match=r"limits\.memory_mb: is wider than child\.yaml"):
+        Policy.load(grandchild)
+
+
+@pytest.mark.parametrize(
+    ("text", "builtins"),
+    [
+        ("description: x", ("print", "len", "sum")),
+        ("builtins: [max]", ("max",)),
+        ("builtins: {add: [max]}", ("print", "len", "sum", "max")),
+        ("builtins: {remove: [len]}", ("print", "sum")),
+        ("builtins: {add: [max], remove: [print]}", ("len", "sum", "max")),
+        ("builtins: []", ()),
+    ],
+)
+def test_a_list(tmp_path, text, builtins):
+    assert extend(tmp_path, text).builtins == builtins
+
+
+@pytest.mark.parametrize(
+    ("entry", "chosen"),
+    [
+        ("statistics: all", Selection()),
+        ("statistics: [fmean]", Selection(names=("fmean",))),
+        ("statistics: {add: [fmean]}", Selection(names=("mean", "median", "stdev", "fmean"))),
+        ("statistics: {remove: [mean]}", Selection(names=("median", "stdev"))),
+        ("statistics: {except: [mode]}", Selection(refused=("mode",))),
+        ("math: {remove: [comb]}", Selection(refused=("comb",))),
+        ("random: {add: [seed]}", Selection()),
+        ("random: {remove: [choice]}", Selection(refused=("seed", "choice"))),
+        ("json: {except: [load]}", Selection(refused=("load",))),
+        ("json: {add: [loads]}", Selection(names=("loads",))),
+    ],
+)
+def test_a_module(tmp_path, entry, chosen):
+    policy = extend(tmp_path, f"imports: {{{entry}}}")
+    assert policy.imports[entry.partition(":")[0]] == chosen
+    assert set(policy.imports) >= {"math", "statistics", "random"}
+
+
+def test_none_takes_a_module_away_with_its_submodules(tmp_path):
+    policy = extend(tmp_path, "imports: {html: all, html.parser: all}")
+    assert {"html", "html.parser"} <= set(policy.imports)
+    again = policy.replace(imports={"html": "none"})
+    assert not {"html", "html.parser"} & set(again.imports)
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("randm", "no module of this name is installed; did you mean random"),
+        ("html.parsr", "html has no module of this name; did you mean parser"),
+        ("xml.etree.ElementTre", "xml.etree has no module of this name; did you mean ElementTree"),
+    ],
+)
+def test_none_that_misspells_a_module_leaves_none_open(module, told):
+    with pytest.raises(PolicyError, match=f"imports.{module}: {told}\\?"):
+        Policy.load("standard").replace(imports={module: "none"})
+
+
+@pytest.mark.parametrize("module", ["code", "stat", "html.parser"])
+def test_none_takes_from_what_a_word_opens(module):
+    """`stdlib: all` opens them, without naming them."""
+    policy = Policy.load("standard")
+    assert policy.why(module).allowed
+    assert not policy.replace(imports={module: "none"}).why(module).allowed
+
+
+def test_none_may_name_a_module_that_nothing_opens():
+    """`codecs` is inherited, and `code` is a module, too: no slip."""
+    policy = Policy.load("calculator")
+    assert policy.replace(imports={"code": "none"}) == policy
+
+
+def test_sections_and_mappings_merge(tmp_path):
+    policy = extend(tmp_path, "limits: {memory_mb: 128}\nhints: {open: no files}")
+    assert (policy.limits.wall_seconds, policy.limits.memory_mb) == (2.0, 128)
+    assert dict(policy.hints) == {"random": "roll dice", "open": "no files"}
+
+
+def test_every_setting_knows_its_line(tmp_path):
+    policy = extend(tmp_path, "imports: {random: none}\nbuiltins:\n  remove: [len]\n")
+    assert policy.origin("imports.math") == "base.yaml:4"
+    assert policy.origin("imports.random") == "child.yaml:2"
+    assert policy.origin("builtins.len") == "child.yaml:4"
+    assert policy.origin("builtins.print") == "base.yaml:2"
+    assert policy.language_plan().rules["imports.random"] == "child.yaml:2"
+
+
+def test_extends_that_go_in_a_circle(tmp_path):
+    for name, parent in (("a", "b"), ("b", "c"), ("c", "a")):
+        (tmp_path / f"{name}.yaml").write_text(f"extends: ./{parent}.yaml\n")
+    with pytest.raises(PolicyError, match=r"c.yaml:1:1: extends: .* circle: a.yaml → b.yaml → c.yaml → a.yaml"):
+        Policy.load(tmp_path / "a.yaml")
+    (tmp_path / "a.yaml").write_text("extends: a.yaml\nlimit: {}\n")
+    with pytest.raises(PolicyError, match=r"(?s)2 mistakes.*circle: a.yaml → a.yaml.*a.yaml:2:1: limit: unknown"):
+        Policy.load(tmp_path / "a.yaml")
+
+
+def test_a_long_line_of_profiles_is_no_circle(tmp_path):
+    (tmp_path / "p0.yaml").write_text("limits: {threads: 1}\n")
+    for number in range(1, 20):
+        (tmp_path / f"p{number}.yaml").write_text(f"extends: ./p{number - 1}.yaml\n")
+    assert Policy.load(tmp_path / "p15.yaml").limits.threads == 1
+    with pytest.raises(PolicyError, match=r"p4.yaml:1:1: extends: more than 16 profiles extend one another"):
+        Policy.load(tmp_path / "p19.yaml")
+
+
+def test_three_levels_of_lists(tmp_path):
+    extend(tmp_path, "builtins: {add: [max, min], remove: [print]}")
+    (tmp_path / "third.yaml").write_text("extends: ./child.yaml\nbuiltins: {add: [print], remove: [max, len]}\n")
+    policy = Policy.load(tmp_path / "third.yaml")
+    assert policy.builtins == ("sum", "min", "print")
+    assert [policy.origin(f"builtins.{name}") for name in ("sum", "min", "print", "max")] == [
+        "base.yaml:2",
+        "child.yaml:2",
+        "third.yaml:2",
+        "third.yaml:2",
+    ]
+    (tmp_path / "fourth.yaml").write_text("extends: ./third.yaml\nbuiltins: [abs]\n")
+    policy = Policy.load(tmp_path / "fourth.yaml")
+    assert (policy.builtins, policy.origin("builtins.print")) == (("abs",), "fourth.yaml:2")
+
+
+def test_a_profile_of_its_own_takes_under_ten_lines():
+    text = """\
+description: Normal distributions, nothing random.
+extends: calculator
+imports:
+  statistics: [NormalDist]
+  random: none
+limits: {memory_mb: 512}
+hints: {random: Use NormalDist().inv_cdf with fixed probabilities.}
+"""
+    policy = Policy.from_yaml(text, name="normal", filename="normal.yaml")
+    assert text.count("\n") < 10
+    assert policy.limits.memory_mb == 512
+    assert policy.why("statistics.NormalDist").allowed
+    assert not policy.why("statistics.mean").allowed
+    refused = policy.why("random")
+    assert (refused.allowed, refused.rule) == (False, "normal.yaml:5")
+    assert refused.instead == "Use NormalDist().inv_cdf with fixed probabilities."
+    assert policy.why("math").through == ("normal.yaml", "calculator.yaml")
+
+
+@pytest.mark.modules("numpy", "scipy")
+@pytest.mark.parametrize(
+    ("text", "imports"),
+    [
+        ("imports: {numpy.linalg: none}", {"numpy": Selection(refused=("linalg",))}),
+        ("imports: {numpy.linalg: none, numpy: all}", {"numpy": Selection(refused=("linalg",))}),
+        ("imports: {numpy.random.mtrand: none}", {"numpy": Selection(refused=("random.mtrand",))}),
+        ("imports: {scipy.stats: none}", {"scipy": Selection(names=("linalg",))}),
+        (
+            "imports: {scipy.linalg.blas: none}",
+            {"scipy": Selection(names=("linalg", "stats")), "scipy.linalg": Selection(refused=("blas",))},
+        ),
+        ("imports: {os.path: none}", {"os": Selection(refused=("path",))}),
+    ],
+)
+def test_none_takes_a_part_out_of_its_package(tmp_path, text, imports):
+    """The entry of a package covers its parts, so it has to leave this one out."""
+    (tmp_path / "base.yaml").write_text("imports: {numpy: all, os: all, os.path: all, scipy: [linalg, stats]}")
+    (tmp_path / "child.yaml").write_text(f"extends: ./base.yaml\n{text}")
+    policy = Policy.load(tmp_path / "child.yaml")
+    assert {name: policy.imports[name] for name in imports} == imports
+    part = text.partition("{")[2].partition(":")[0]
+    assert part not in policy.imports
+    answer = policy.why(part)
+    assert not answer.allowed and answer.rule == "child.yaml:2"
+    assert part != "numpy.linalg" or "what is left of `numpy` can be used" in answer.instead
+    assert Policy.from_yaml(policy.to_yaml()) == policy.replace(name="policy")
+    assert {one.rule for one in Policy.load(tmp_path / "base.yaml").diff(policy)} == {"child.yaml:2"}
+    assert part in policy.replace(imports={part: "all"}).imports
+
+
+LAYERS = "imports: {os: none}\nbuiltins: {remove: [open]}\nattributes: {refuse: [x]}\nlanguage: {constructs: [while]}\n"
+
+
+@pytest.mark.parametrize("base", ["confined-python", "./mine.yaml"])
+def test_a_language_layer_that_the_mode_switches_off_is_a_mistake(tmp_path, base):
+    (tmp_path / "mine.yaml").write_text("extends: standard\nlanguage: {mode: python}")
+    (tmp_path / "child.yaml").write_text(f"extends: {base}\n{LAYERS}")
+    with pytest.raises(PolicyError) as raised:
+        Policy.load(tmp_path / "child.yaml")
+    told = {one.path: one.text for one in raised.value.mistakes if "no effect" in one.text}
+    assert told.keys() == {"imports", "builtins", "attributes", "language.constructs"}
+    with pytest.raises(PolicyError, match=r"imports: has no effect with `language.mode: python`"):
+        Policy.load("confined-python").replace(imports={"os": "none"})
+
+
+def test_mode_python_says_nothing_of_the_layer_that_it_inherits(tmp_path):
+    """Nobody reads of a diff or a card that it held."""
+    (tmp_path / "mine.yaml").write_text("extends: standard\nlanguage: {mode: python}")
+    policy = Policy.load(tmp_path / "mine.yaml")
+    assert not policy.imports and not policy.builtins
+    assert Policy.from_yaml(policy.to_yaml()) == policy.replace(name="policy")
+    (tmp_path / "again.yaml").write_text("extends: ./mine.yaml\nlanguage: {mode: restricted}\nimports: {math: all}")
+    assert [*Policy.load(tmp_path / "again.yaml").imports] == ["math"]
+
+
+def test_one_mistake_is_told_once(tmp_path):
+    with pytest.raises(PolicyError) as raised:
+        extend(tmp_path, "builtins: {remove: [nosuch]}")
+    assert [one.text for one in raised.value.mistakes] == ["Python has no builtin nosuch"]
+
+
+@pytest.mark.parametrize("text", ["root:SECRET:20228:0\n", "SECRET\n", "[default]\nkey = SECRET\n", "SECRET: 1\n"])
+@pytest.mark.parametrize("kind", ["absolute", "relative", "a link"])
+def test_nothing_is_told_of_a_file_elsewhere_that_is_no_policy(tmp_path: Path, text: str, kind: str) -> None:
+    """Whoever wrote the policy may be a stranger, and any file of the machine can be named in it."""
+    away, folder = tmp_path / "away" / "credentials.yaml", tmp_path / "here"
+    away.parent.mkdir()
+    folder.mkdir()
+    away.write_text(text)
+    (folder / "link.yaml").symlink_to(away)
+    target = {"absolute": str(away), "relative": "../away/credentials.yaml", "a link": "./link.yaml"}[kind]
+    (folder / "p.yaml").write_text(f"extends: {target}\n")
+    with pytest.raises(PolicyError, match="is no policy that can be read") as told:
+        Policy.load(str(folder / "p.yaml"))
+    assert "SECRET" not in str(told.value)
+    beside = folder / "base.yaml"
+    beside.write_text("limits: {wall_secs: 1}\n")
+    (folder / "q.yaml").write_text("extends: ./base.yaml\n")
+    with pytest.raises(PolicyError, match="wall_secs"):
+        Policy.load(str(folder / "q.yaml"))

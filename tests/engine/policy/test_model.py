@@ -1,0 +1,170 @@
+"""Policies as values: frozen, comparable, editable, and back to YAML."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from types import MappingProxyType
+
+import pytest
+
+from safeexec import Policy, PolicyError
+from safeexec.engine.policy.settings import Filesystem, Limits, Selection
+from tests.shipped import PROFILES
+
+
+@pytest.fixture(params=PROFILES)
+def policy(request) -> Policy:
+    """Each shipped profile."""
+    return Policy.load(request.param)
+
+
+def test_yaml_and_back(policy):
+    again = Policy.from_yaml(policy.to_yaml(), name=policy.name)
+    assert again == policy
+    assert again.diff(policy) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"imports": {"math": [], "json": {"except": []}, "statistics": {"except": ["mean"]}}},
+        {"hints": {"on": "yes", "null": "~", "e1": "1_000"}},
+        {"description": "a: b # c\n\ttab 'single' \"double\" é 😀\n"},
+        {"tools": {"allow": "none", "approval": ["*"]}},
+        {"tools": {"allow": ["on", "1e3", "true", "08", "+.5", ".5e1"]}, "description": "1e3"},
+        {"determinism": {"seed": 2**63 - 1, "clock": "2025-01-01"}},
+        {"wall_seconds": 1e-06, "builtins": [], "language": {"constructs": "none"}},
+        {"filesystem": {"read": ["/a b: #c", "/'q'"]}, "danger_allow_commands": ["-x", "&y"]},
+    ],
+)
+def test_odd_settings_come_back_as_they_were(changes):
+    policy = Policy().replace(**changes)
+    assert Policy.from_yaml(policy.to_yaml()) == policy
+    assert policy.diff(Policy.from_yaml(policy.to_yaml())) == []
+    assert Policy().diff(policy)
+
+
+def test_copies_are_equal(policy):
+    for other in (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy), policy.replace()):
+        assert other == policy
+        assert hash(other) == hash(policy)
+        assert other.digest == policy.digest
+        assert other.origins == policy.origins
+
+
+def test_the_digest_tells_policies_apart():
+    digests = {Policy.load(name).digest for name in PROFILES}
+    assert len(digests) == len(PROFILES)
+    assert all(len(digest) == 64 for digest in digests)
+
+
+def test_where_it_is_written_does_not_matter():
+    assert Policy.from_yaml("# a comment\n\nlimits: {threads: 2}") == Policy.from_yaml("limits:\n  threads: 2")
+    assert Policy.from_yaml("builtins: [len, sum]").digest == Policy.from_yaml("builtins: [sum, len]").digest
+
+
+def test_nothing_can_be_changed(policy):
+    with pytest.raises(AttributeError):
+        policy.limits = Limits()
+    with pytest.raises(AttributeError):
+        policy.limits.threads = 9
+    with pytest.raises(TypeError):
+        policy.imports["os"] = None
+
+
+def test_what_it_was_made_of_is_not_kept():
+    names, imports = ["print"], {"math": Selection()}
+    policy = Policy(builtins=names, imports=MappingProxyType(imports))
+    before = hash(policy)
+    names.append("open")
+    imports["os"] = Selection()
+    assert (policy.builtins, dict(policy.imports), hash(policy)) == (("print",), {"math": Selection()}, before)
+
+
+def test_the_digest_is_the_same_in_every_process():
+    code = f"from safeexec import Policy; print([Policy.load(name).digest for name in {PROFILES}])"
+    digests = set()
+    for seed in ("0", "1", "random"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", code]
+        digests.add(subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60).stdout)
+    assert digests == {f"{[Policy.load(name).digest for name in PROFILES]}\n".encode()}
+
+
+def test_replace():
+    policy = Policy.load("calculator")
+    changed = policy.replace(
+        memory_mb=512,
+        limits={"threads": 2},
+        filesystem=Filesystem(workspace="read-only"),
+        checkpoints="off",
+        imports={"random": "none", "statistics": ["mean"]},
+        builtins={"remove": ["print"]},
+        name="mine",
+    )
+    assert changed.name == "mine"
+    assert [str(difference) for difference in policy.diff(changed)] == [
+        "builtins: -print   [narrower]   (replace())",
+        "imports.statistics: all → [mean]   [narrower]   (replace())",
+        "imports.random: all → nothing   [narrower]   (replace())",
+        "limits.memory_mb: 256 → 512   [wider]   (replace())",
+        "limits.threads: 0 → 2   [wider]   (replace())",
+        "filesystem.workspace: none → read-only   [wider]   (replace())",
+        "checkpoints: idle → off   (replace())",
+    ]
+    assert policy == Policy.load("calculator")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"memory": 1}, "a policy has no setting 'memory'; did you mean memory_mb?"),
+        ({"memory_mb": -1}, r"limits.memory_mb: expected int >= 16"),
+        ({"wall_seconds": 90}, "more than max_wall_seconds"),
+        ({"filesystem": {"workspac": "none"}}, "filesystem.workspac: unknown key; did you mean workspace?"),
+        ({"builtins": ["prnt"]}, "did you mean print?"),
+        ({"on_error": "explode"}, "expected keep or restore"),
+        ({"imports": {5: "all"}}, "imports: expected names as keys; found 5"),
+        ({"memory_mb": object()}, "expected a whole number of MiB; found a value of type object"),
+        ({"name": "two\nlines"}, "a text on one line"),
+        ({"description": "half of a character: \ud800"}, "description: expected text; found"),
+        ({"hints": {"random": "\ud800"}}, "hints.random: expected text; found"),
+        ({"origins": {}}, "a policy has no setting 'origins'"),
+        ({"builtins": {"add": ["open"], "remove": ["open"]}}, "open cannot be both added and removed"),
+    ],
+)
+def test_replace_refuses(changes, message):
+    with pytest.raises(PolicyError, match=message):
+        Policy.load("standard").replace(**changes)
+
+
+def test_required_protection():
+    policy = Policy.from_yaml("require: [seccomp, landlock or mount-namespace]")
+    assert policy.missing_protection({"seccomp", "landlock"}) == ()
+    assert policy.missing_protection({"seccomp", "mount-namespace"}) == ()
+    assert policy.missing_protection({"rlimits"}) == ("seccomp", "landlock or mount-namespace")
+
+
+def test_plans_hold_bytes_and_names():
+    policy = Policy.load("data-analysis")
+    limits = policy.limits_plan()
+    assert limits.memory_bytes == policy.limits.memory_mb * 1024**2
+    assert limits.output_bytes == policy.limits.output_kb * 1024
+    plan = policy.language_plan(tools=["fetch"])
+    assert plan.mode == "restricted"
+    assert plan.tools == ("fetch",)
+    assert plan.workspace == "read-write"
+    assert plan.imports["numpy"].rule.startswith("data-analysis.yaml:")
+    assert plan.imports["math"].rule.startswith("calculator.yaml:")
+    closed = policy.replace(tools={"allow": ["price"]})
+    assert closed.language_plan(tools=["fetch", "price"]).tools == ("price",)
+
+
+def test_a_change_of_one_limit_is_not_where_another_is_written():
+    policy = Policy.load("calculator").replace(memory_mb=200)
+    assert policy.origin("limits.memory_mb") == "replace()"
+    assert policy.origin("limits.branches") == Policy.load("calculator").origin("limits.branches") != "replace()"

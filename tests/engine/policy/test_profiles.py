@@ -1,0 +1,225 @@
+"""Where profiles come from, and that the shipped files agree with one another."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safeexec import Policy, PolicyError
+from safeexec.engine.policy import resolved, schema
+from safeexec.engine.policy.extends import prepared, read_profile
+from safeexec.engine.policy.names import CONSTRUCTS
+from safeexec.engine.policy.places import shipped_directory
+from safeexec.engine.policy.settings import PROTECTIONS
+from safeexec.reports import reference
+from tests.shipped import PINNED, PROFILES
+
+SHIPPED = {*PROFILES, *PINNED}
+
+
+def test_the_profiles_of_the_installation_are_no_others(tmp_path, monkeypatch):
+    for name in ("calculator", "own"):
+        (tmp_path / f"{name}.yaml").write_text("extends: standard\n")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", str(tmp_path))
+    assert {"own", *SHIPPED} == Policy.profiles().keys()
+    assert Policy.profiles()["calculator"].parent == tmp_path
+    shipped = Policy.profiles(shipped=True)
+    assert (shipped.keys(), shipped["calculator"].parent) == (SHIPPED, Path(shipped_directory()))
+
+
+def test_the_shipped_profiles():
+    assert {path.stem for path in Path(shipped_directory()).glob("*.yaml")} == SHIPPED
+    for name in SHIPPED:
+        policy = Policy.load(name)
+        assert policy.name == name
+        assert policy.description
+        held = {"rlimits", "no-new-privs", "seccomp", "landlock", "separate-files"}
+        assert policy.missing_protection(held) == ()
+        assert not [finding for finding in policy.check() if not finding.harmless]
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_the_time_a_step_may_take(name):
+    limits = Policy.load(name).limits
+    large = name.removesuffix("-0.9") in ("data-analysis", "deterministic", "confined-python")
+    usual = 10 if name == "mathematics" else 5
+    assert (limits.wall_seconds, limits.max_wall_seconds) == ((30, 300) if large else (usual, 60))
+
+
+def test_the_generated_files_are_current():
+    directory = Path(shipped_directory())
+    shipped = (directory / "schema.json").read_text()
+    newer = "|".join(name for name in dir(builtins) if f'"{name}"' not in shipped)
+    generated = re.sub(rf'^ *"(?:{newer})",\n', "", schema.text(), flags=re.MULTILINE) if newer else schema.text()
+    assert generated == shipped, "less the builtins that this Python has, and none had when it was written"
+    assert (directory / "resolved.json").read_text() == prepared()
+    assert reference.BEGIN + reference.text() + reference.END in (directory / "README.md").read_text()
+
+
+def test_resolved_in_advance_is_the_same():
+    for name in SHIPPED:
+        prepared, read = Policy.load(name), read_profile(f"{shipped_directory()}/{name}.yaml", Policy)
+        assert prepared == read
+        assert prepared.origins == read.origins
+        assert prepared.files == read.files
+
+
+def test_a_shipped_profile_that_was_edited_is_read_again(tmp_path, monkeypatch):
+    for path in Path(shipped_directory()).iterdir():
+        if path.is_file():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    profile = tmp_path / "calculator.yaml"
+    assert resolved.lookup(str(tmp_path), "calculator", Policy) is not None
+    assert resolved.lookup(str(tmp_path), "standard", Policy) is not None
+    profile.write_text(profile.read_text().replace("memory_mb: 256", "memory_mb: 300"))
+    assert resolved.lookup(str(tmp_path), "calculator", Policy) is None
+    assert resolved.lookup(str(tmp_path), "standard", Policy) is None
+    (tmp_path / "resolved.json").unlink()
+    assert resolved.lookup(str(tmp_path), "deterministic", Policy) is None
+
+
+def test_a_profile_is_read_again_once_a_file_that_it_extends_has_gone(tmp_path):
+    base, mine = tmp_path / "base.yaml", tmp_path / "mine.yaml"
+    base.write_text("limits: {memory_mb: 300}\n")
+    mine.write_text("extends: ./base.yaml\n")
+    for file in (base, mine):
+        os.utime(file, (1, 1))
+    assert Policy.load(mine) is Policy.load(mine)
+    base.unlink()
+    with pytest.raises(PolicyError, match=r"base\.yaml"):
+        Policy.load(mine)
+
+
+def test_the_schema_describes_every_setting():
+    whole = schema.schema()
+    for name, part in [("", whole), *whole["$defs"].items()]:
+        for key, setting in part["properties"].items():
+            assert setting.get("description") or "$ref" in setting, f"{name}.{key}"
+
+
+def test_the_schema_lists_the_names_that_an_editor_completes():
+    whole = schema.schema()
+
+    def listed(setting: object) -> set[str]:
+        """Every word of every enumeration within."""
+        if isinstance(setting, list):
+            return {word for item in setting for word in listed(item)}
+        if not isinstance(setting, dict):
+            return set()
+        return {*setting.get("enum", ())} | {word for item in setting.values() for word in listed(item)}
+
+    settings = whole["properties"]
+    assert {"print", "open", "PythonFinalizationError"} <= listed(settings["builtins"])
+    assert not [name for name in listed(settings["builtins"]) if name.startswith("_")]
+    assert listed(settings["require"]) == set(PROTECTIONS)
+    assert {"math", "numpy", "stdlib", "any"} <= listed(settings["imports"]["propertyNames"])
+    constructs = whole["$defs"]["LanguageSection"]["properties"]["constructs"]
+    assert listed(constructs) == {*CONSTRUCTS, "all", "none"}
+    assert {"add", "remove", "except"} <= constructs["anyOf"][2]["properties"].keys()
+
+
+def test_loading_a_shipped_profile_needs_no_yaml():
+    code = "import sys, safeexec; safeexec.Policy.load('data-analysis').language_plan(); print('yaml' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_profiles_from_a_directory_of_the_environment(tmp_path, monkeypatch):
+    (tmp_path / "mine.yaml").write_text("extends: calculator\nlimits: {threads: 3}\n")
+    with pytest.raises(PolicyError, match="no policy is called 'mine'"):
+        Policy.load("mine")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
+    assert Policy.load("mine").limits.threads == 3
+    assert Policy.profiles()["mine"] == tmp_path / "mine.yaml"
+
+
+def test_the_current_directory_is_never_searched(tmp_path, monkeypatch):
+    (tmp_path / "mine.yaml").write_text("extends: calculator\n")
+    (tmp_path / "calculator.yaml").write_text("limits: {memory_mb: 9999}\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolicyError, match="no policy is called 'mine'"):
+        Policy.load("mine")
+    assert Policy.load("./mine.yaml").limits.memory_mb == 256
+
+
+def test_a_changed_file_is_loaded_again(tmp_path):
+    base, child = tmp_path / "base.yaml", tmp_path / "child.yaml"
+    base.write_text("limits: {threads: 1}\n")
+    child.write_text("extends: ./base.yaml\n")
+    assert Policy.load(child).limits.threads == 1
+    base.write_text("limits: {threads: 2}\n")  # at once, and as long as before
+    assert Policy.load(child).limits.threads == 2
+    for path in (base, child, shipped_directory()):
+        os.utime(path, (0, 0))
+    assert Policy.load(child) is Policy.load(child)
+    base.write_text("limits: {threads: 12}\n")
+    assert Policy.load(child).limits.threads == 12
+
+
+def test_a_profile_that_hides_one_of_its_name_may_extend_it(tmp_path, monkeypatch):
+    (tmp_path / "calculator.yaml").write_text("extends: calculator\nlimits: {threads: 3}\n")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", str(tmp_path))
+    policy = Policy.load("calculator")
+    assert policy.limits.threads == 3
+    assert policy.files == (str(tmp_path / "calculator.yaml"), f"{shipped_directory()}/calculator.yaml")
+    assert Policy.from_yaml("extends: calculator").limits.threads == 3
+    # What is shipped extends what is shipped, resolved in advance or not.
+    for standard in (Policy.load("standard"), read_profile(f"{shipped_directory()}/standard.yaml", Policy)):
+        assert standard.limits.threads == 16
+        assert standard.files[1] == f"{shipped_directory()}/calculator.yaml"
+
+
+def test_a_profile_that_comes_into_the_search_is_seen(tmp_path, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for directory in (first, second):
+        directory.mkdir()
+        os.utime(directory, (0, 0))
+    child = second / "child.yaml"
+    (second / "base.yaml").write_text("limits: {threads: 1}\n")
+    child.write_text("extends: base\n")
+    for path in (second / "base.yaml", child, second, shipped_directory()):
+        os.utime(path, (0, 0))
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", f"{first}{os.pathsep}{second}")
+    assert Policy.load("child").limits.threads == 1
+    (first / "base.yaml").write_text("limits: {threads: 2}\n")
+    assert Policy.load("child").limits.threads == 2
+
+
+def test_unknown_names_and_paths():
+    with pytest.raises(PolicyError, match="did you mean standard"):
+        Policy.load("standart")
+    with pytest.raises(PolicyError, match=r"there is no policy file /nowhere/x\.yaml"):
+        Policy.load("/nowhere/x.yaml")
+    with pytest.raises(PolicyError, match=r"/ is no file"):
+        Policy.load("/")
+
+
+def test_a_name_that_is_not_found_says_where_it_may_be(tmp_path, monkeypatch):
+    (tmp_path / "mine.yaml").write_text("extends: calculator\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolicyError, match=r"no policy is called 'mine'; the file here is \./mine\.yaml"):
+        Policy.load("mine")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", "/nowhere")
+    with pytest.raises(PolicyError, match="SAFEEXEC_POLICY_PATH names /nowhere, which is no directory"):
+        Policy.load("yours")
+
+
+def test_the_schema_is_json():
+    assert json.loads(Path(shipped_directory(), "schema.json").read_text())["title"] == "safeexec policy"
+
+
+def test_text_extends_a_name_and_no_path(tmp_path):
+    """An error about another file quotes it, and whoever wrote the text may not be one who may read that file."""
+    secret = tmp_path / "secret.yaml"
+    secret.write_text("password: hunter2\n")
+    for path in (secret, f"./{secret.name}", "secret.yaml"):
+        with pytest.raises(PolicyError, match="extends a profile by its name") as refusal:
+            Policy.from_yaml(f"extends: {path}\n")
+        assert "hunter2" not in str(refusal.value)

@@ -1,0 +1,59 @@
+"""Whatever a value is, what is made of it goes through `json.dumps`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safeexec.protocol.values import Opaque
+from safeexec.results.jsonable import jsonable
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.floats()
+    | st.integers()
+    | st.text(st.characters())
+    | st.binary()
+    | st.complex_numbers()
+    | st.sampled_from([5000, 6000]).map(lambda digits: 10**digits)
+    | st.sampled_from([Opaque("Point", "\ud800"), range(10**12)])
+)
+KEYS = st.text() | st.integers() | st.none() | st.tuples(st.integers())
+
+
+@given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(KEYS, inner)))
+def test_every_value_is_json(value: Any) -> None:
+    json.dumps(jsonable(value), allow_nan=False)
+
+
+def test_what_nests_too_deeply_is_told_and_not_followed() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    for value in (deep, cycle):
+        assert "repr" in json.dumps(jsonable(value))
+
+
+def as_javascript(text: str) -> Any:
+    """What a reader that keeps numbers as doubles has of a JSON text."""
+    return json.loads(text, parse_int=lambda digits: int(float(digits)))
+
+
+@given(st.recursive(st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_no_reader_loses_digits_of_an_int(value: Any) -> None:
+    written = jsonable(value)
+    assert as_javascript(json.dumps(written)) == written
+
+
+def test_a_large_int_comes_with_all_its_digits() -> None:
+    assert jsonable(2**53) == 2**53
+    assert jsonable([2**53 + 1, -(10**4000)]) == [
+        {"type": "int", "repr": "9007199254740993"},
+        {"type": "int", "repr": str(-(10**4000))},
+    ]

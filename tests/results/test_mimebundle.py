@@ -1,0 +1,140 @@
+"""What a notebook's page gets of results: all that can be shown, and nothing that runs, loads or leads away."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from safeexec import Display, ErrorInfo, Policy, Result
+from safeexec.results import Rows, Variable
+from safeexec.results.mimebundle import of_display, of_rows
+from safeexec.untrusted.latex import plain_latex
+from safeexec.untrusted.markup import CONTENT_SECURITY_POLICY
+from tests.untrusted.hostile import texts
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+TABLE = (
+    '<table border="1" class="dataframe"><tr><th>a</th></tr>'
+    '<tr><td onclick="x()">1<script>y()</script></td></tr></table>'
+)
+HOSTILE = '<script>fetch("/api")</script><img src="//evil/x" onerror="z()"><b>bold</b>'
+ALLOWED = {"div", "pre", "table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption", "iframe", "img", "progress"}
+ATTRIBUTES = {"class", "sandbox", "style", "srcdoc", "alt", "src", "colspan", "rowspan", "max", "value"}
+
+
+class Tags(HTMLParser):
+    """The tags of a page and their attributes."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def assert_harmless(bundle: Any) -> None:
+    """Whatever a page does with it: it sees tags of ours, a frame that can do nothing, and pictures."""
+    assert bundle.keys() <= {"text/plain", "text/html", "text/latex", "image/png", "image/jpeg"}
+    for tag, attributes in Tags(bundle.get("text/html", "")).found:
+        assert tag in ALLOWED
+        assert attributes.keys() <= ATTRIBUTES
+        if tag == "iframe":
+            assert attributes["sandbox"] == ""
+            first = f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
+            assert (attributes["srcdoc"] or "").startswith(first)
+        if tag == "img":
+            assert re.match(r"data:image/(png|jpeg|svg\+xml);base64,[A-Za-z0-9+/=]*\Z", attributes["src"] or "")
+    "".join(bundle.values()).encode()  # no lone surrogates: it becomes JSON
+
+
+def test_a_table_of_pandas_is_one_of_the_page() -> None:
+    shown = of_display(Display({"text/html": TABLE, "text/plain": "a\n1"}))
+    assert "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>" in shown["text/html"]
+    assert_harmless(shown)
+
+
+def test_other_html_is_framed() -> None:
+    shown = of_display(Display({"text/html": HOSTILE, "text/plain": "x"}))
+    assert [tag for tag, _ in Tags(shown["text/html"]).found] == ["div", "iframe"]
+    assert_harmless(shown)
+
+
+def test_an_svg_is_a_picture() -> None:
+    shown = of_display(Display({"image/svg+xml": f"<svg onload='a()'>{HOSTILE}</svg>", "text/plain": "x"}))
+    assert [tag for tag, _ in Tags(shown["text/html"]).found] == ["div", "img"]
+    assert_harmless(shown)
+
+
+def test_a_picture_is_one_only_if_it_begins_as_one() -> None:
+    assert of_display(Display({"image/png": PNG, "text/plain": "x"}))["image/png"] == base64.b64encode(PNG).decode()
+    assert of_display(Display({"image/png": b"<html>", "text/plain": "x"})) == {"text/plain": "x"}
+
+
+@pytest.mark.parametrize(
+    "mime",
+    [
+        "text/markdown", "application/javascript", "application/vnd.jupyter.widget-view+json",
+        "application/vnd.vegalite.v5+json",
+    ],
+)  # fmt: skip
+def test_what_a_page_would_run_is_text(mime: str) -> None:
+    assert of_display(Display({mime: HOSTILE, "text/plain": "x"})) == {"text/plain": "x"}
+
+
+def test_formulas_of_plain_commands_pass() -> None:
+    formula = r"$\displaystyle \frac{x^{2}}{2} < \left[\begin{matrix}1 & 2\\3 & \alpha_{1}\end{matrix}\right]$"
+    shown = of_display(Display({"text/latex": formula, "text/plain": "x"}))
+    assert shown["text/latex"] == formula.replace("<", r"\lt ")
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\href{javascript:alert(1)}{x}", r"\style{background:url(//evil)}{x}", r"\def\a{\hr}\a", r"\require{html}",
+        r"\bbox[red]{x}", "\\hr\x1b[0mef{a}{b}", "x\r\\href{a}{b}",
+        r"\begin{html}x\end{html}", r"\unicode{60}", "a" * 30_000,
+    ],
+)  # fmt: skip
+def test_formulas_that_do_more_are_text(formula: str) -> None:
+    assert plain_latex(formula) is None
+
+
+@given(texts())
+def test_whatever_a_guest_displays(text: str) -> None:
+    for mime in ("text/html", "image/svg+xml", "text/latex", "text/markdown", "text/plain"):
+        assert_harmless(of_display(Display({mime: text})))
+    assert_harmless(of_display(Display({"text/html": f'<table class="dataframe">{text}'})))
+
+
+@given(texts())
+def test_whatever_a_step_says(text: str) -> None:
+    error = ErrorInfo(type="E", message=text, traceback=text, rule="p.yaml:1", hint=text)
+    result = Result("error", stdout=text, stderr=text, text=text, error=error, notes=(text,))
+    assert_harmless(result._repr_mimebundle_())
+    assert_harmless(of_rows(["name"], [[text]]))
+
+
+def test_a_result_shows_all_of_it() -> None:
+    display = Display({"image/png": PNG, "text/plain": "fig"})
+    markup = Result("ok", stdout="out\n", stderr="err\n", text="'v'", displays=(display,))._repr_mimebundle_()[
+        "text/html"
+    ]
+    assert [markup.index(part) for part in ("out", "err", "data:image/png", "&#x27;v&#x27;")] == sorted(
+        markup.index(part) for part in ("out", "err", "data:image/png", "&#x27;v&#x27;")
+    )
+
+
+def test_rows_are_a_table_and_policies_their_card() -> None:
+    shown = Rows([Variable("x", "int", text="1 < 2")])._repr_mimebundle_()
+    assert "<td>1 &lt; 2</td>" in shown["text/html"]
+    assert shown["text/plain"].splitlines()[0].split() == ["name", "type", "shape", "size", "text"]
+    assert Rows([])._repr_mimebundle_()["text/plain"] == "nothing"
+    assert_harmless(shown)
+    assert "calculator" in Policy.load("calculator")._repr_mimebundle_()["text/plain"]
