@@ -59,11 +59,12 @@ def machinery(rounds: int) -> None:
     from safeexec.engine.child.step.displays import Displays
     from safeexec.engine.child.step.execute import Guest
     from safeexec.engine.child.step.output import Streams
-    from safeexec.language.language import Language
+    from safeexec.language.language import RestrictedLanguage
 
     table = Table("value, changes and displays of x = x + 1")
     policy = Policy.load("data-analysis")
-    guest = Guest(Language(policy.language_plan()), policy.limits_plan(), Streams(), Displays(), Tracker(), {})
+    language = RestrictedLanguage(policy.language_plan())
+    guest = Guest(language, policy.limits_plan(), Streams(), Displays(), Tracker(), {})
     guest.namespace["x"] = 0
     code = guest.language.compile("x = x + 1", "<step>").body
     assert code is not None

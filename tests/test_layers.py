@@ -14,141 +14,53 @@ import pytest
 import safeexec
 
 ROOT = Path(safeexec.__file__).parent
-TOP = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
-FACES = {"adapters", "agent", "cli", "docs", "examples", "servers"}
-PUBLIC_MODULES = {
-    "approvals",
-    "errors",
-    "outcomes",
-    "results",
-    "observation",
-    "jsonable",
-    "mimebundle",
-    "marked",
-    "identity",
-    "text",
-    "signatures",
-    "matching",
-    "toolkit",
-    "untrusted",
-    "recordings",
-    "page",
-    "engines",
-}
-"""Modules at the top whose names are public, or plain text helpers that hold no state."""
+ENGINE = "engine/"
+LEAVES = {"common", "errors"}
+BELOW = {*LEAVES, "untrusted", "protocol", "results"}
+"""What every folder may import, the engine too: leaves, readers of strangers' texts, messages, results."""
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "syscalls": {"syscalls"},
-    "untrusted": {"untrusted", "errors", "text"},
-    "linux": {"linux", "syscalls"},
-    "protocol": {"protocol", "errors", "identity", "text"},
-    "language": {"language", "own", "protocol", "errors", "identity", "text"},
-    "hints": {"hints", "language", "protocol", "errors", "identity", "matching", "text"},
-    "recordings": {"recordings", "untrusted", "protocol", "errors", "outcomes", "identity", "text"},
-    "page": {"page", "recordings", "mimebundle", "untrusted", "errors", "outcomes", "text"},
-    "policy": {
-        "policy",
-        "untrusted",
-        "language",
-        "protocol",
-        "syscalls",
-        "errors",
-        "identity",
-        "matching",
-        "text",
-    },
-    "reports": {
-        "reports",
-        "recordings",
-        "policy",
-        "untrusted",
-        "hints",
-        "language",
-        "protocol",
-        "syscalls",
-        "errors",
-        "identity",
-        "matching",
-        "signatures",
-        "text",
-    },
-    "inline": {
-        "inline",
-        "untrusted",
-        "policy",
-        "language",
-        "protocol",
-        "errors",
-        "identity",
-        "matching",
-        "text",
-        "results",
-        "typed",
-    },
-    "child": {
-        "child",
-        "hints",
-        "language",
-        "own",
-        "protocol",
-        "linux",
-        "syscalls",
-        "errors",
-        "identity",
-        "matching",
-        "text",
-    },
-    "zygote": {
-        "zygote",
-        "hints",
-        "child",
-        "language",
-        "protocol",
-        "linux",
-        "errors",
-        "identity",
-        "text",
-        "typed",
-    },
-    "host": {
-        "host",
-        "hints",
-        "untrusted",
-        "recordings",
-        "policy",
-        "language",
-        "protocol",
-        "linux",
-        "approvals",
-        "errors",
-        "outcomes",
-        "results",
-        "identity",
-        "matching",
-        "signatures",
-        "text",
+    "common": set(),
+    "untrusted": LEAVES,
+    "protocol": LEAVES,
+    "results": {*LEAVES, "untrusted", "protocol"},
+    "engine/syscalls": set(),
+    "engine/linux": {"engine/syscalls"},
+    "engine/policy": {*LEAVES, "untrusted", "protocol", "engine/syscalls"},
+    "engine/recordings": {*BELOW},
+    "engine/advice": set(),
+    "engine/child": {*LEAVES, "protocol", "engine/advice", "engine/linux", "engine/syscalls", "engine/policy"},
+    "engine/zygote": {*LEAVES, "protocol", "engine/advice", "engine/linux", "engine/child"},
+    "engine/host": {
+        *BELOW,
+        "engine/linux",
+        "engine/policy",
+        "engine/recordings",
+        "engine/advice",
+        "engine/approvals",
         "toolkit",
-        "typed",
     },
-    "searching": {"searching", "errors", "results", "text"},
-    "remote": {
-        "remote",
-        "approvals",
-        "servers",
-        "host",
-        "untrusted",
-        "policy",
-        "protocol",
-        "errors",
-        "engines",
-        "marked",
-        "outcomes",
-        "results",
-        "text",
-    },
+    "language": {*LEAVES, "protocol", "engine/child", "engine/policy"},
+    "hints": {*LEAVES, "protocol", "engine/policy", "language"},
+    "reports": {*BELOW, "engine/child", "engine/policy", "engine/recordings", "engine/syscalls", "hints", "language"},
+    "inline": {*BELOW, "engine/policy"},
+    "page": {*BELOW, "engine/recordings"},
+    "searching": {*LEAVES, "results"},
+    "remote": {*BELOW, "engine/approvals", "engine/host", "engine/policy", "servers"},
 }
 
-ON_TOP = {"policy/model.py": {"reports", "recordings", "mimebundle"}, "servers/methods.py": {"policy"}}
+PACKAGES = ("safeexec", "safeexec.engine")
+"""From which modules are imported by name."""
+
+FACES = {"adapters", "agent", "cli", "docs", "examples", "servers"}
+"""Folders that use what the package offers, and one another."""
+
+PUBLIC = {*BELOW, "engine/approvals", "engine/recordings", "page", "remote", "toolkit"}
+
+ON_TOP = {
+    "engine/policy/model.py": {"reports", "engine/recordings", "results"},
+    "servers/methods.py": {"engine/policy"},
+}
 """The modules that are not where their folder is. `Policy` offers what the reports tell of it, and nobody below imports
 it. The table of methods is data that both ends of a connection read, and one of them is offered by the package itself.
 """
@@ -167,7 +79,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            names = [f"{module}.{alias.name}" for alias in node.names] if module == "safeexec" else [module]
+            names = [f"{module}.{alias.name}" for alias in node.names] if module in PACKAGES else [module]
         else:
             continue
         for name in names:
@@ -177,8 +89,11 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 def part(name: str) -> str:
     """The folder, or the module at the top, that a dotted name belongs to; public names belong to none: ``""``."""
-    parts = name.split(".")
-    return parts[1] if len(parts) > 1 and ((ROOT / parts[1]).is_dir() or parts[1] in TOP) else ""
+    parts = name.split(".")[1:]
+    if parts[:1] == ["engine"] and len(parts) > 1:
+        return ENGINE + parts[1]
+    known = parts and ((ROOT / parts[0]).is_dir() or (ROOT / f"{parts[0]}.py").exists())
+    return parts[0] if known else ""
 
 
 def type_checking_lines(path: Path) -> set[int]:
@@ -197,7 +112,7 @@ def test_a_folder_imports_only_what_lies_below_it(package: str) -> None:
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for path in modules(package)
         for line, name in imports(path)
-        if part(name) not in MAY_IMPORT[package] | ON_TOP.get(str(path.relative_to(ROOT)), set())
+        if part(name) not in {package} | MAY_IMPORT[package] | ON_TOP.get(str(path.relative_to(ROOT)), set())
         and line not in type_checking_lines(path)
     ]
     assert not wrong
@@ -232,15 +147,17 @@ def test_a_class_name_is_used_once() -> None:
     assert not [name for name, count in names.items() if count > 1]
 
 
-@pytest.mark.parametrize("package", ["policy", "reports"])
+@pytest.mark.parametrize("package", ["engine/policy", "reports"])
 def test_what_lies_below_the_public_policy_does_not_import_it(package: str) -> None:
     below = [path for path in modules(package) if str(path.relative_to(ROOT)) not in ON_TOP]
     assert not [path for path in below for _, name in imports(path) if name == "safeexec.engine.policy.model"]
 
 
 def test_every_folder_has_its_place() -> None:
-    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"policies"}
-    assert folders <= set(MAY_IMPORT) | FACES
+    found = [
+        path.parent.relative_to(ROOT) for pattern in ("*", "engine/*") for path in ROOT.glob(f"{pattern}/__init__.py")
+    ]
+    assert {str(folder) for folder in found} - {"policies", "engine"} == set(MAY_IMPORT) - {"engine/advice"} | FACES
 
 
 def test_every_folder_is_installed() -> None:
@@ -256,14 +173,13 @@ def test_the_outermost_folders_use_public_names_only(package: str) -> None:
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for path in modules(package)
         for line, name in imports(path)
-        if part(name)
-        not in {"", "untrusted", package, *PUBLIC_MODULES, *FACES} | ON_TOP.get(str(path.relative_to(ROOT)), set())
+        if part(name) not in {"", package, *PUBLIC, *FACES} | ON_TOP.get(str(path.relative_to(ROOT)), set())
         and line not in type_checking_lines(path)
     ]
     assert not wrong
 
 
-@pytest.mark.parametrize("package", ["child", "zygote", "protocol", "language", "hints", "linux"])
+@pytest.mark.parametrize("package", ["engine/child", "engine/zygote", "engine/linux", "protocol", "language", "hints"])
 def test_yaml_never_reaches_the_child(package: str) -> None:
     for path in modules(package):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -272,7 +188,7 @@ def test_yaml_never_reaches_the_child(package: str) -> None:
             assert not {"yaml", "psutil"} & {name.partition(".")[0] for name in names}, path
 
 
-@pytest.mark.parametrize("package", ["host", "policy", "protocol", "linux", "recordings"])
+@pytest.mark.parametrize("package", ["engine/host", "engine/policy", "engine/linux", "engine/recordings", "protocol"])
 def test_the_host_unpickles_nothing(package: str) -> None:
     for path in modules(package):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -26,6 +26,9 @@ RECIPES = (
     "Change a system call rule",
     "Add a message",
     "Add a command",
+    "Add a method of the servers",
+    "Allow or refuse a construct of the language",
+    "Add a limit",
     "Add a kernel mechanism",
     "Add a reader of strangers' text",
 )
@@ -156,25 +159,27 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 
 FIRST_RUN = {
-    "": "approvals errors identity outcomes results text typed",
-    "host": "arguments audit descriptors forks labels patience queue sandbox waiting",
-    "host/faces": "blocking",
-    "host/files": "layers",
-    "host/session": (
+    "": "errors",
+    "common": "identity text typed",
+    "engine": "advice approvals",
+    "results": "outcomes",
+    "engine/host": "arguments audit descriptors forks labels patience queue sandbox waiting",
+    "engine/host/faces": "blocking",
+    "engine/host/files": "layers",
+    "engine/host/session": (
         "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
         "given standard_input states step step_calls tightened turn"
     ),
-    "host/startup": "configuration confinement launch launcher",
-    "host/tools": "toolbox",
-    "host/watch": (
+    "engine/host/startup": "configuration confinement launch launcher",
+    "engine/host/tools": "toolbox",
+    "engine/host/watch": (
         "account accountant bill census clock gate groups idle lineage memory room rotation unnamed verdict watched"
     ),
-    "language": "access refusals",
-    "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
-    "policy": "kernel model places plans profiles resolved settings",
+    "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
+    "engine/policy": "access kernel model places plans profiles refusals resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",
     "protocol/values": "decoder encoder format objects reader writer",
-    "syscalls": "numbers table",
+    "engine/syscalls": "numbers table",
     "untrusted": "frames",
 }
 """Folder → its modules that a plain first run imports in the host. Each is in the start of every program."""
@@ -184,7 +189,8 @@ def test_start_up_imports_what_the_page_says() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=PROJECT, capture_output=True, text=True, check=True)
     package, sandbox, run = json.loads(done.stdout)
     assert package == ["safeexec"]
-    packages = ["safeexec", "safeexec.engine.host", "safeexec.engine.host.faces", "safeexec.engine.host.startup"]
+    packages = ["safeexec", "safeexec.common", "safeexec.engine", "safeexec.engine.host"]
+    packages += ["safeexec.engine.host.faces", "safeexec.engine.host.startup"]
     (row,) = [line for line in TEXT.splitlines() if line.startswith("| `from safeexec import Sandbox`")]
     modules = ["safeexec." + path.removesuffix(".py").replace("/", ".") for path, _ in paths(row)]
     assert sandbox == sorted(packages + modules)

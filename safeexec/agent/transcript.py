@@ -1,8 +1,8 @@
 """The transcript of a run: what was said and done, in order, as JSON lines; and the conversation that a model gets of
 it.
 
-Each kind of entry is a class of `Transcribed` in `safeexec.engine.recordings.format`; here entries are dicts of its fields,
-with their `kind`. Fields that a class does not have are not read. Entries hold text only, pictures as URLs. A
+Each kind of entry is a class of `Transcribed` in `safeexec.engine.recordings.format`; here entries are dicts of its
+fields, with their `kind`. Fields that a class does not have are not read. Entries hold text only, pictures as URLs. A
 transcript is what a run resumes from, and what `RecordedModel` replays.
 """
 

@@ -17,9 +17,10 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Module
 from typing import Any, Final
 
 from safeexec.common.own import ast, os
+from safeexec.engine.child.step.program import Rejection, leave
 from safeexec.engine.policy import names
 from safeexec.engine.policy.refusals import canonical
-from safeexec.language.diagnostics import MESSAGES, Rejection
+from safeexec.language.diagnostics import MESSAGES
 from safeexec.language.formats import refused_field
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_text
@@ -113,11 +114,6 @@ def _reduced(function: Any) -> Any:
     if function is getattr and "getattr" in table and sys._getframe(1).f_builtins is table:
         return copy.copy, (table["getattr"],)
     return function.__reduce__()
-
-
-def leave(code: object = None, /) -> None:
-    """Leave the step: `exit` and `quit` as `site` defines them."""
-    raise SystemExit(code)
 
 
 def refusal(rules: Rules, kind: str, name: str, message: str = "") -> Any:

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from safeexec.common.text import blank, columns
+from safeexec.engine.child.step.program import Diagnostic
 from safeexec.language.rules import Finding, Rules
 
 if TYPE_CHECKING:
@@ -24,39 +23,6 @@ MESSAGES: Final = {
 
 _LINE = 400
 """Characters that are shown of a longer line."""
-
-
-class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
-    """One refusal of the policy. Lines and columns count from 1; the end column is the one after the last character."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    caret: str
-    """The source line, or what is around the place in a long one, with a line of carets under it."""
-    rule: str
-    """Where the policy says so: ``standard.yaml:12``."""
-    message: str
-    kind: str
-    """module, builtin, attribute or construct."""
-    name: str
-    hint: str | None = None
-    """What to do instead, in one sentence; who reports the refusal puts it in (`safeexec.hints.refusals.advised`)."""
-
-    def __str__(self) -> str:
-        hint = f"\nhint: {self.hint}" if self.hint else ""
-        return f"line {self.line}: {self.message} ({self.rule})\n{self.caret}{hint}"
-
-
-class Rejection(Exception):
-    """The policy refuses a program before a line of it runs. `diagnostics` holds every violation, in source order."""
-
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        self.diagnostics = list(diagnostics)
-        first = self.diagnostics[0]
-        more = f" (and {len(self.diagnostics) - 1} more)" if len(self.diagnostics) > 1 else ""
-        super().__init__(f"line {first.line}: {first.message}{more}")
 
 
 def explain(findings: Sequence[Finding], source: str, rules: Rules, trees: Sequence[ast.AST]) -> list[Diagnostic]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -12,7 +11,6 @@ from safeexec.engine.policy import names, refusals
 from safeexec.engine.policy.access import WORDS, is_passage, module_access, name_access, parents, refused_names, taken
 from safeexec.protocol.plan import LanguagePlan
 
-KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | names.SITE_BUILTINS
 _CACHED_NAMES: Final = 20_000
 _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "import_module"}
 """Names of which the tree tells more than the code: with which text they are called."""
@@ -54,7 +52,7 @@ class Rules:
     def __init__(self, plan: LanguagePlan) -> None:
         self.plan = plan
         self.denied_builtins = (
-            KNOWN_BUILTINS - plan.builtins - {"__debug__", "__name__", "__doc__", "__import__", "input"}
+            names.KNOWN_BUILTINS - plan.builtins - {"__debug__", "__name__", "__doc__", "__import__", "input"}
         )
         """Builtins that exist in Python and not in this policy. (`__import__` judges what it is asked for; `input` is
         there, and says when it is called that there is none.)"""

@@ -12,8 +12,8 @@ import sys
 from importlib.machinery import PathFinder
 
 from safeexec.common.own import os
+from safeexec.engine.child.step.modules import ModuleSource
 from safeexec.engine.policy.access import module_access
-from safeexec.language.imports import ModuleSource
 from safeexec.protocol.plan import LanguagePlan
 
 MAX_BYTES = 1 << 20

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from safeexec.common.matching import TYPING_ERRORS, nearest, suggestion
+from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.policy import refusals
 from safeexec.engine.policy.access import allowed_names, module_access, name_access
 from safeexec.engine.policy.checks import BUILTINS, is_module
@@ -34,7 +35,7 @@ from safeexec.engine.syscalls.table import group_of, rules_for
 from safeexec.errors import PolicyError
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
-from safeexec.language.diagnostics import MESSAGES, Rejection
+from safeexec.language.diagnostics import MESSAGES
 from safeexec.language.step import compile_step
 from safeexec.protocol.confinement import ChildConfinement
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
@@ -42,9 +43,9 @@ from safeexec.reports.syntax import NEWER, construct_of
 from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
+    from safeexec.engine.child.step.program import Diagnostic
     from safeexec.engine.policy.settings import PolicyData
     from safeexec.engine.syscalls import Rule
-    from safeexec.language.diagnostics import Diagnostic
 
 Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "tool", "name"]
 

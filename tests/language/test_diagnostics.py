@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.language.diagnostics import Diagnostic, Rejection
+from safeexec.engine.child.step.program import Diagnostic, Rejection
 from safeexec.language.step import compile_step
 from safeexec.protocol.plan import LanguagePlan
 

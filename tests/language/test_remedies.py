@@ -14,8 +14,8 @@ from random import Random
 import pytest
 
 from safeexec import Policy
+from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.policy.refusals import MODULES, NAMES
-from safeexec.language.diagnostics import Rejection
 from safeexec.language.step import compile_step
 from safeexec.protocol.plan import LanguagePlan
 from safeexec.reports.why import Judge, reported_plan

@@ -8,7 +8,8 @@ from types import CodeType
 
 import pytest
 
-from safeexec.language.step import TOO_DEEP, CompiledStep, compile_step
+from safeexec.engine.child.step.program import TOO_DEEP, CompiledStep
+from safeexec.language.step import compile_step
 from safeexec.protocol.plan import LanguagePlan
 
 ARGUMENT = "parameter" if sys.version_info >= (3, 15) else "argument"

@@ -8,9 +8,10 @@ import sys
 import msgspec
 import pytest
 
+from safeexec.engine.child.step.program import Rejection
 from safeexec.language.rules import rules_of
 from safeexec.language.screen import is_clean
-from safeexec.language.step import Rejection, compile_step
+from safeexec.language.step import compile_step
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
@@ -200,10 +201,10 @@ if sys.version_info >= (3, 12):
 
 @pytest.mark.parametrize("source", ACCEPTED)
 def test_accepted_and_runs(source: str, plan: LanguagePlan) -> None:
-    from safeexec.language.language import Language
+    from safeexec.language.language import RestrictedLanguage
 
     namespace: dict[str, object] = {"__name__": "__main__"}
-    language = Language(plan)
+    language = RestrictedLanguage(plan)
     language.install(namespace)
     step = language.compile(source, "<step>")
     if step.body is not None:

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from safeexec import Policy, PolicyError
+from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.host.startup.confinement import plan
 from safeexec.engine.policy.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
 from safeexec.engine.syscalls.numbers import numbers
 from safeexec.engine.syscalls.table import rules_for
-from safeexec.language.diagnostics import Rejection
 from safeexec.language.imports import Importer, RefusedImport
 from safeexec.language.rules import rules_of
 from safeexec.language.step import compile_step

@@ -31,7 +31,7 @@ ROOMS = (
     "results",
     "common",
 )
-"""The rooms that run in the host. (`hints`, `compiler` and `facades` do so for reports, on a program that
+"""The rooms that run in the host. (`hints` and `language` do so for reports, on a program that
 `reports/needs.py` bounds.)"""
 MODULES = {"re", "subprocess", "yaml", "html", "json", "xml", "csv", "tarfile", "zipfile", "marshal", "tomllib"} | {
     "pickle", "tokenize", "difflib", "email", "codecs", "configparser", "gzip", "bz2", "lzma",

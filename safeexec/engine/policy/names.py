@@ -7,6 +7,7 @@ means to get around this table can: what holds it is the kernel. Every other nam
 
 from __future__ import annotations
 
+import builtins
 from typing import Final
 
 CONSTRUCTS: Final[dict[str, tuple[str, ...]]] = {
@@ -75,6 +76,7 @@ def is_internal(name: str) -> bool:
 
 SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """What `site` adds to the builtins of an ordinary interpreter."""
+KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | SITE_BUILTINS
 
 ENVIRONMENTS: Final = frozenset(
     {

@@ -57,7 +57,7 @@ class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class DisplayText(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One display of a step: MIME type → text; base64 for the types that are no text (`safeexec.results.outcomes.is_text`)."""
+    """One display of a step: MIME type → text; base64 unless `safeexec.results.outcomes.is_text` takes it."""
 
     data: dict[str, str]
     truncated: bool = False

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from safeexec.engine import advice
 from safeexec.engine.child.process import checkpoints, fetching, substitutes
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.serve import Server
@@ -20,8 +21,8 @@ from safeexec.engine.child.step.changes import Tracker
 from safeexec.engine.child.step.displays import Displays
 from safeexec.engine.child.step.execute import Guest
 from safeexec.engine.child.step.output import Streams
+from safeexec.engine.child.step.program import Language
 from safeexec.engine.child.step.tools import ToolCaller, make_help, tool_functions
-from safeexec.language.language import Language
 from safeexec.protocol import messages as m
 
 ENVIRONMENT = {
@@ -72,17 +73,8 @@ def _accept_read_only(directory: str) -> None:
 
 
 LATE = (
-    "safeexec.language.transformer",
     "safeexec.engine.child.step.errors",
     "safeexec.engine.child.step.tracebacks",
-    "safeexec.hints.tables.modules",
-    "safeexec.hints.tables.libraries",
-    "safeexec.hints.tables.attributes",
-    "safeexec.hints.tables.foreign",
-    "safeexec.hints.tables.messages",
-    "safeexec.hints.runtime",
-    "safeexec.hints.syntax",
-    "safeexec.hints.limits",
     "asttokens",
     "cloudpickle",
 )
@@ -146,7 +138,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
     if functions:
         functions["help"] = make_help(print)
     guest = Guest(
-        Language(configure.language),
+        Language(configure.language) if configure.language.mode == "python" else advice.language_of(configure.language),
         configure.limits,
         Streams(configure.limits.output_bytes),
         Displays(),

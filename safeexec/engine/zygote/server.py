@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
 
+from safeexec.engine import advice
 from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.command import run_command
 from safeexec.engine.child.process.link import Link
@@ -75,7 +76,10 @@ class Zygote:
 
     def _late_work(self) -> list[tuple[str, Callable[[], object]]]:
         """What no first result waits for, each with a name."""
-        return [(f"import of {name}", partial(importlib.import_module, name)) for name in preload.LATE]
+        late: list[tuple[str, Callable[[], object]]] = []
+        late += [(name, partial(importlib.import_module, name)) for name in preload.LATE]
+        late += advice.late_imports()
+        return [(f"import of {name}", work) for name, work in late]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""

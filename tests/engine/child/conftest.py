@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.language.language import Language
+from safeexec.language.language import RestrictedLanguage
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 Run = Callable[..., Any]
@@ -40,7 +40,7 @@ def make_guest(**changes: Any) -> Run:
         | changes
     )
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    language = Language(plan)
+    language = RestrictedLanguage(plan)
     language.install(namespace)
 
     def run(source: str, **values: Any) -> Any:

@@ -387,7 +387,7 @@ class Server:
             self.tools.close()
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
-        done.refusals = refusals.take(done.error, self.guest.language.plan)
+        done.refusals = refusals.take(done.error, self.guest.language)
         threads = self.guest.threads
         done.threads = threads is not None and threads.started and threads.ran()
         if self.guest.exit_functions:

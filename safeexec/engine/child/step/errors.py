@@ -9,8 +9,8 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec import hints
 from safeexec.common.identity import class_name, instance_dict
+from safeexec.engine import advice
 from safeexec.engine.child.step import tracebacks
 from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.violations import NO_NETWORK, explain, is_out_of_memory
@@ -99,7 +99,7 @@ def report(
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
         message, rule, hint = refusal
-        hint = hints.refusals.without_network(plan) if hint == NO_NETWORK else hint
+        hint = advice.network_hint(plan) if hint == NO_NETWORK else hint
         kind = "PermissionError"
         if text.endswith(shown + "\n"):
             text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
@@ -148,7 +148,7 @@ def _of_refusal(exc: BaseException, plan: LanguagePlan) -> str:
     refused = instance_dict(exc).get("refused")
     if type(refused) is not tuple or len(refused) != 2:
         return ""
-    return hints.refusals.hint_for(*refused, plan) or ""
+    return advice.refusal_hint(*refused, plan) or ""
 
 
 def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) -> str:
@@ -178,16 +178,16 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
     lines, sources = facts.lines, facts.sources
     where = tracebacks.syntax_position(exc, sources)
     if where is not None and (not frames or where[0] != frames[-1].filename):
-        return hints.syntax.syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
+        return advice.syntax_hint(exc, sources[where[0]]) or ""
     if is_out_of_memory(exc):
-        return hints.limits.limit_hint("memory" if issubclass(type(exc), MemoryError) else "memory of a library") or ""
+        return advice.limit_hint("memory" if issubclass(type(exc), MemoryError) else "memory of a library") or ""
     inner = tracebacks.only_member(exc)
     if inner is not None:
         return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)
-    failure = hints.runtime.Failure(
+    found = advice.runtime_hint(
+        (frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         exc=exc,
         message=message,
-        place=hints.runtime.ErrorPlace(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         segment=lines.segment(frames[-1]) if frames else "",
         rest_of_line=lines.rest(frames[-1]) if frames else "",
         libraries=tracebacks.library_frames(exc, sources) if frames else [],
@@ -197,10 +197,7 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
         lost_names=facts.lost_names,
         workspace_files=facts.workspace_files or list,
     )
-    try:
-        return hints.runtime.runtime_hint(failure) or ""
-    finally:
-        failure.release()
+    return found or ""
 
 
 def _text_or_empty(make: Callable[[], str]) -> str:

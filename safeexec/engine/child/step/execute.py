@@ -9,21 +9,19 @@ from collections.abc import Callable, Mapping
 from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec import hints
 from safeexec.common.identity import class_name
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
+from safeexec.engine import advice
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.markup import without_fence, without_magics
+from safeexec.engine.child.step.program import Diagnostic, Language, Rejection
 from safeexec.engine.child.step.progress import ProgressBars
 from safeexec.engine.child.step.repeatable import Repeatable, happened
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.engine.child.step.violations import explain, is_out_of_memory
-from safeexec.engine.policy.names import GUARD_NAMES, is_internal
-from safeexec.language.builtins import watch_builtins
-from safeexec.language.diagnostics import Diagnostic, Rejection
-from safeexec.language.rules import KNOWN_BUILTINS
+from safeexec.engine.policy.names import GUARD_NAMES, KNOWN_BUILTINS, is_internal
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import encode
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from safeexec.engine.child.step.changes import Tracker
     from safeexec.engine.child.step.displays import Displays
     from safeexec.engine.child.step.output import Streams
-    from safeexec.language.language import Language
     from safeexec.protocol.plan import LimitsPlan
 
 ARRAY_BYTES = 128 << 10
@@ -113,8 +110,7 @@ class Guest:
         for name, tool in tools.items():
             if not is_internal(name):  # a builtin, which `del` brings back; none of Python's own is replaced
                 (self.namespace if name in KNOWN_BUILTINS else language.builtins)[name] = tool
-        if language.plan.mode != "python":
-            watch_builtins(language.builtins)
+        language.watch_builtins()
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
         self.repeatable = Repeatable(self.namespace, self.language.builtins, tools)
@@ -396,7 +392,7 @@ class Guest:
     def _hint(self, kind: str, name: str) -> str | None:
         """What to do instead of something that the policy refuses."""
         shadowed = self.language.shadowed(name) if kind == "module" else None
-        return shadowed or hints.refusals.hint_for(kind, name, self.language.plan)
+        return shadowed or advice.refusal_hint(kind, name, self.language.plan)
 
     def remember(self, filename: str, source: str) -> None:
         """Keep a source for tracebacks."""

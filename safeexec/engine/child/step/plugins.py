@@ -1,6 +1,6 @@
 """Plugins in the child: exports that the host calls, generators that it continues.
 
-The main module is the session's own namespace; the others are found by `language.imports`.
+The main module is the session's own namespace; the others are found by `ProgramModules`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from safeexec.engine.child.step.modules import ModuleSource, ProgramModules, is_library
 from safeexec.engine.policy.access import module_access, parents
-from safeexec.language.imports import Importer, ModuleSource, is_library
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
 from safeexec.protocol.values import ByFields, decode, encode
@@ -40,7 +40,9 @@ def _signature_of_enum(value: object) -> Any:
     return Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
 
 
-def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> tuple[Importer, Callable[[str], ModuleSource]]:
+def modules_of(
+    guest: Guest, label: str, sources: dict[str, str]
+) -> tuple[ProgramModules, Callable[[str], ModuleSource]]:
     """The importer of one plugin's modules, and what finds their sources; the main one, whose namespace is the
     session's own, is the first of `sources`.
     """

@@ -15,16 +15,16 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from safeexec import hints
 from safeexec.common.own import os
+from safeexec.engine import advice
 from safeexec.engine.child.step import violations
 from safeexec.engine.child.step.repeatable import INWARD, happened
 from safeexec.engine.syscalls import Rule
 from safeexec.engine.syscalls.table import rules_for
-from safeexec.language.builtins import unseen
 from safeexec.protocol.messages import FEW, ErrorReport, Refusal
 
 if TYPE_CHECKING:
+    from safeexec.engine.child.step.program import Language
     from safeexec.protocol.confinement import ChildConfinement
     from safeexec.protocol.plan import LanguagePlan
 
@@ -99,13 +99,13 @@ _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 _noted: dict[tuple[str, int], Refusal] = {}
 
 
-def take(error: ErrorReport | None, plan: LanguagePlan) -> list[Refusal]:
+def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
-    if unseen:
-        for refused, line in unseen:
-            _noted[str(refused), line] = _of_name(refused, line, plan)
-        unseen.clear()
+    if language.unseen:
+        for refused, line in language.unseen:
+            _noted[str(refused), line] = _of_name(refused, line, language.plan)
+        language.unseen.clear()
     if not _noted:
         return []
     reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
@@ -122,7 +122,7 @@ def _tells(error: ErrorReport, refusal: Refusal) -> bool:
 def _of_name(refused: Exception, line: int, plan: LanguagePlan) -> Refusal:
     """A name that was refused, in whose place `getattr` gave its default."""
     kind, name = vars(refused)["refused"]
-    hint = hints.refusals.hint_for(kind, name, plan)
+    hint = advice.refusal_hint(kind, name, plan)
     return Refusal(
         type="AttributeError",
         message=str(refused).encode("utf-8", "surrogatepass"),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from safeexec import hints
 from safeexec.common.text import one_line, printable
+from safeexec.engine import advice
 from safeexec.engine.host.watch.clock import killed_error
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
@@ -163,7 +163,7 @@ def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     if outcome != "memory":
         return error
     message = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
-    return replace(error, message=error.message or message, hint=error.hint or hints.limits.limit_hint("memory"))
+    return replace(error, message=error.message or message, hint=error.hint or advice.limit_hint("memory"))
 
 
 def build_killed(
@@ -175,7 +175,7 @@ def build_killed(
     _, number, wall, cpu, printed, warned, calls = facts
     file = f"<step {number}>"
     line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
-    hint = hints.limits.limit_hint(
+    hint = advice.limit_hint(
         verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:LINE_CHARACTERS]
     )
     return Result(

@@ -1,4 +1,4 @@
-"""`safeexec.engine.host.startup.configuration`: what a zygote is told, and what the host says of packages it will import."""
+"""`safeexec.engine.host.startup.configuration`: what a zygote is told, and of which packages."""
 
 from __future__ import annotations
 

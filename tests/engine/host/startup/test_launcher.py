@@ -1,4 +1,4 @@
-"""`safeexec.engine.host.startup.launcher`: a zygote that ends, cannot start or does not read is an error that says so."""
+"""`safeexec.engine.host.startup.launcher`: a zygote that ends, cannot start or read is an error that says so."""
 
 from __future__ import annotations
 

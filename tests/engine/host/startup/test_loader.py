@@ -25,8 +25,8 @@ with Sandbox(policy) as sandbox, sandbox.session() as session:
     print("told" if folder in str(session.run("open('/proc/self/environ').read()").value) else "not told")
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
-            ours = b"safeexec.engine.zygote" in path.with_name("cmdline").read_bytes() and path.parent.name != str(os.getpid())
-            if ours and folder.encode() in path.read_bytes():
+            ours = b"safeexec.engine.zygote" in path.with_name("cmdline").read_bytes()
+            if ours and path.parent.name != str(os.getpid()) and folder.encode() in path.read_bytes():
                 print("left in", path)
         except OSError:
             pass

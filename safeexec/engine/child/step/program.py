@@ -1,0 +1,251 @@
+"""The program of a session in plain Python: how its steps are compiled, and what it finds.
+
+The value of a step is the value of its last expression statement, as in a notebook: `tail` is that expression's code,
+`body` the code of everything before it. Each may be that of a coroutine, see `CompiledStep`.
+
+What may refuse a program before it runs comes in through `ProgramJudge` and through subclasses of `Language`
+(`engine/advice.py`); here nothing is refused.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from safeexec.common.own import ast, gc
+from safeexec.engine.child.step.modules import Find, ProgramModules
+from safeexec.protocol.plan import LanguagePlan
+
+TOO_DEEP: Final = "the source is nested too deeply to be compiled"
+
+
+class CompiledStep(Struct, eq=False):
+    """The code of one step: run `body` if there is one, then evaluate `tail` if there is one. Where the top level
+    awaits, what `eval` makes of it is a coroutine (`inspect.CO_COROUTINE`).
+    """
+
+    body: CodeType | None
+    tail: CodeType | None
+
+    @property
+    def codes(self) -> tuple[CodeType, ...]:
+        """Both, as far as they are there."""
+        return tuple(code for code in (self.body, self.tail) if code is not None)
+
+
+class Diagnostic(Struct, frozen=True, kw_only=True):
+    """One refusal of the policy. Lines and columns count from 1; the end column is the one after the last character."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    caret: str
+    """The source line, or what is around the place in a long one, with a line of carets under it."""
+    rule: str
+    """Where the policy says so: ``standard.yaml:12``."""
+    message: str
+    kind: str
+    """module, builtin, attribute or construct."""
+    name: str
+    hint: str | None = None
+    """What to do instead, in one sentence; who reports the refusal puts it in (`safeexec.hints.refusals.advised`)."""
+
+    def __str__(self) -> str:
+        hint = f"\nhint: {self.hint}" if self.hint else ""
+        return f"line {self.line}: {self.message} ({self.rule})\n{self.caret}{hint}"
+
+
+class Rejection(Exception):
+    """The policy refuses a program before a line of it runs. `diagnostics` holds every violation, in source order."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = list(diagnostics)
+        first = self.diagnostics[0]
+        more = f" (and {len(self.diagnostics) - 1} more)" if len(self.diagnostics) > 1 else ""
+        super().__init__(f"line {first.line}: {first.message}{more}")
+
+
+class ProgramJudge(Protocol):
+    """Judges one program before it runs: by its compiled code first, by its syntax tree where that is not enough."""
+
+    def needs_tree(self) -> bool:
+        """Tell, from the text alone, whether only the tree can say. A guess that saves time, and may be wrong."""
+        ...
+
+    def passes(self, *codes: CodeType) -> bool:
+        """Tell whether the compiled code shows that nothing in it is refused."""
+        ...
+
+    def visit(self, *trees: ast.AST) -> bool:
+        """Tell whether the trees were rewritten. Raises `Rejection` with all that is refused in them."""
+        ...
+
+
+def compile_program(source: str, filename: str, flags: int = 0, judge: ProgramJudge | None = None) -> CompiledStep:
+    """Compile a step or a module, once `judge` has taken it. `flags` are those of `compile`.
+
+    Raises `Rejection`, SyntaxError as CPython does (also for null bytes and for nesting that exhausts the parser),
+    ValueError for text that is no text (lone surrogates), TypeError for what is not a str.
+    """
+    check_text(source)
+    try:
+        return _compile(source, filename, flags, judge)
+    except (RecursionError, MemoryError):
+        raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
+
+
+def check_text(source: str) -> None:
+    """Raise TypeError for what is not a str itself."""
+    if type(source) is not str:
+        raise TypeError(f"the source must be str, not {type(source).__name__}")
+
+
+def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None) -> CompiledStep:
+    step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
+    if step is not None and (judge is None or judge.passes(*step.codes)):
+        return step
+    # The tree is young garbage without cycles; a collection in the middle would only traverse it.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        tree = ast.parse(source, filename)
+        last = _split_tail(tree, source)
+        rewritten = judge is not None and judge.visit(*((tree,) if last is None else (tree, last)))
+        return _compile_tree(tree, last, filename, flags) if step is None or rewritten else step
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str, flags: int) -> CompiledStep:
+    body = compile_code(tree, filename, "exec", flags) if tree.body else None
+    return CompiledStep(body, compile_code(last, filename, "eval", flags) if last is not None else None)
+
+
+def _compile_text(source: str, filename: str, flags: int) -> CompiledStep | None:
+    """Compile without a syntax tree, which takes as long again, if the text itself shows where the last statement is.
+
+    That is so when the text before the last line that is not indented, and the text from there on, are complete
+    programs each: then no bracket, string or block is open between them. None means: look at the tree.
+    """
+    start = _last_statement(source)
+    head, last = source[:start], source[start:]
+    if ";" in last or '"""' in last or "'''" in last or head.endswith("\\\n") or "\r" in source or "\f" in source:
+        return None
+    lines_above = "\n" * head.count("\n")
+    try:
+        if _NO_EXPRESSION.match(last) is None:
+            tail = compile_code(lines_above + last, filename, "eval", flags)
+            return CompiledStep(compile_code(head, filename, "exec", flags) if head else None, tail)
+        if head:
+            compile_code(last, filename, "exec", flags)
+        return CompiledStep(compile_code(source, filename, "exec", flags), None)
+    except (SyntaxError, ValueError):
+        return None  # a mistake, or not so simple after all: the parser of the whole text will tell
+
+
+_NO_EXPRESSION: Final = re.compile(
+    r"[^\W\d]\w*\s*(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=[^=]"
+    r"|@|(?:assert|async|class|def|del|for|from|global|if|import|nonlocal|pass|raise|try|while|with)\b"
+)
+"""What a line that is no expression begins with."""
+
+
+def _last_statement(source: str) -> int:
+    """Where the last line begins that is not blank, not indented, no comment and no closing bracket."""
+    end = len(source)
+    while end > 0:
+        start = source.rfind("\n", 0, end) + 1
+        if source[start:end].strip() and source[start] not in " \t#)]}":
+            return start
+        end = start - 1
+    return 0
+
+
+def compile_code(tree: Any, filename: str, mode: str, flags: int = 0) -> CodeType:
+    # dont_inherit: the future statements of this file are not the guest's. optimize=0: its assert statements run.
+    code: CodeType = compile(tree, filename, mode, flags, dont_inherit=True, optimize=0)
+    return code
+
+
+def _split_tail(tree: ast.Module, source: str) -> ast.Expression | None:
+    """Take the last expression statement off `tree`, unless a semicolon behind it says that its value is not wanted."""
+    if not tree.body:
+        return None
+    last = tree.body[-1]
+    if type(last) is not ast.Expr or (";" in source and _ends_with_semicolon(last, source)):
+        return None
+    tree.body.pop()
+    return ast.Expression(last.value)
+
+
+_LINE_ENDS: Final = re.compile(r"\r\n|\r|\n")
+"""Lines as the parser counts them: a form feed ends none."""
+
+
+def _ends_with_semicolon(last: ast.Expr, source: str) -> bool:
+    lines = _LINE_ENDS.split(source)
+    rest = lines[last.end_lineno - 1].encode()[last.end_col_offset :].decode("utf-8", "replace")  # type: ignore[operator]
+    return any(line.strip(" \t\f)\\").startswith(";") for line in (rest, *lines[last.end_lineno :]) if line.strip())
+
+
+class Language:
+    """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
+
+    def __init__(self, plan: LanguagePlan) -> None:
+        self.plan = plan
+        self.builtins: dict[str, Any] = vars(builtins)
+        self.modules: ProgramModules | None = None
+        """The finder of the program's own modules, where they are not CPython's to find."""
+        self.remember: Callable[[str, str], None] = _forget
+        """Keeps the source of a module for tracebacks, under the name of its file."""
+        self.unseen: list[tuple[Exception, int]] = []
+        """Refusals in whose place the program got a default, and their lines. Who tells of them empties it."""
+
+    def install(self, namespace: dict[str, Any]) -> None:
+        """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
+        namespace.setdefault("__name__", "__main__")
+        # The zygote runs without `site`, which gives programs these two.
+        self.builtins.update(exit=leave, quit=leave)
+        namespace["__builtins__"] = self.builtins
+
+    def have(self, find: Find, place: str, names: frozenset[str]) -> ProgramModules:
+        """Let the program be a plugin's modules: `names`, which `find` gives the sources of."""
+        return self._adopt(ProgramModules(find, self._compile_module, place=place))
+
+    def _adopt(self, modules: ProgramModules) -> ProgramModules:
+        self.modules = modules
+        modules.remember = lambda file, source: self.remember(file, source)
+        modules.install()
+        return modules
+
+    def _compile_module(self, source: str, file: str, space: dict[str, Any]) -> CompiledStep:
+        return compile_program(source, file)
+
+    def watch_builtins(self) -> None:
+        """Let what the program writes to the module `builtins` count in the program, from now on."""
+
+    def shadowed(self, name: str) -> str | None:
+        """The hint for a library's module whose name a file of the workspace has, too."""
+        return None
+
+    def close_paths(self, is_closed: Callable[[str], bool]) -> None:
+        """Refuse to open, before a step runs, the paths that `is_closed` tells."""
+
+    def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
+        """Compile one step; with `stdin` it may read its standard input. Raises as `compile_program` does."""
+        return compile_program(source, filename, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def leave(code: object = None, /) -> None:
+    """Leave the step: `exit` and `quit` as `site` defines them."""
+    raise SystemExit(code)
+
+
+def _forget(file: str, source: str) -> None: ...

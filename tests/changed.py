@@ -1,0 +1,56 @@
+"""Runs the tests of the files that were changed.
+
+    python -m tests.changed [FILE ...] [-- OPTIONS OF PYTEST ...]
+
+Without files: those that differ from the last commit. A module's tests are the file of its name, and else those that
+the map in `safeexec/README.md` names for its folder. The whole suite decides; this says soon what is wrong.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.test_map import HOUSE, PROJECT, paths, rows
+
+
+def changed() -> list[Path]:
+    """Return the files that differ from the last commit, new ones too."""
+    command = ["git", "status", "--porcelain", "--untracked-files=all", "--no-renames"]
+    told = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    return [PROJECT / line[3:] for line in told.stdout.splitlines()]
+
+
+def tests_of(file: Path) -> set[str]:
+    """Return the test files of one file of the project, relative to it. Empty: nothing is known to test it."""
+    if file.is_relative_to(PROJECT / "tests"):
+        return {str(file.relative_to(PROJECT))} if file.name.startswith("test_") and file.exists() else set()
+    if file.suffix == ".md":
+        return {"tests/test_docs.py", "tests/test_readme.py", "tests/test_map.py"}
+    if file.is_relative_to(PROJECT / "policies"):
+        return {"tests/engine/policy"}
+    if not file.is_relative_to(HOUSE):
+        return set()
+    module = file.relative_to(HOUSE)
+    own = PROJECT / "tests" / module.parent / f"test_{module.stem.strip('_')}.py"
+    if own.is_file():
+        return {str(own.relative_to(PROJECT))}
+    cells = rows("### Folders") | rows("### Modules at the root")
+    cell = cells.get(module.as_posix()) or cells.get(module.parent.as_posix(), "")
+    return {name for name, _ in paths(cell)}
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    files = [Path(name).resolve() for name in arguments[:at]] or changed()
+    found = {"tests/test_layers.py", "tests/test_map.py"}.union(*(tests_of(file) for file in files))
+    print("\n".join(sorted(found)))
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *sorted(found), *arguments[at + 1 :]], cwd=PROJECT
+    ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
