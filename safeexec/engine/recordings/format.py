@@ -306,6 +306,14 @@ class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     until: Seconds
 
 
+class WaitOver(OfSession, frozen=True, kw_only=True, tag="wait-over"):
+    """Nothing waits any more: the call that waited is about to be decided, or the step was given up, or nobody answered
+    in time.
+    """
+
+    became: Literal["answered", "cancelled", "late"]
+
+
 class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
     """What became of an effect of a call. `begun` is written before it is carried out or undone; without a later line
     nobody knows what came of it.
@@ -487,6 +495,7 @@ AnyRecord = (
     | Called
     | Answered
     | Waiting
+    | WaitOver
     | Effect
     | Set
     | Deleted

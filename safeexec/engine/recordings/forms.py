@@ -31,6 +31,7 @@ from safeexec.engine.recordings.format import (
     Set,
     TranscriptEntry,
     Value,
+    Waiting,
 )
 from safeexec.errors import ProtocolError
 from safeexec.protocol.arguments import decode_call
@@ -83,6 +84,11 @@ class Redaction:
         if isinstance(record, Called) and record.tool in self.names:
             self._calls.add(record.call)
             return replace(record, arguments=self._by_name(record.arguments, arguments_of))
+        if isinstance(record, Waiting):
+            calls = [self._by_names(one) for one in record.calls]
+            waits = replace(record, run=self._by_names(record.run), calls=calls, call=self._by_names(record.call))
+            self._calls.discard(record.call.call)
+            return waits
         if isinstance(record, Set) and record.name in self.names:
             return replace(record, value=self._by_name(record.value))
         if isinstance(record, Run):

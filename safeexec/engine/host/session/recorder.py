@@ -326,6 +326,8 @@ class Recorder:
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
         tape.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
+        if session.waiting is not None and result.outcome == "waiting":
+            self.tell(replace(session.waiting, session=self.number))
         if tape.options.durable:
             yield from self.secured()
         if tape.problem and not self._stop_noted:

@@ -461,7 +461,7 @@ class SessionCore:
         if waiting is not None and waiting.until <= time():
             from safeexec.engine.host.session import waits
 
-            self.waiting = None
+            waits.over(self, "late")
             self.keeper.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
         return self.waiting
 
@@ -510,7 +510,7 @@ class SessionCore:
             raise StepWaiting("no step of this session waits for an answer")
         from safeexec.engine.host.session import waits
 
-        self.waiting = None
+        waits.over(self, "cancelled")
         return waits.records_of(waiting)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
@@ -155,6 +155,13 @@ def check(session: Any, again: Any) -> None:
         raise StepWaiting(f"no answer to {title(again.waiting.call)} is waited for any more")
 
 
+def over(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
+    """Nothing waits any more."""
+    session.waiting = None
+    if session.recorder is not None:
+        session.recorder.tell(form.WaitOver(session=session.recorder.number, step=session.step, became=became))
+
+
 class Again(ServedTools):
     """Answers the calls of a step that runs again, in the order in which they were made."""
 
@@ -187,7 +194,8 @@ class Again(ServedTools):
             self._differ(f"it called {one_line(call.tool)}({one_line(text, 400)}), where it had called", session)
             return m.ToolReply(call.call), None
         if expected.call is self.waiting.call:
-            self.reached, session.waiting = True, None
+            self.reached = True
+            over(session, "answered")
             return None, self._decided
         self._expected = next(self._next)
         if expected.call.effect == "deferred":

@@ -19,6 +19,7 @@ from safeexec import (
     Later,
     Policy,
     Recording,
+    RecordOptions,
     Sandbox,
     Session,
     StateFileError,
@@ -28,6 +29,8 @@ from safeexec import (
     replay,
     tool,
 )
+from safeexec.engine.recordings import format as form
+from safeexec.page.of_recording import of_recording
 
 POLICY = Policy.load("standard").replace(
     tools={"approval": ["pay"]}, filesystem={"workspace": "read-write"}, builtins={"add": ["open"]}
@@ -479,8 +482,16 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
         session.run("pay(2)")
         session.cancel_waiting()
         session.run("total")
-    outcomes = [record.outcome for record in Recording(path) if type(record).__name__ == "Ended"]
+    records = list(Recording(path))
+    outcomes = [record.outcome for record in records if isinstance(record, form.Ended)]
     assert outcomes == ["ok", "waiting", "ok", "waiting", "ok"]
+    waited = [record for record in records if isinstance(record, form.Waiting | form.WaitOver)]
+    assert [one.became if isinstance(one, form.WaitOver) else one.call.tool for one in waited] == [
+        *("pay", "answered", "pay", "cancelled"),
+    ]
+    page = of_recording(records)
+    assert [node.outcome for node in page.nodes if node.kind == "step"] == outcomes
+    assert "waits no more: it is given up" in "\n".join(node.title for node in page.nodes)
     made = list(desk.done)
     with replay(path) as replayed:
         assert replayed.difference is None
@@ -488,8 +499,18 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
     assert desk.done == made
 
 
+def test_what_is_redacted_is_in_no_line(sandbox: Sandbox, tmp_path: Path) -> None:
+    options = RecordOptions(path=tmp_path / "run.jsonl", redact={"pay", "price"})
+    with sandbox.session(record=options) as session:
+        session.run("price('pears-and-plums')\npay(47114711, to='Rumpelstilzchen')")
+        assert session.answer(Allow()).ok
+    (waits,) = [record for record in Recording(tmp_path / "run.jsonl") if isinstance(record, form.Waiting)]
+    arguments = [one.arguments for one in (*waits.calls, waits.call) if isinstance(one, form.Called)]
+    assert [one.left_out for one in arguments] == ["redacted", "redacted"]
+
+
 def test_a_session_that_waits_is_not_idle(desk: Desk) -> None:
-    with Sandbox(POLICY, tools=[desk.pay], approval=desk.approval, spare=0, idle_seconds=0.05) as sandbox:
+    with Sandbox(POLICY, tools=[desk.pay], approval=desk.approval, spare=0, idle_seconds=1.0) as sandbox:
         waits, idle = sandbox.session(), sandbox.session()
         waits.run("pay(1)")
         deadline = monotonic() + 30
