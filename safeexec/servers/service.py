@@ -414,8 +414,9 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
 
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
-    calls = [(identity, one.waiting_for) for identity, one in mine if one.policy.name == sandbox.policy.name]
-    return {"waiting": [waiting_to_dict(call) | {"session": identity} for identity, call in calls if call is not None]}
+    mine = [(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
+    told = await asyncio.to_thread(lambda: [_told(identity, one) for identity, one in mine])
+    return {"waiting": [call for call in told if call is not None]}
 
 
 # Of sessions
@@ -450,8 +451,13 @@ async def _answer(
 
 
 async def _waiting_for(service: Service, at: Target) -> Answer:
-    call = at.session.waiting_for
-    return {"waiting_for": None if call is None else waiting_to_dict(call) | {"session": at.id}}
+    return {"waiting_for": await asyncio.to_thread(_told, at.id, at.session)}
+
+
+def _told(identity: str, session: AsyncSession) -> Answer | None:
+    """What a session waits for. It may be large."""
+    call = session.waiting_for
+    return None if call is None else waiting_to_dict(call) | {"session": identity}
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:

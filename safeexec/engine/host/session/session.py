@@ -146,6 +146,8 @@ class SessionCore:
         """The calls of the step that runs, where it may wait for the answer to one."""
         self.waiting: Waiting | None = None
         """The step that waits, until it has its answer or the time for that is over: ask `still_waiting`."""
+        self._shown: tuple[Waiting, WaitingCall] | None = None
+        """The same, for people."""
         self.calls_before = 0
         """How many calls there had been before the step that waits."""
         self.seed = 0
@@ -476,9 +478,11 @@ class SessionCore:
         """What the session waits for, for people."""
         if (waiting := self.still_waiting()) is None:
             return None
-        from safeexec.engine.host.session import waits
+        if self._shown is None or self._shown[0] is not waiting:
+            from safeexec.engine.host.session import waits
 
-        return waits.call_of(waiting, self.sandbox.toolbox, self.label)
+            self._shown = waiting, waits.call_of(waiting, self.sandbox.toolbox, self.label)
+        return self._shown[1]
 
     def answer(self, answer: object, callbacks: Callbacks = NOBODY) -> Core[Result]:
         """Run the step that waits again, which gets this answer for the call that was put off. Raises `StepWaiting`,
@@ -489,7 +493,8 @@ class SessionCore:
             raise StepWaiting("no step of this session waits for an answer")
         from safeexec.engine.host.session import waits
 
-        again, run = waits.Again(waiting, answer, self.sandbox.toolbox), waiting.run
+        run, begin = waiting.run, partial(waits.Again, waiting, answer, self.sandbox.toolbox)
+        again = yield from apart(waits.size_of(waiting) + weight(answer), begin)
         return (
             yield from self.run(
                 run.source,
@@ -745,7 +750,7 @@ class SessionCore:
         if self.line.history.current.memory is not before:
             return replace(result, outcome="crashed")  # it cannot run again from where it began
         self.waiting, self.calls_before = self.calls.waiting, calls
-        return replace(result, waiting_for=self.waiting_call())
+        return replace(result, waiting_for=(yield from apart(self.calls.size, self.waiting_call)))
 
     # Ending a step, and what the watch asks of it: from any thread
 
@@ -1020,7 +1025,7 @@ class SessionCore:
         if (waits_for := self.still_waiting()) is not None:
             from safeexec.engine.host.session import waits
 
-            waiting = waits.written(waits_for)
+            waiting = yield from apart(waits.size_of(waits_for), partial(waits.written, waits_for))
         return (yield from self._saving(timeout).save(path, self.step, waiting))
 
     @exclusive

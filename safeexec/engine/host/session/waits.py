@@ -7,7 +7,9 @@ replay; none is made twice. A program that asks otherwise is stopped before the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +21,7 @@ from safeexec.engine.host.replay.served import Exchange, ServedTools, key_of, re
 from safeexec.engine.host.session.step import FREEZE_SECONDS
 from safeexec.engine.host.session.step_calls import KEPT_BYTES
 from safeexec.engine.host.tools.toolbox import Given, PutOff
-from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.waiting import Core, apart
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings import forms
@@ -54,29 +56,34 @@ def put_off(session: Any, call: m.ToolRequest, later: PutOff) -> Core[str]:
     history = session.line.history
     if not history.can_be_had(history.current):
         return "the state before this step has no checkpoint to go back to"
-    now, asked = time(), later.asked
     seconds = min(days * DAY, later.answer.seconds or float("inf"))
+    size = calls.size + len(call.arguments) + len(calls.stdin or "")
+    waiting = yield from apart(size, partial(_record, session, calls, call, later, seconds))
+    if large := _left_out(waiting):
+        return f"{large} too large to be kept"
+    calls.waiting = waiting
+    step.hand_in(Verdict("waiting", in_words(waiting)))
+    return ""
+
+
+def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, seconds: float) -> form.Waiting:
+    now = time()
     where: dict[str, Any] = {"step": session.step}
     made: list[form.Called | form.Answered] = []
     for number, (one, reply, outcome, deferred) in enumerate(calls.made, 1):
         made.append(forms.called(one, call=number, effect="deferred" if deferred else "at-once", **where))
         made.append(forms.answered(reply, outcome, call=number, **where))
-    waiting = form.Waiting(
+    return form.Waiting(
         run=_run_of(calls, session.step),
         calls=made,
         call=forms.called(call, call=len(calls.made) + 1, **where),
-        asked=asked,
+        asked=later.asked,
         note=shorten(later.answer.note, NOTE),
         seed=session.seed,
         since=now,
         until=now + seconds,
         **where,
     )
-    if large := _left_out(waiting):
-        return f"{large} too large to be kept"
-    calls.waiting = waiting
-    step.hand_in(Verdict("waiting", in_words(waiting)))
-    return ""
 
 
 def _run_of(calls: StepCalls, step: int) -> form.Run:
@@ -90,8 +97,20 @@ def _left_out(waiting: form.Waiting) -> str:
     """What of it could not be written down, in words."""
     if waiting.run.stdin is not None and waiting.run.stdin.left_out:
         return "its standard input is"
-    values = (one.arguments if isinstance(one, form.Called) else one.value for one in (*waiting.calls, waiting.call))
-    return "a call that it has made is" if any(value is not None and value.left_out for value in values) else ""
+    return "a call that it has made is" if any(value.left_out for value in _values(waiting)) else ""
+
+
+def _values(waiting: form.Waiting) -> Iterator[form.Value]:
+    """The arguments and the answers of its calls."""
+    for one in (*waiting.calls, waiting.call):
+        value = one.arguments if isinstance(one, form.Called) else one.value
+        if value is not None:
+            yield value
+
+
+def size_of(waiting: form.Waiting) -> int:
+    """Bytes of what is in it."""
+    return len(waiting.run.source) + sum(value.size for value in _values(waiting))
 
 
 def stdin_of(run: form.Run) -> bytes | None:
@@ -212,7 +231,7 @@ class Again(ServedTools):
         return None if self.reached else self._verdict("it ended without its call")
 
     def _differ(self, what: str, session: Any) -> None:
-        if not self.mismatch and session.keeper.doing is not None:
+        if session.keeper.doing is not None:
             session.keeper.doing.hand_in(self._verdict(what))
 
     def _verdict(self, what: str) -> Verdict:
@@ -257,4 +276,15 @@ def read(line: bytes) -> form.Waiting:
     found = parse(line, "the step that waits")
     if not isinstance(found, form.Waiting) or _left_out(found):
         raise RecordingError("the step that waits is not whole")
-    return replace(found, until=min(found.until, found.since + 3650 * DAY))
+    try:
+        for one in (*found.calls, found.call):
+            if isinstance(one, form.Called):
+                forms.arguments_of(one.arguments)
+            elif one.value is not None:
+                forms.value_of(one.value)
+        stdin_of(found.run)
+    except ValueError as error:
+        raise RecordingError(f"the step that waits is not whole: {error}") from None
+    since = min(found.since, time())
+    note = shorten(found.note, NOTE)
+    return replace(found, since=since, until=min(found.until, since + 3650 * DAY), note=note)

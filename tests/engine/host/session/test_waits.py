@@ -11,6 +11,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from safeexec import (
     Allow,
@@ -30,6 +31,7 @@ from safeexec import (
     tool,
 )
 from safeexec.engine.recordings import format as form
+from safeexec.engine.recordings.forms import line_of
 from safeexec.page.of_recording import of_recording
 
 POLICY = Policy.load("standard").replace(
@@ -376,17 +378,41 @@ def test_it_is_in_a_saved_state(sandbox: Sandbox, session: Session, desk: Desk, 
         assert lacks.get("total") == 100
 
 
-@pytest.mark.parametrize(
-    "line", [b"{}", b'{"kind":"note"}', b"\xff", b'{"kind":"waiting","since":1,"until":2}', b"[" * 9999]
-)
+WRONG = [b"{}", b'{"kind":"note"}', b"\xff", b'{"kind":"waiting","since":1,"until":2}', b"[" * 9999, "data", "left out"]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=range(len(WRONG)))
 def test_a_strangers_state_is_read_as_one(
-    sandbox: Sandbox, session: Session, tmp_path: Path, line: bytes, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, session: Session, tmp_path: Path, wrong: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session.run("pay(1)")
-    monkeypatch.setattr("safeexec.engine.host.session.waits.written", lambda _: line)
+    session.run("price('fig')\npay(1)")
+
+    def line(waiting: form.Waiting) -> bytes:
+        if isinstance(wrong, bytes):
+            return wrong
+        called, answered = waiting.calls
+        assert isinstance(called, form.Called)
+        value = form.Value(data="AAAA") if wrong == "data" else form.Value(left_out="large")
+        return line_of(replace(waiting, calls=[replace(called, arguments=value), answered]))
+
+    monkeypatch.setattr("safeexec.engine.host.session.waits.written", line)
     session.save(tmp_path / "state")
     with pytest.raises(StateFileError, match="is damaged"):
         sandbox.restore(tmp_path / "state")
+
+
+def test_a_time_that_is_none_is_bounded(
+    sandbox: Sandbox, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.run("pay(1)")
+    far = "safeexec.engine.host.session.waits.written"
+    monkeypatch.setattr(far, lambda waiting: line_of(replace(waiting, since=1e12, until=1e12, note="n" * 1_000_000)))
+    session.save(tmp_path / "state")
+    with sandbox.restore(tmp_path / "state") as restored:
+        waits = restored.waiting_for
+        assert waits is not None
+        assert waits.until - waits.since == timedelta(days=3650)
+        assert len(waits.note) <= 2000
 
 
 def test_both_faces(desk: Desk) -> None:
