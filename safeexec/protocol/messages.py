@@ -40,6 +40,8 @@ NOTE_CHARACTERS = 500
 """Of a note. A child cuts what is longer, as it does a problem."""
 PROBLEM_CHARACTERS = 2000
 """Of the reason why a request failed."""
+ENTROPY_BYTES = 16
+"""Of what the random numbers of a session come from."""
 _MANY, _SOME, _FEW = (msgspec.Meta(max_length=most) for most in (MANY, SOME, FEW))
 _Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
 _Notes = Annotated[list[Annotated[str, msgspec.Meta(max_length=NOTE_CHARACTERS)]], _FEW]
@@ -235,8 +237,6 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     """Whether a checkpoint is to be made after it in any case."""
     judged: bool = True
     """Whether its answer tells if it can be done once more."""
-    seed: int = 0
-    """What a new child seeds its random numbers with before its first step, unless 0: another one has the same then."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -337,6 +337,8 @@ class Repeat(msgspec.Struct, tag="repeat", array_like=True):
     """
 
     entries: list[JournalEntry]
+    entropy: bytes = b""
+    """Of the session's first child, where this is another one: what its random numbers come from."""
 
 
 class ListNames(msgspec.Struct, tag="names", array_like=True):
@@ -410,6 +412,8 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
     """What could not be carried over."""
     names: Annotated[list[_Name], _FEW] = []
     """Of a thawed runner: its first variables, without those of longer names."""
+    entropy: Annotated[bytes, msgspec.Meta(max_length=ENTROPY_BYTES)] = b""
+    """Of a child: what its generators of random numbers are seeded with."""
 
 
 class Exited(msgspec.Struct, tag="exited", array_like=True):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from safeexec import errors
 from safeexec.common.text import one_line
 from safeexec.engine.host.session.given import encoded
-from safeexec.engine.host.waiting import Bell
+from safeexec.engine.host.waiting import Signal
 from safeexec.errors import ProtocolError, SandboxError
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.json_text import loads
@@ -38,7 +38,7 @@ class Asked:
     """One call. `bell` rings when something came, which `came` takes; once it is `over` there is the answer."""
 
     def __init__(self) -> None:
-        self.bell = Bell()
+        self.bell = Signal()
         self.over = False
         self.again: float | None = None
         """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""

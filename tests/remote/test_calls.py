@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from safeexec.engine.host.waiting import Bell
+from safeexec.engine.host.waiting import Signal
 from safeexec.errors import ProtocolError
 from safeexec.remote import calls
 from safeexec.remote.calls import Asked
@@ -24,7 +24,7 @@ def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: 
         still()
 
     asked.tell("output", "a", 1)
-    monkeypatch.setattr(Bell, "still", lambda _: slowly())
+    monkeypatch.setattr(Signal, "still", lambda _: slowly())
     events, over = asked.came()
     ending.join()
     assert events == [("output", "a")]

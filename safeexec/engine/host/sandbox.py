@@ -482,7 +482,9 @@ class SandboxCore:
         own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
         return None if own else self._spares.take()
 
-    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]) -> Core[Channel]:
+    def new_child(
+        self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]
+    ) -> Core[tuple[Channel, m.Ready]]:
         """A locked-down child that waits for its first request. Each other one that comes up meanwhile renews the
         deadline: where many are asked for at once, the zygote makes one after the other.
         """
@@ -502,7 +504,7 @@ class SandboxCore:
         if not isinstance(ready, m.Ready):
             raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):.3g} s")
         self._came_up = monotonic()
-        return channel
+        return channel, ready
 
     def ask_for_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...], *, warm_up: bool

@@ -29,7 +29,7 @@ LONGEST_SECONDS = 3600.0
 """For how long to ask the kernel at a time: it takes no more than 24 days, and a deadline may be infinite."""
 
 
-class Bell:
+class Signal:
     """What a thread of the host rings, and the core waits for: some systems have no descriptor for it."""
 
     __slots__ = ("_event", "heard")
@@ -79,7 +79,7 @@ class Wait:
         deadline: float,
         writable: bool = False,
         poller: Any = None,
-        bell: Bell | None = None,
+        bell: Signal | None = None,
     ) -> None:
         self.bell = bell
         self.fds = fds

@@ -299,8 +299,8 @@ class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     call: Called
     asked: Literal["approval", "tool"]
     note: str = ""
-    seed: Number = 0
-    """Of the random numbers of the session."""
+    entropy: str = ""
+    """What the random numbers of the session come from, as hexadecimal digits."""
     since: Seconds
     """Seconds of the epoch, as is `until`."""
     until: Seconds

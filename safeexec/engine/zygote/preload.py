@@ -22,6 +22,7 @@ from safeexec.engine.child.step.displays import Displays
 from safeexec.engine.child.step.execute import Guest
 from safeexec.engine.child.step.output import Streams
 from safeexec.engine.child.step.program import Language
+from safeexec.engine.child.step.repeatable import look_at_modules as look_at_modules
 from safeexec.engine.child.step.tools import ToolCaller, make_help, tool_functions
 from safeexec.protocol import messages as m
 

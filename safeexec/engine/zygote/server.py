@@ -79,7 +79,8 @@ class Zygote:
         late: list[tuple[str, Callable[[], object]]] = []
         late += [(name, partial(importlib.import_module, name)) for name in preload.LATE]
         late += advice.late_imports()
-        return [(f"import of {name}", work) for name, work in late]
+        looks: list[tuple[str, Callable[[], object]]] = [("look at modules", preload.look_at_modules)]
+        return looks + [(f"import of {name}", work) for name, work in late]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""

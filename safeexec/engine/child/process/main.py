@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
-from safeexec.engine.child.process import determinism
-from safeexec.engine.child.process.serve import reseed
+from safeexec.engine.child.process import randomness
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
@@ -46,10 +45,7 @@ def become_child(
     os.dup2(control, server.link.fileno(), inheritable=False)
     # A library that is imported late must not try to leave its byte code beside itself: the kernel would refuse it.
     sys.dont_write_bytecode = True
-    if seed is None:
-        reseed()
-    else:
-        determinism.begin(seed)
+    entropy = randomness.begin(seed)
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)
         os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
@@ -65,4 +61,4 @@ def become_child(
         size, depth = spawn.value
         guest.limits = server.tools.limits = replace(guest.limits, value_bytes=size, value_depth=depth)
     guest.streams.attach()
-    server.serve(spawn)
+    server.serve(spawn, entropy)

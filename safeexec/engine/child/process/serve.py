@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import _thread
 import resource
-import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import msgspec
 
 from safeexec.common.own import contextlib, os
+from safeexec.engine.child.process import randomness
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.step import refusals
@@ -41,8 +41,6 @@ _AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Describe, m.Save, m.
 answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: it tries a fork, which would use up the
 checkpoint's permission.
 """
-_MT_WORDS = 624
-"""The state of a Mersenne Twister."""
 DEBT_SECONDS = 0.02
 """Of processor, after which a checkpoint is made: what about ten of them take."""
 DEBT_STEPS = 400
@@ -68,12 +66,6 @@ class Server:
         """The control socket of the next checkpoint."""
         self._due = False
         """Whether the state that the process is in is to have one."""
-        self._new = True
-        """Whether the process began as a new child, and not from a checkpoint: its random numbers are no other's."""
-        self._seeded = False
-        """Whether the host has given random numbers their seed."""
-        self._acted = False
-        """Whether the state is another than that of a new child."""
         self._debt_steps = self._debt_bytes = 0
         """What has been done since the last checkpoint."""
         self._debt_began = 0.0
@@ -104,11 +96,11 @@ class Server:
             m.SelfTest: self._self_test,
         }
 
-    def serve(self, spawn: m.Spawn) -> NoReturn:
+    def serve(self, spawn: m.Spawn, entropy: bytes) -> NoReturn:
         """Say Ready, then answer requests until the host closes the socket. `warm_up` first if none comes at once."""
         self._idle, self._pid, self._serving = spawn.idle, os.getpid(), True
         self.checkpoints.workspace = spawn.workspace
-        self.link.send(m.Ready())
+        self.link.send(m.Ready(entropy=entropy))
         if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
             self.warm_up()
         self._begin_debt()
@@ -137,6 +129,8 @@ class Server:
         elif kind is m.Assign or kind is m.Remove:
             self._grant()
         if kind is m.Repeat:
+            if request.entropy:
+                randomness.seed(request.entropy)
             for entry in request.entries:  # here, so that each finds the stack as deep as the first time
                 self.guest.streams.empty()
                 if isinstance(entry.request, m.Execute):
@@ -165,7 +159,6 @@ class Server:
             else:
                 answer.due = False  # a warm-up
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:
-            self._acted = True
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
             self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
@@ -180,16 +173,15 @@ class Server:
         guest = self.guest
         if type(request) is not m.Execute:
             # Whatever it loads, calls or binds, no step has named.
-            guest.repeatable.never |= self._step > 0 or type(request) is m.Load
+            guest.repeatable.unpredictable |= self._step > 0 or type(request) is m.Load
         elif request.judged:
             guest.judges = True
         elif self._step:
             guest.judges = False
-            guest.repeatable.never = True  # for a branch of the session that is judged
+            guest.repeatable.unpredictable = True  # for a branch of the session that is judged
 
     def _must_copy(self, request: Any, done: m.StepDone) -> bool:
         """Whether the state after this step can be had by a checkpoint alone, or at less cost."""
-        self._acted = True
         if type(request) is not m.Execute:
             return True
         self._debt_steps += 1
@@ -204,7 +196,6 @@ class Server:
             or self._debt_steps > DEBT_STEPS
             or self._debt_bytes > DEBT_BYTES
             or self.guest.cpu_seconds - self._debt_began > DEBT_SECONDS
-            or (self._new and self.guest.repeatable.random)
             or _thread._count() > 0
         )
 
@@ -226,12 +217,11 @@ class Server:
         there.
         """
         control, self._control, self._due = self._control, None, False
-        was, self._new = (self._new, self._debt_steps), False
         self._begin_debt()
         problem = self._copy_onto(control)
         if problem:
             # The state that it was due for is lost to a kill: so is what can be done once more from there.
-            self._new, self._debt_steps = was[0], DEBT_STEPS
+            self._debt_steps = DEBT_STEPS
         if problem == "" and not hurry:
             self.warm_up()
         return problem is not None
@@ -300,7 +290,7 @@ class Server:
             self._idle = request.idle
             self.guest.streams.attach()
         self._control = None  # the copy has closed it
-        self._new, self._due = self._new and not self._acted, False
+        self._due = False
         self._begin_debt()
         self.guest.lost.update(request.lost)
         names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
@@ -321,9 +311,6 @@ class Server:
             self.link.send(m.Progress(description, done, total))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
-        if request.seed and not self._seeded:
-            self._seeded = True
-            reseed(request.seed)
         if request.stdin or request.argv is not None or request.shows:
             return self._with_tools(self._unusual_step, request)
         return (
@@ -419,7 +406,7 @@ class Server:
             return m.Done(problem=f"{request.name!r} belongs to the sandbox")
         try:
             self.guest.namespace[request.name] = value = decode(request.value, arrays=True)
-            self.guest.repeatable.given(value)
+            self.guest.repeatable.assigned(value)
         except MemoryError:
             return m.Done(problem="the value does not fit into the session's memory")
         return m.Done()
@@ -460,23 +447,6 @@ class Server:
         fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
         self._grant()
         return state.load(fd, self.guest)
-
-
-def reseed(seed: int | None = None) -> None:
-    """Give every loaded generator a seed of this session's own: this one, or one that nobody knows.
-
-    The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
-    """
-    generator: Any = sys.modules.get("random")
-    if generator is None:
-        return
-    generator.seed(seed)
-    numpy: Any = sys.modules.get("numpy.random")
-    if numpy is not None:
-        # Its `seed()` makes this state of fewer bytes, which costs a child another 50 pages.
-        size = 4 * _MT_WORDS
-        words = os.urandom(size) if seed is None else generator.Random(seed).randbytes(size)
-        numpy.set_state(("MT19937", memoryview(words).cast("I"), _MT_WORDS))
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

@@ -140,9 +140,9 @@ class Guest:
         self._last_source = source
         if not self.judges:
             return self._run(compiled.body, compiled.tail)
-        self.repeatable.before(source, compiled.body, compiled.tail)
+        self.repeatable.inspect(source, compiled.body, compiled.tail)
         done = self._run(compiled.body, compiled.tail)
-        self.repeatable.after(done, self.streams.printed())
+        self.repeatable.conclude(done, self.streams.printed())
         return done
 
     def _compiled(self, source: str, filename: str, stdin: bool) -> tuple[str, Any]:
@@ -207,7 +207,7 @@ class Guest:
                 if self.input.stream is not None:
                     self.input.wait_for_threads()
                 if happened:
-                    self.repeatable.fine = False
+                    self.repeatable.deterministic = False
             done = self._done(value)
         except SystemExit as error:
             done = self._exited(error)

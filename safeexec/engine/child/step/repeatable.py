@@ -23,11 +23,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from opcode import opmap
+from opcode import EXTENDED_ARG, hasname, opmap, opname
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
+from safeexec.engine.child.step.sets import makes_sets_of_anything
 from safeexec.engine.policy.names import GUARD_NAMES
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ NOT_BELOW: Final = _words(
 """Of these but for what is below here."""
 IMPURE: Final = _words(
     """
-    __import__ breakpoint compile copyright credits delattr dir eval exec exit getattr globals hash help id input
-    license locals memoryview open quit vars
+    __import__ breakpoint compile copyright credits dir eval exec exit getattr globals hash help id input license
+    locals memoryview open quit vars
     """
 )
 """Builtins that show addresses or reach what no name tells of."""
@@ -81,10 +82,19 @@ RANDOM: Final = _words("random numpy.random samples rand")
 SEEDED: Final = _words("seed Random default_rng RandomState")
 """What makes such a state: from entropy, unless a number is given."""
 _SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d+\s*[,)])")
+_COMMENT: Final = re.compile(r"""(?m)^\s*#.*$|#[^\n"'()]*$""")
+"""One that is surely none of a text, nor hides a call."""
 LASTING: Final = _words("gc weakref signal atexit")
 """Modules by which code of the program runs at times of its own."""
-SET_NAMES: Final = _words("set frozenset keys items union intersection difference symmetric_difference")
+SET_NAMES: Final = _words("set frozenset union intersection difference symmetric_difference and_ or_ xor sub")
+VIEW_NAMES: Final = _words("keys items")
+"""What gives a view of a dict, of which an operator makes a set."""
+FILLING: Final = _words("add update union symmetric_difference")
+"""What may put anything into a set that was made of plain values."""
+SETTERS: Final = SET_NAMES | VIEW_NAMES | FILLING
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
+SET_OPERATORS: Final = frozenset((opmap["BINARY_OP"], operator) for operator in (1, 7, 10, 12, 14, 20, 23, 25))
+"""And, or, subtract and xor, in place too."""
 TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
 TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
 """What makes a text of an object, which may show where the object lies."""
@@ -98,6 +108,8 @@ CO_OPTIMIZED: Final = 0x1
 """Of `inspect`, which is not imported for them. A class body is not optimized."""
 MOST = 3000
 """Objects that are walked through after a step."""
+SET_CHARACTERS = 64 << 10
+"""Of the sources that make sets, which are parsed once a class makes it matter what is in these."""
 NAMES = 20_000
 """Names and codes that are remembered as judged."""
 PLAIN_ITEMS = 100
@@ -146,22 +158,30 @@ class Repeatable:
     __slots__ = (
         "_attributes",
         "_classes",
+        "_computed",
+        "_fills_sets",
         "_functions",
         "_impure",
         "_judged",
         "_learnt",
+        "_listed",
         "_loading",
-        "_made_sets",
+        "_makes_sets",
         "_namespace",
+        "_operates",
         "_outer",
         "_plain",
+        "_random",
+        "_set_sources",
         "_sets",
+        "_sets_of_anything",
         "_sorts",
+        "_spelt",
+        "_tainted",
         "_texts",
-        "fine",
-        "never",
-        "random",
-        "strange",
+        "_views",
+        "deterministic",
+        "unpredictable",
     )
 
     def __init__(self, namespace: dict[str, Any], given: Iterable[str], tools: Iterable[str]) -> None:
@@ -176,25 +196,33 @@ class Repeatable:
         self._judged: dict[CodeType, bool] = {}
         self._learnt: dict[str, list[int]] = {}
         self._loading: set[str] = set()
-        self._sets = self._functions = self._texts = False
+        self._sets = self._views = self._operates = self._functions = self._texts = False
         self._sorts = False
         """Whether one code sorts, and names what makes a text of an object."""
-        self._made_sets = False
-        """Whether a step has made a set, and not only views of a dict."""
+        self._makes_sets = self._fills_sets = False
+        """Whether the step that runs makes sets, and not only views of a dict; whether a step has filled any."""
+        self._set_sources: list[str] = []
+        """Those of the steps that make sets."""
+        self._sets_of_anything = False
+        """Whether a set that a step has made may hold what is no plain value."""
+        self._computed = self._listed = self._spelt = False
+        """Whether a step has named attributes by computed texts, has listed the names of an object, or holds the text
+        of a name that is not known to compute.
+        """
         self._classes = False
         """Whether a function has a class inside, which no variable need hold."""
-        self.random = False
+        self._random = False
         """Whether a step has named the generators of random numbers."""
-        self.strange = False
+        self._tainted = False
         """Whether a step has named what is not known to compute: then the session may hold it."""
-        self.never = False
-        """Whether code of the program may run at times of its own."""
-        self.fine = True
+        self.unpredictable = False
+        """Whether code of the program may run at times of its own: no step can be done once more from then on."""
+        self.deterministic = True
         """Whether nothing tells against the step that runs."""
 
-    def before(self, source: str, body: CodeType | None, tail: CodeType | None) -> None:
+    def inspect(self, source: str, body: CodeType | None, tail: CodeType | None) -> None:
         """Look at the code of a step that is about to run."""
-        fine = True
+        fine, self._makes_sets = True, False
         if self._loading:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
@@ -208,7 +236,10 @@ class Repeatable:
                 self._plain.issuperset(names)
                 and IMPORT not in does
                 and CodeType not in map(type, code.co_consts)
-                and (self._made_sets or (SET_NAMES.isdisjoint(names) and SET_CODES.isdisjoint(does)))
+                and (
+                    self._sets_of_anything
+                    or (SETTERS.isdisjoint(names) and SET_CODES.isdisjoint(does) and (self._sets or not self._views))
+                )
                 and SORTS.isdisjoint(names)
                 and (self._texts or (TEXTS.isdisjoint(names) and TEXT_CODES.isdisjoint(does)))
                 and not any(type(constant) in (str, tuple) for constant in code.co_consts)
@@ -216,28 +247,35 @@ class Repeatable:
                 continue  # the usual step
             if not self._judge(code, source):
                 fine = False
-                self.strange = True
-        if self.strange and fine:
+                self._taint()
+        if self._tainted and fine:
             try:
-                fine = not self._reaches_strange(codes)
+                fine = not self._reaches_impure(codes)
             except BaseException:  # code of the guest's, which a look at its objects may run
                 fine = False
-        self.fine = fine and not self.never
+        if self._makes_sets and not self._sets_of_anything:
+            self._set_sources.append(source)
+            self._sets_of_anything = sum(map(len, self._set_sources)) > SET_CHARACTERS
+        self.deterministic = fine and not self.unpredictable
         happened.clear()
+
+    def _taint(self) -> None:
+        self._tainted = True
+        self._judged.clear()  # what lists the names of the session, or computes them, is judged otherwise now
 
     def refused(self, done: StepDone) -> StepDone:
         """Fill in the same for a step that has run nothing. Returns it."""
-        self.fine = not self.never
-        self.after(done, b"")
+        self.deterministic = not self.unpredictable
+        self.conclude(done, b"")
         return done
 
-    def after(self, done: StepDone, printed: bytes | None) -> None:
+    def conclude(self, done: StepDone, printed: bytes | None) -> None:
         """Fill in `due` and `did` of what came of the step. `printed`: its standard output; None: not known."""
         told = b""
         try:
             told = _told(done, self._namespace)
             fine = (
-                self.fine
+                self.deterministic
                 and not (happened and done.outcome == "ok")
                 and done.outcome in ("ok", "error", "rejected")
                 and printed is not None
@@ -276,11 +314,16 @@ class Repeatable:
                 for inside in code.co_consts
             )
         if not self._sets:
-            self._sets = not SET_NAMES.isdisjoint(names) or not SET_CODES.isdisjoint(codes)
+            self._views |= not VIEW_NAMES.isdisjoint(names)
+            self._operates |= not SET_OPERATORS.isdisjoint(zip(codes, code.co_code[1::2], strict=True))
+            self._sets = (
+                not SET_NAMES.isdisjoint(names) or not SET_CODES.isdisjoint(codes) or (self._views and self._operates)
+            )
         if not self._sorts:
             self._sorts = not SORTS.isdisjoint(names) and not TEXTS.isdisjoint(names)
-        if not self._made_sets:
-            self._made_sets = "set" in names or "frozenset" in names or not SET_CODES.isdisjoint(codes)
+        if not self._sets_of_anything:
+            self._fills_sets |= not FILLING.isdisjoint(names)
+            self._makes_sets |= "set" in names or "frozenset" in names or not SET_CODES.isdisjoint(codes)
         if not self._texts:
             self._texts = not TEXTS.isdisjoint(names) or not TEXT_CODES.isdisjoint(codes)
         if IMPORT in codes:
@@ -294,16 +337,27 @@ class Repeatable:
         for constant in code.co_consts:
             if type(constant) is CodeType:
                 self._classes |= bool(code.co_flags & CO_OPTIMIZED and not constant.co_flags & CO_OPTIMIZED)
-            elif type(constant) is tuple:
+            elif type(constant) in (tuple, frozenset):
                 if not self._attributes.isdisjoint(constant):
                     return False
                 if not RANDOM.isdisjoint(constant):
                     self._meet_random()
+                if any(map(self._spells, _texts_in(constant))):
+                    return False
             elif type(constant) is str:
                 self._texts |= "%s" in constant or "%r" in constant
+                if self._spells(constant):
+                    return False
                 if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
                     return False
         return True
+
+    def _spells(self, text: str) -> bool:
+        """Whether a text may be used as the name of what is not known to compute."""
+        if self._is_doubtful_attribute(text):
+            self._spelt = True
+            return self._computed
+        return False
 
     def _judge_names(self, code: CodeType, source: str | None) -> bool:
         for name in code.co_names:
@@ -317,58 +371,67 @@ class Repeatable:
 
     def _doubtful(self, name: str) -> bool:
         """Whether it depends on where the name stands."""
+        return name in self._impure or (self._random and name in SEEDED) or self._is_doubtful_attribute(name)
+
+    def _is_doubtful_attribute(self, name: str) -> bool:
         if name[:2] == "__" and name[-2:] == "__":
-            return name not in _DUNDERS
-        return name in self._impure or name in self._attributes or name in RANDOM or (self.random and name in SEEDED)
+            return name not in _DUNDERS and name != "__main__"
+        return name in self._attributes or name in RANDOM
 
     def _judge_closely(self, code: CodeType, source: str | None) -> bool:
         """The same by where each name stands."""
-        from dis import get_instructions  # for few steps
-
         fine = True
-        for instruction in get_instructions(code):
-            name, does = instruction.argval, instruction.opname
-            if type(name) is not str or not does.startswith(_ON_NAMES):
-                continue
+        for name, does in named(code):
             if does == "IMPORT_NAME":
                 fine = self._imported(name) and fine
             if name == "__del__" or (does == "IMPORT_NAME" and name in LASTING):
-                self.never = True
+                self.unpredictable = True
             if name in RANDOM and (name in ("rand", "random") or does.startswith(_FROM)):
                 self._meet_random()
             if does.startswith(("STORE", "DELETE")):
                 continue
-            if self.random and name in SEEDED:
-                fine = fine and source is not None and _SEEDED_OTHERWISE.search(source) is None
+            if self._random and name in SEEDED:
+                fine = fine and source is not None and _SEEDED_OTHERWISE.search(_COMMENT.sub("", source)) is None
             elif does.startswith(_GLOBAL):
                 fine = fine and (
                     name not in self._impure
                     or (name in self._namespace and name not in self._outer)
-                    or (name == "getattr" and self._leads_nowhere(code))
+                    or (name in ("getattr", "vars") and self._leads_nowhere(name))
+                    or (name == "dir" and self._lists_nothing_impure())
                     # What it gives ends in the order of a set, which is looked at by what it is made of.
                     or (name == "hash" and code.co_name == "__hash__")
                 )
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes
             if name[:2] == "__" and name[-2:] == "__" and name not in _DUNDERS and does != "IMPORT_NAME":
-                fine = False
+                fine = fine and name == "__dict__" and self._leads_nowhere(name)
         return fine
 
-    def _leads_nowhere(self, code: CodeType) -> bool:
+    def _leads_nowhere(self, name: str) -> bool:
         """Whether a computed name can only be that of something of the program's."""
-        known = {text for text in code.co_consts if type(text) is str}
-        return OUTWARD.keys().isdisjoint(self._learnt) and not any(map(self._doubtful, known))
+        self._computed = True
+        return (
+            not self._spelt
+            and not self._listed
+            and not (self._tainted and name == "vars")
+            and OUTWARD.keys().isdisjoint(self._learnt)
+        )
 
-    def given(self, value: Any) -> None:
+    def _lists_nothing_impure(self) -> bool:
+        """Whether a list of names leads nowhere, as no computed name is looked up."""
+        self._listed = True
+        return not self._computed and not self._tainted
+
+    def assigned(self, value: Any) -> None:
         """The host has bound a variable."""
         if type(value) not in _ATOMS:
-            self.strange = True
+            self._taint()
             for name in OUTWARD:
                 self._learn(name)
 
     def _meet_random(self) -> None:
-        if not self.random:
-            self.random = True
+        if not self._random:
+            self._random = True
             self._plain -= SEEDED
 
     def _imported(self, name: str) -> bool:
@@ -386,30 +449,28 @@ class Repeatable:
         if module is None:
             self._loading.add(name)  # by the import that is about to run
             return
-        self._learnt[name] = list(map(id, vars(module).values()))
-        self._attributes |= OUTWARD.get(name, frozenset())
-        self._plain -= self._attributes
-        for attribute, value in list(vars(module).items()):
-            if isinstance(value, ModuleType):
-                if _computes(value.__name__):
-                    if value.__name__.partition(".")[0] != name.partition(".")[0]:
-                        self._learn(value.__name__)
-                    continue
-            elif not callable(value) or attribute[:1] == "_" or _is_of_known(value):
-                continue
-            self._attributes.add(attribute)
-            self._plain.discard(attribute)
+        known = _LOOKED_AT.get(name)
+        # What is in a module is not touched here: a child would copy the page of each of its functions (200 us).
+        if known is None or len(known[0]) != len(vars(module)):
+            known = _LOOKED_AT[name] = _look_at(name, module)
+        self._learnt[name], attributes, others = known
+        self._attributes |= attributes
+        self._plain -= attributes
+        if name in OUTWARD and self._computed:
+            self._taint()
+        for other in others:
+            self._learn(other)
 
     # What code can reach
 
-    def _reaches_strange(self, codes: Iterable[CodeType]) -> bool:
+    def _reaches_impure(self, codes: Iterable[CodeType]) -> bool:
         """Whether these codes, which name nothing strange, can reach it all the same."""
         namespace = self._namespace
         roots = [namespace[name] for code in codes for name in _all_names(code) if name in namespace]
         roots.append(builtins_of(namespace).get("_"))
-        return any(thing is None or self._is_strange(thing) for thing in self._walk(roots))
+        return any(thing is None or self._is_impure(thing) for thing in self._walk(roots))
 
-    def _is_strange(self, thing: Any) -> bool:
+    def _is_impure(self, thing: Any) -> bool:
         kind = type(thing)
         if issubclass(kind, ModuleType):
             name = thing.__name__
@@ -458,8 +519,14 @@ class Repeatable:
         """
         values = [*self._namespace.values(), builtins_of(self._namespace).get("_")]
         kinds = [thing for thing in values if issubclass(type(thing), type) and not _is_of_library(thing)]
-        if self._made_sets and (self._classes or any(kind.__hash__ is object.__hash__ for kind in kinds)):
-            return True
+        if self._classes or any(kind.__hash__ is object.__hash__ for kind in kinds):
+            if self._set_sources and not self._sets_of_anything:
+                sources, self._set_sources = self._set_sources, [""]  # which says that there are sets
+                self._sets_of_anything = self._fills_sets or any(
+                    makes_sets_of_anything(source, self._namespace) for source in sources if source
+                )
+            if self._sets_of_anything:
+                return True
         texts = self._texts and (self._classes or any(kind.__repr__ is object.__repr__ for kind in kinds))
         if texts and self._sorts:
             return True
@@ -475,15 +542,29 @@ def _shows_address(things: Iterable[Any]) -> bool:
     return any(type(thing) is str and " at 0x" in thing for thing in things)
 
 
-_ON_NAMES = tuple(
-    _words(
-        """
-        LOAD_NAME LOAD_GLOBAL LOAD_ATTR LOAD_METHOD LOAD_SUPER LOAD_FROM_DICT LOAD_BUILD IMPORT_
-        STORE_NAME STORE_GLOBAL STORE_ATTR DELETE_NAME DELETE_GLOBAL DELETE_ATTR
-        """
-    )
-)
-"""What the instructions begin with that have a name, but for those of local variables."""
+_NAMED: Final = {code: opname[code] for code in hasname}
+"""The instructions that have a name."""
+_BITS: Final = {
+    opmap.get("LOAD_GLOBAL"): 1,
+    opmap.get("LOAD_ATTR"): 1 if sys.version_info >= (3, 12) else 0,
+    opmap.get("LOAD_SUPER_ATTR"): 2,
+    opmap.get("IMPORT_NAME"): 2 if sys.version_info >= (3, 15) else 0,
+}
+"""How many bits of an instruction's argument, below the place of its name, say something else."""
+
+
+def named(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Each name that the code names, with the instruction that does. (As `dis` tells it, which takes 20 times as long,
+    and a child 5 ms to import.)
+    """
+    names, raw, above = code.co_names, code.co_code, 0
+    for does, argument in zip(raw[::2], raw[1::2], strict=True):
+        argument |= above
+        above = argument << 8 if does == EXTENDED_ARG else 0
+        if does in _NAMED:
+            yield names[argument >> _BITS.get(does, 0)], _NAMED[does]
+
+
 _FROM = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
 _GLOBAL = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
 
@@ -503,11 +584,37 @@ def _computes(name: str) -> bool:
 _TOPS = frozenset(name.lstrip("_") for name in MODULES)
 
 
+_LOOKED_AT: dict[str, tuple[list[int], frozenset[str], list[str]]] = {}
+"""Of each module: what was in it, the attributes that lead out of it, and the other modules that it has."""
+
+
+def look_at_modules() -> None:
+    """Look at all that are loaded, once for all children."""
+    for name in MODULES & sys.modules.keys():
+        Repeatable({}, (), ())._learn(name)
+
+
+def _look_at(name: str, module: ModuleType) -> tuple[list[int], frozenset[str], list[str]]:
+    contents = list(map(id, vars(module).values()))
+    outward, others = set(OUTWARD.get(name, ())), []
+    for attribute, value in list(vars(module).items()):
+        if isinstance(value, ModuleType):
+            if _computes(value.__name__):
+                if value.__name__.partition(".")[0] != name.partition(".")[0]:
+                    others.append(value.__name__)
+                continue
+        elif not callable(value) or attribute[:1] == "_" or _is_of_known(value):
+            continue
+        outward.add(attribute)
+    return contents, frozenset(outward), others
+
+
 def _is_of_known(thing: Any) -> bool:
     """Whether a function or class is of a module that only computes, or of the language."""
     module = getattr(thing, "__module__", None)
     if type(module) is not str:
-        return type(getattr(thing, "__self__", None)) in _ATOMS  # a method of a type written in C
+        owner = type(getattr(thing, "__self__", None))  # of a method that is written in C
+        return owner in _ATOMS or (type(owner.__module__) is str and _computes(owner.__module__))
     return module == "builtins" or _computes(module)
 
 
@@ -525,6 +632,14 @@ def _is_of_library(kind: type) -> bool:
 
 
 _HEAP_TYPE = 1 << 9
+
+
+def _texts_in(constant: tuple[Any, ...] | frozenset[Any]) -> Iterator[str]:
+    for item in constant:
+        if type(item) is str:
+            yield item
+        elif type(item) in (tuple, frozenset):
+            yield from _texts_in(item)
 
 
 def _all_names(code: CodeType) -> set[str]:

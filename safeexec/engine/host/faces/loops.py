@@ -15,7 +15,7 @@ from functools import wraps
 from time import monotonic
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from safeexec.engine.host.waiting import Abandoned, Bell, CallTool, Core, Wait, Work
+from safeexec.engine.host.waiting import Abandoned, CallTool, Core, Signal, Wait, Work
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -162,7 +162,7 @@ class AsyncioLoop:
                 timer.cancel()
                 loop.remove_reader(fd)
 
-    async def _hear(self, bell: Bell, deadline: float) -> bool:
+    async def _hear(self, bell: Signal, deadline: float) -> bool:
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[bool] = loop.create_future()
         bell.heard = lambda: loop.call_soon_threadsafe(_resolve, ready, True)
@@ -232,7 +232,7 @@ class TrioLoop:
                 await self._trio.lowlevel.wait_readable(watch.fileno())
             return not scope.cancelled_caught
 
-    async def _hear(self, bell: Bell, deadline: float) -> bool:
+    async def _hear(self, bell: Signal, deadline: float) -> bool:
         ready, token = self._trio.Event(), self._trio.lowlevel.current_trio_token()
         bell.heard = lambda: token.run_sync_soon(ready.set)
         if bell.rang:

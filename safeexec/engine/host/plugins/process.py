@@ -12,8 +12,8 @@ import msgspec
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
+from safeexec.engine.host.session.frozen import FrozenState, park
 from safeexec.engine.host.session.output import new_streams
-from safeexec.engine.host.session.parked import ParkedState, park
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.spare import Spare
@@ -46,7 +46,7 @@ class Loaded:
         self._fresh = fresh
         self._born = core.line.born
         """The number of the child that the plugin was loaded into."""
-        self._parked: ParkedState | None = None
+        self._parked: FrozenState | None = None
         """A fresh plugin as it was loaded: the process of each call comes from the copy of that state."""
         self._next: deque[Spare] = deque()
         """Processes that are being thawed, each with output files that no other call has seen."""

@@ -50,7 +50,7 @@ class Checkpoint(Struct, eq=False):
     """One parked copy of a session. `users` counts the sessions that could go back to it.
 
     Whether it has parked (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
-    thread: none of these waits, or takes what the copy has said from its socket. `has_parked` does both, and `thaw` and
+    thread: none of these waits, or takes what the copy has said from its socket. `has_frozen` does both, and `thaw` and
     `held` build on that: they are for whoever has the session's turn.
     """
 
@@ -68,7 +68,7 @@ class Checkpoint(Struct, eq=False):
     peeked: int | None = None
     """The pid that `pid` has found, while the channel does not know it."""
     ended: bool = False
-    """Whether nobody can park on the control socket any more, as far as `has_parked` has found out."""
+    """Whether nobody can park on the control socket any more, as far as `has_frozen` has found out."""
 
     @property
     def label(self) -> str:
@@ -112,7 +112,7 @@ class Checkpoint(Struct, eq=False):
             return False
         return not poller.poll(0)  # nobody has the other end any more
 
-    def has_parked(self, deadline: float) -> Core[bool]:
+    def has_frozen(self, deadline: float) -> Core[bool]:
         """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
         channel = self._met()
         if channel.state == PARKED:
@@ -135,7 +135,7 @@ class Checkpoint(Struct, eq=False):
         """Ask the copy for a process that goes on from its state, and wait for nothing but the copy: the process waits
         for `Wake` on the channel. None if the copy is gone, or has not parked by the deadline (monotonic seconds).
         """
-        if not (yield from self.has_parked(deadline)):
+        if not (yield from self.has_frozen(deadline)):
             return None
         assert self.channel is not None
         channel, theirs = Channel.pair(THAWED)
@@ -178,7 +178,7 @@ class Checkpoint(Struct, eq=False):
             self.control.close()
 
 
-def woken(channel: Channel, deadline: float) -> Core[m.Ready | None]:
+def resumed(channel: Channel, deadline: float) -> Core[m.Ready | None]:
     """Wait for the `Ready` of a process that comes up: one that was told to wake, or a spare. None if it does not come
     by the deadline. The process is given up then, and when the caller is interrupted.
     """

@@ -41,9 +41,9 @@ NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to
 class State(Struct, eq=False, gc=True):
     """One moment of a session: what its process remembers, and its files.
 
-    `before` is the state before the step that led here, `older` the next one that has a copy of its own, to fall back
-    to when nothing leads to this one any more: an earlier version of it, which the host has changed since, or one of
-    those before.
+    `before` is where one rollback leads: the state before the step that led here, whatever it is made of; `GAP` where
+    that cannot be had. `older` is where a kill leads when nothing leads here any more: the next state that has a copy
+    of its own, be it an earlier version of this one, which the host has changed since, or one of those before.
     """
 
     step: int
@@ -62,7 +62,7 @@ GAP: Final = State(-1, Memory())
 class History(Generic[C]):
     """The states of one session's line, and the copies of them."""
 
-    __slots__ = ("_begun", "_certain", "_copies", "base", "current", "named", "next", "root")
+    __slots__ = ("_begun", "_copies", "base", "current", "named", "next", "root", "uncertain")
 
     def __init__(self, root: State | None = None) -> None:
         self.root = State(0, FRESH) if root is None else root
@@ -77,38 +77,20 @@ class History(Generic[C]):
         self._begun: State | None = self.root
         """The state that the process began in, as long as it has no name that was given to it later."""
         self._copies: dict[C, State] = {}
-        self._certain: set[C] = set()
-        """Copies that are known to have parked. Of the others there is only the promise that they will."""
+        self.uncertain: list[C] = []
+        """Copies of which there is only the promise: they have not been seen to freeze."""
 
     # A step, or a change by the host
 
-    def begin(self, step: int) -> None:
-        """Step `step` begins."""
-        current = self.current
-        self.next = State(step, Memory(), None, current, self._nearest_copied())
-
-    def begin_change(self) -> None:
-        """The host changes variables: another version of the same state."""
-        current = self.current
-        self.next = State(
-            current.step, Memory(), current.files, current.before, self._nearest_copied(), current.tool_calls
-        )
-
-    def _nearest_copied(self) -> State | None:
-        """What to fall back to where what is begun is done once more, and comes out otherwise."""
-        current, memory = self.current, self.current.memory
-        if memory is FRESH:
-            return current
-        for of in self._copies.values():
-            if of.memory is memory:
-                return current
-        return current.older
-
-    def promised(self) -> list[C]:
-        """The copies that have not been seen to park."""
-        if len(self._copies) == len(self._certain):
-            return []
-        return [copy for copy in self._copies if copy not in self._certain]
+    def begin(self, step: int | None = None) -> None:
+        """Step `step` begins; without a number, the host changes variables: another version of the same state."""
+        now, older = self.current, self.current.older
+        if now.memory is FRESH or any(of.memory is now.memory for of in self._copies.values()):
+            older = now  # what is begun may be done once more from here, and come out otherwise
+        if step is None:
+            self.next = State(now.step, Memory(), now.files, now.before, older, now.tool_calls)
+        else:
+            self.next = State(step, Memory(), None, now, older)
 
     def commit(
         self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, size: int = 0, copy: C | None = None
@@ -127,13 +109,14 @@ class History(Generic[C]):
             return []
         if copy is not None:
             self._copies[copy] = state
+            self.uncertain.append(copy)
         if entry is None:
             state.older = before
         else:
             memory = state.memory
             memory.origin, memory.entry = before.memory, entry
             memory.depth, memory.size = before.memory.depth + 1, before.memory.size + size
-            if len(self._copies) <= 1 + len(self.named) and not self.promised():
+            if len(self._copies) <= 1 + len(self.named) and not self.uncertain:
                 return []  # the usual case: the one base, and all that leads from there to here
         return self._dropped()
 
@@ -188,10 +171,10 @@ class History(Generic[C]):
 
     # Copies
 
-    def note_parked(self, copy: C) -> None:
+    def note_frozen(self, copy: C) -> None:
         """`copy` is there."""
-        if copy in self._copies:
-            self._certain.add(copy)
+        if copy in self.uncertain:
+            self.uncertain.remove(copy)
 
     def note_lost(self, copy: C) -> None:
         """`copy` never came to be, has ended, or has to go. A name that it had is still listed until it is dropped."""
@@ -200,13 +183,11 @@ class History(Generic[C]):
     def replace(self, old: C, new: C) -> list[C]:
         """`new` is another copy of what `old` is of, and takes its place. Returns what nothing leads to any more."""
         self._copies[new] = self._copies[old]
-        self._certain.add(new)
         return [*self._forget([old]), *self._dropped()]
 
     def add(self, copy: C) -> list[C]:
         """`copy` is one more of the state as it is now. Returns the copies that nothing leads to any more."""
         self._copies[copy] = self.current
-        self._certain.add(copy)
         return self._dropped()
 
     def keep(self, name: str, copy: C) -> list[C]:
@@ -217,7 +198,6 @@ class History(Generic[C]):
         if self.current is self._begun:
             self._begun = None
         self._copies[copy] = self.current
-        self._certain.add(copy)
         self.named[name] = self.current, copy
         return before
 
@@ -264,7 +244,7 @@ class History(Generic[C]):
         if len(found) < 2:
             return found
         names = [copy for _, copy in self.named.values()]
-        return sorted(found, key=lambda copy: (copy not in self._certain, copy not in names))
+        return sorted(found, key=lambda copy: (copy in self.uncertain, copy not in names))
 
     # Going back
 
@@ -360,7 +340,6 @@ class History(Generic[C]):
         branch._copies[copy] = branch._begun = branch.current
         if template is not None:
             branch.named[template] = branch.current, copy
-        branch._certain.add(copy)
         branch.base = copy
         return branch
 
@@ -428,7 +407,7 @@ class History(Generic[C]):
                 continue
             if of.memory not in kept or of.memory in have:
                 found.append(copy)
-            elif copy in self._certain:
+            elif copy not in self.uncertain:
                 have.append(of.memory)
         return found
 
@@ -436,7 +415,7 @@ class History(Generic[C]):
         """Whether a copy of it is known to have parked that stays when names are dropped, or it needs none."""
         if memory is None or memory is FRESH:
             return memory is FRESH
-        found = [copy for copy, of in self._copies.items() if of.memory is memory and copy in self._certain]
+        found = [copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain]
         if not found:
             return False
         names = [copy for _, copy in self.named.values()]
@@ -445,7 +424,8 @@ class History(Generic[C]):
     def _forget(self, copies: list[C]) -> list[C]:
         for copy in copies:
             self._copies.pop(copy, None)
-            self._certain.discard(copy)
+            if copy in self.uncertain:
+                self.uncertain.remove(copy)
         return copies
 
 

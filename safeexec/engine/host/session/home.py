@@ -95,7 +95,9 @@ class Home(Protocol):
     def spare_for(self, policy: Policy) -> Spare | None:
         """A child that waits for a session of this policy, if there is one."""
 
-    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]) -> Core[Channel]:
+    def new_child(
+        self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]
+    ) -> Core[tuple[Channel, m.Ready]]:
         """A locked-down child that waits for its first request."""
 
     def new_workspace(self, policy: Policy) -> Workspace:

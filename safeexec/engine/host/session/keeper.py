@@ -117,14 +117,14 @@ class Keeper:
         """
         line = self.line
         runner = yield from self.ready_runner()
-        leave = line.begin_change(request)
+        permit = line.begin_change(request)
         self.go(ASKING)
-        fds = () if leave is None else (leave.fileno(),)
+        fds = () if permit is None else (permit.fileno(),)
         try:
             answer = yield from ask(runner, fds)
         finally:
-            if leave is not None:
-                leave.close()
+            if permit is not None:
+                permit.close()
         try:
             yield from line.commit_change(self.tool_records.total, refused=bool(answer.problem))
         finally:
@@ -260,7 +260,7 @@ class Keeper:
 
     # Copies of the state as it is
 
-    def freeze(self) -> Core[Checkpoint]:
+    def new_copy(self) -> Core[Checkpoint]:
         """A copy of the state as it is now."""
         line = self.line
         runner = yield from self.ready_runner()
@@ -268,7 +268,7 @@ class Keeper:
         yield from self._see_files()
         self.go(ASKING)
         try:
-            copy = yield from line.freeze(runner)
+            copy = yield from line.request_copy(runner)
         except (Gone, ProtocolError) as error:
             message, notes = yield from self._died(FREEZING, error)
             self.notes_next += notes
@@ -285,12 +285,12 @@ class Keeper:
         if self.state is IDLE and self.overused is None:
             history = self.line.history
             for copy in history.copies_of(history.current):
-                if (yield from copy.has_parked(monotonic())):
+                if (yield from copy.has_frozen(monotonic())):
                     check_depth(copy.parent)
                     yield from self._see_files()
                     copy.users += 1
                     return copy
-        return (yield from self.freeze())
+        return (yield from self.new_copy())
 
     def _see_files(self) -> Core[None]:
         """The files as they are now are those of the state."""
@@ -336,7 +336,7 @@ class Keeper:
             return
         self.go(ASKING)
         try:
-            copy = yield from line.freeze(line.runner, patient(PARK_SECONDS))
+            copy = yield from line.request_copy(line.runner, patient(PARK_SECONDS))
         except CheckpointError:
             self.go(IDLE)  # the copy that is there does
             return

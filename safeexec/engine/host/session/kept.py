@@ -51,8 +51,6 @@ class ToolLog:
 
     def since(self, mark: int) -> tuple[ToolCallRecord, ...]:
         """The calls after the first `mark` ones, as far as they are kept."""
-        if mark == self.total:
-            return ()
         return tuple(islice(self._kept, max(0, mark - (self.total - len(self._kept))), None))
 
     def copy(self) -> Self:

@@ -20,7 +20,7 @@ from safeexec.engine.host.session.checkpoints import (
     Checkpoint,
     check_depth,
     living,
-    woken,
+    resumed,
 )
 from safeexec.engine.host.session.decode import notes_of
 from safeexec.engine.host.session.history import FRESH, History, State
@@ -88,12 +88,14 @@ class Line:
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
+        self.entropy = b""
+        """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
-        self._leave: Checkpoint | None = None
+        self._permit: Checkpoint | None = None
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.lost: list[int] = []
         """The steps that could not be done once more when the state was last brought back."""
-        self._used = False
+        self._permit_used = False
         """Whether the process makes that copy now."""
         self._defines = False
         """Whether a step may have made a class."""
@@ -117,7 +119,7 @@ class Line:
         spare, self._spare = self._spare, None
         ready = (yield from spare.ready()) if spare is not None else None
         if spare is not None and ready is not None:
-            self._born(spare.channel)
+            self._born(spare.channel, ready)
         else:
             if self.workspace is None and self.policy.filesystem.workspace != "none":
                 self.workspace = self.sandbox.new_workspace(self.policy)
@@ -128,18 +130,19 @@ class Line:
 
     def _new_child(self) -> Core[None]:
         if self.out.fd < 0 and self.workspace is None and (spare := self.sandbox.spare_for(self.policy)) is not None:
-            if (yield from spare.ready()) is not None:
+            if (ready := (yield from spare.ready())) is not None:
                 self.out, self.err = spare.out, spare.err
-                self._born(spare.channel)
+                self._born(spare.channel, ready)
                 return
             spare.close()
         self._open_streams()
         outputs = (self.out.fd, self.err.fd, self.out.shared)
-        channel = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
-        self._born(channel)
+        self._born(*(yield from self.sandbox.new_child(self.policy, self.workspace, outputs)))
 
-    def _born(self, channel: Channel) -> None:
+    def _born(self, channel: Channel, ready: m.Ready) -> None:
         self.born += 1
+        if self.born == 1:
+            self.entropy = ready.entropy
         lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
         self._join(lineage)
         if self.policy.limits.processes:
@@ -176,7 +179,7 @@ class Line:
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
         """From now on the session's process is that of `channel`."""
         self._give_up_coming(but=channel)
-        self._give_up_leave()
+        self._withdraw_permit()
         self._unmet, self.looked_at = True, False
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
@@ -237,42 +240,36 @@ class Line:
 
     # The state to come: by a copy, or by the journal
 
-    def begin_step(self, step: int) -> socket.socket | None:
-        """A step begins. Returns what goes with it, as `_grant` does."""
-        leave = self._grant(step)
+    def begin_state(self, step: int | None = None) -> socket.socket | None:
+        """A step begins, or without a number a change of the host's. Returns the permit for one copy, where the process
+        has none: the copy's end of the control socket on which a state will park, the caller's to send and to close.
+        None if it has one, or the policy makes no copies. Raises `SandboxError`.
+        """
+        theirs = None
+        if self._permit is None and self.policy.checkpoints != "off":
+            try:
+                ours, theirs = new_control()
+            except OSError as error:
+                # Before anything has begun: a step without it could not be undone.
+                raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
+            runner = self.runner
+            assert runner is not None
+            number = self.history.current.step if step is None else step
+            self._permit = Checkpoint(ours, number, runner.lineage, self.out, None, living(runner.origin))
         self.history.begin(step)
-        return leave
+        return theirs
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
-        """A change of the host's begins: one that can be done once more, or None. Returns as `begin_step`."""
+        """A change of the host's begins: one that can be done once more, or None. Returns as `begin_state`."""
         self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
         if self._change is None and request is not None:
             request.copied = True
-        leave = self._grant(self.history.current.step)
-        self.history.begin_change()
-        return leave
-
-    def _grant(self, step: int) -> socket.socket | None:
-        """Leave for one copy, where the process has none: the copy's end of the control socket on which a state will
-        park, the caller's to send and to close. None if it has one, or the policy makes no copies. Raises
-        `SandboxError`.
-        """
-        if self._leave is not None or self.policy.checkpoints == "off":
-            return None
-        try:
-            ours, theirs = new_control()
-        except OSError as error:
-            # Before anything has begun: a step without it could not be undone.
-            raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
-        runner = self.runner
-        assert runner is not None
-        self._leave = Checkpoint(ours, step, runner.lineage, self.out, None, living(runner.origin))
-        return theirs
+        return self.begin_state()
 
     def announce(self) -> None:
-        """The process uses its leave: the copy that it makes next is wanted."""
-        if self._leave is not None and self.runner is not None:
-            self._used = True
+        """The process uses its permit: the copy that it makes next is wanted."""
+        if self._permit is not None and self.runner is not None:
+            self._permit_used = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
 
     def must_copy(self, source: bytes = b"") -> bool:
@@ -289,34 +286,35 @@ class Line:
         if request.stdin or request.argv is not None or request.copied:
             return None
         return m.JournalEntry(
-            m.Execute(request.step, request.source, seed=request.seed) if request.shows or request.frames else request,
-            did,
+            m.Execute(request.step, request.source) if request.shows or request.frames else request, did
         )
 
     def commit(self, files: Snapshot | None, tool_calls: int, entry: m.JournalEntry | None = None) -> None:
         """What was begun is part of the session now. It can be done once more, as `entry` says; or else a copy will be
         made of the state after it.
         """
-        history, copy = self.history, None
-        for promised in history.promised():
+        history = self.history
+        for copy in [*history.uncertain]:
             # Steps are done one by one: the copy of the state before has been made by now, or never will be.
-            seen = promised.seen()
+            seen = copy.seen()
             if seen:
-                history.note_parked(promised)
+                history.note_frozen(copy)
             elif seen is False:
-                self.lose(promised)
+                self.lose(copy)
         if self._coming is not None:
             self._give_up_coming()
+        permit = None
         if entry is None:
             self.looked_at = False  # what a look has changed is in the copy
-            copy, self._leave, self._used = self._leave, None, False
-            if copy is not None:
+            permit, self._permit, self._permit_used = self._permit, None, False
+            if permit is not None:
                 assert history.next is not None
-                copy.step, copy.created = history.next.step, monotonic()
+                permit.step, permit.created = history.next.step, monotonic()
         elif history.current.memory.depth >= MOST_ENTRIES:
             entry = None  # no child of ours lets it come so far
-        size = 0 if entry is None else _size_of(entry.request)
-        if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=copy):
+        request = None if entry is None else entry.request
+        size = len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
+        if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=permit):
             self.release(gone)
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
@@ -329,12 +327,12 @@ class Line:
     def undo(self) -> None:
         """What was begun is given up. To be done first of all: a stray may hold the other end of a control socket."""
         self.history.undo()
-        self._give_up_leave()
+        self._withdraw_permit()
 
-    def _give_up_leave(self) -> None:
-        leave, self._leave, self._used = self._leave, None, False
-        if leave is not None:
-            leave.release()
+    def _withdraw_permit(self) -> None:
+        permit, self._permit, self._permit_used = self._permit, None, False
+        if permit is not None:
+            permit.release()
 
     def release(self, copies: Iterable[Checkpoint]) -> None:
         """End copies that nothing leads to."""
@@ -356,13 +354,13 @@ class Line:
         """
         history = self.history
         for copy in history.copies_below(history.current):
-            if (yield from copy.has_parked(deadline)):
-                history.note_parked(copy)
+            if (yield from copy.has_frozen(deadline)):
+                history.note_frozen(copy)
             elif not copy.ended:
                 return False
         return True
 
-    def freeze(self, runner: Runner, seconds: float | None = None) -> Core[Checkpoint]:
+    def request_copy(self, runner: Runner, seconds: float | None = None) -> Core[Checkpoint]:
         """A copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
         `ProtocolError` if the process is lost.
         """
@@ -378,7 +376,7 @@ class Line:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
             self.sandbox.gate.withdraw(runner.pid)
-            if answer.problem or not (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
+            if answer.problem or not (yield from copy.has_frozen(monotonic() + patient(PARK_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
             copy.release()
@@ -434,8 +432,8 @@ class Line:
                 return carried
             if copy is not None and not self.lost:
                 self.lose(copy)
-        carried = yield from self.start_over(history.last_resort(), [])
-        assert carried is not None
+        if (carried := (yield from self.start_over(history.last_resort(), []))) is None:
+            raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
             why = "checkpoints are off, so" if off else "no checkpoint was left:"
             carried.append(self._told_lost(f"{why} {STARTS_EMPTY}"))
@@ -460,7 +458,7 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if entries and not (yield from self._done_again(entries)):
+        if (entries or self.entropy) and not (yield from self._done_again(entries, self.entropy)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -487,7 +485,7 @@ class Line:
             place = self.workspace.path
         if channel.state == THAWED:
             yield from self._wake(channel, copy, place, self.names_lost())
-        if (ready := (yield from woken(channel, deadline))) is None or channel.is_over():
+        if (ready := (yield from resumed(channel, deadline))) is None or channel.is_over():
             self._give_up_coming()
             # What was asked for while the step ran may have ended since: the copy is not to blame. Once at most, as
             # nothing is coming now.
@@ -500,9 +498,14 @@ class Line:
         self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
 
-    def _done_again(self, entries: list[m.JournalEntry]) -> Core[bool]:
+    def draw_as(self, entropy: bytes) -> Core[bool]:
+        """Have the random numbers of a new child be those of another session. False: it is lost."""
+        self.entropy = entropy
+        return (yield from self._repeat([], entropy))
+
+    def _done_again(self, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
         """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
-        if (yield from self._repeat(entries)):
+        if (yield from self._repeat(entries, entropy)):
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
         self.repeats = False
@@ -510,7 +513,7 @@ class Line:
         yield from self.stop()
         return False
 
-    def _repeat(self, entries: list[m.JournalEntry]) -> Core[bool]:
+    def _repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
         the first time. Nobody hears of what they print or show.
         """
@@ -519,7 +522,7 @@ class Line:
         self.out.begin()
         self.err.begin()
         try:
-            yield from runner.channel.send(m.Repeat(entries))
+            yield from runner.channel.send(m.Repeat(entries, entropy))
             answer = yield from runner.channel.receive(deadline)
             if isinstance(answer, m.Names):
                 self.remaining = answer.names[: m.FEW]
@@ -571,7 +574,7 @@ class Line:
 
     def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
         """Tell a process that was thawed from `copy` to go on: in the directory `place`; and where another session made
-        the copy, with this one's output, and shut off from all files but its own. If it is gone, `woken` says so.
+        the copy, with this one's output, and shut off from all files but its own. If it is gone, `resumed` says so.
         """
         # Another call of a fresh plugin is such a session, too.
         others, layer = copy.out is not self.out, None
@@ -605,14 +608,14 @@ class Line:
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
-        self._memory_base = parent._memory_base
+        self._memory_base, self.entropy = parent._memory_base, parent.entropy
         self._join(copy.lineage)
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._coming is not None
         _, channel = self._coming
-        if (ready := (yield from woken(channel, monotonic() + patient(THAW_SECONDS)))) is None:
+        if (ready := (yield from resumed(channel, monotonic() + patient(THAW_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
@@ -680,7 +683,7 @@ class Line:
         """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
-        self._give_up_leave()
+        self._withdraw_permit()
         copies = self.history.copies()
         held = self._take_ending()
         if runner is not None:
@@ -726,8 +729,8 @@ class Line:
             os.close(process)
         for copy in self.history.copies():
             copy.forget()
-        if self._leave is not None:
-            self._leave.forget()
+        if self._permit is not None:
+            self._permit.forget()
         if self.workspace is not None:
             self.workspace.forget()
         self.out.close()
@@ -737,8 +740,8 @@ class Line:
 
     def copies(self) -> list[Checkpoint]:
         """Those of the history, and the one that the process may be making. From any thread."""
-        leave = self._leave
-        return self.history.copies() if leave is None or not self._used else [*self.history.copies(), leave]
+        permit = self._permit
+        return self.history.copies() if permit is None or not self._permit_used else [*self.history.copies(), permit]
 
     def runner_pid(self) -> int | None:
         """The process that runs steps, if there is one."""
@@ -761,11 +764,11 @@ class Line:
         """
         deadline = monotonic() + patient(PARK_SECONDS)
         for copy in self.history.copies():
-            if (yield from copy.has_parked(deadline)):
-                self.history.note_parked(copy)
+            if (yield from copy.has_frozen(deadline)):
+                self.history.note_frozen(copy)
         self._unmet = False
 
-    def orphaned(self) -> bool:
+    def runner_died(self) -> bool:
         """Whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
         branches.
         """
@@ -779,10 +782,6 @@ class Line:
         """The copies without a name, the oldest first."""
         named = [copy for _, copy in list(self.history.named.values())]
         return [copy for copy in self.history.copies() if copy not in named]
-
-
-def _size_of(request: m.Execute | m.Assign | m.Remove) -> int:
-    return len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
 
 
 def wait_for(ending: list[int]) -> Core[None]:

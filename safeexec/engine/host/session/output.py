@@ -77,7 +77,7 @@ class OutputFile:
 
     def _extents(self) -> list[Extent]:
         """Where this step's text lies, in its order."""
-        return [(0, size)] if (size := self._end()) else []
+        return [(0, size)] if (size := os.lseek(self.fd, 0, os.SEEK_CUR)) else []
 
     def text(self, cap: int) -> Printed:
         """What this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies between."""
@@ -211,9 +211,10 @@ class PrintedFile(OutputFile):
         return self._python + self._end()
 
     def _extents(self) -> list[Extent]:
-        if not self._end() and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
+        size = os.lseek(self.fd, 0, os.SEEK_CUR)
+        if not size and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
             return []
-        return extents(self._python_text(0), self._end())
+        return extents(self._python_text(0), size)
 
     def position(self) -> Position:
         return self._start + len(self._python_text(self._start)), self._end()

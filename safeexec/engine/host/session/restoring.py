@@ -35,13 +35,15 @@ def from_file(
         try:
             if session.line.workspace is not None:
                 yield Work(partial(state_file.put_back, session.line.workspace, saved))
-            yield from session.load(saved.payload, timeout)
             if saved.header.waiting:
                 try:
                     session.waiting = yield Work(partial(waits.read, saved.header.waiting))
                 except RecordingError as error:
                     raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
-                session.seed = session.waiting.seed
+                entropy = bytes.fromhex(session.waiting.entropy) if session.policy.determinism is None else b""
+                if entropy and not (yield from session.line.draw_as(entropy)):
+                    raise StateFileError("the process died before it restored the state")
+            yield from session.load(saved.payload, timeout)
             if record is not None and record is not False:
                 from safeexec.engine.host.session import recorder  # with the modules of recordings
 

@@ -150,8 +150,6 @@ class SessionCore:
         """The same, for people."""
         self.calls_before = 0
         """How many calls there had been before the step that waits."""
-        self.seed = 0
-        """Of its random numbers, where a step may have to be done once more to go on; 0: chosen by its process."""
         self.step = 0
         """The number of the last step."""
         self.more = False
@@ -218,7 +216,8 @@ class SessionCore:
     def _take(self, turn: Turn) -> bool:
         """Whether it is `turn`'s now."""
         while not (last := self._turn).goes_on:
-            self._turn = turn.begin_after(last)  # or whoever was faster
+            turn.thread = threading.get_ident()
+            self._turn = last.next.setdefault(None, turn)  # or whoever was faster
             if self._turn is turn:
                 return True
         return False
@@ -431,14 +430,11 @@ class SessionCore:
             self.tool_records.forget_since(self.calls_before)
         if self.sandbox.toolbox.tools:
             self.calls = StepCalls(source, timeout, atomic, stdin, argv, again)
-            if not self.seed and self.policy.determinism is None:
-                self.seed = int.from_bytes(os.urandom(6), "little")
         shows = listeners.display is not None
         request = m.Execute(
             *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
             self.line.must_copy(text),
             self.policy.checkpoints == "idle",
-            self.seed,
         )
         try:
             if stdin is None:
@@ -613,7 +609,7 @@ class SessionCore:
                 return replace(result, remaining=self.keeper.remaining())
         if number and self.has_branched:
             yield from self._own_files()
-        leave = line.begin_step(number) if number else None
+        permit = line.begin_state(number) if number else None
         self.keeper.go(STEPPING)
         line.out.begin()
         line.err.begin()
@@ -623,7 +619,7 @@ class SessionCore:
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
         step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
         try:
-            done = yield from step.run(request, leave, given)
+            done = yield from step.run(request, permit, given)
             over = done if isinstance(done, Verdict) else None
             if self.calls is not None and self.calls.again is not None and over is None:
                 over = self.calls.again.unmade()
@@ -648,7 +644,8 @@ class SessionCore:
             assert over is not None
             place = yield from step.where()
             return (yield from self._ended(step, over, place, calls))
-        records = self.keeper.tool_records.since(calls)
+        log = self.keeper.tool_records
+        records = log.since(calls) if log.total != calls else ()
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
@@ -698,7 +695,7 @@ class SessionCore:
         self.sandbox.undo[entry is None] += self.policy.checkpoints != "off"
         line.commit(step.files, self.keeper.tool_records.total, entry)
         notes = result.notes
-        if self.policy.checkpoints != "off" and not line.history.undoable:
+        if entry is None and self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
         files = line.workspace.changes(self.keeper.marks, step.marks) if line.workspace is not None else ()
         self.keeper.marks = step.marks
@@ -802,7 +799,7 @@ class SessionCore:
                 f"this session already has {len(history.named)} named checkpoints, and limits.checkpoints allows "
                 f"{limit}; drop one first: {', '.join(history.named)}"
             )
-        copy = yield from self.keeper.freeze()
+        copy = yield from self.keeper.new_copy()
         copy.name = name
         self.line.release(history.keep(name, copy))
 
@@ -819,8 +816,8 @@ class SessionCore:
         line = self.line
         state, copies = self._target(name, steps)
         for copy in copies:
-            if (yield from copy.has_parked(monotonic() + patient(PARK_SECONDS))):
-                line.history.note_parked(copy)
+            if (yield from copy.has_frozen(monotonic() + patient(PARK_SECONDS))):
+                line.history.note_frozen(copy)
                 break
         else:
             if name is not None:
@@ -1012,7 +1009,7 @@ class SessionCore:
         """One row per forbidden act; `active` where it was refused."""
         gate = self.sandbox.gate
         if (yield from self.line.secured(monotonic())):
-            gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier leave is not the self-test's
+            gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier permit is not the self-test's
         with gate.refusing(runner.pid):
             return list((yield from runner.ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
 

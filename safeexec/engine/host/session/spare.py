@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
-from safeexec.engine.host.session.checkpoints import woken
+from safeexec.engine.host.session.checkpoints import resumed
 from safeexec.engine.host.session.output import OutputFile, PrintedFile, new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.waiting import Core
@@ -50,7 +50,7 @@ class Spare:
         """Its `Ready`, which has usually come long ago. None if it never came up, or has died while it waited: no
         program is to fail because of that.
         """
-        ready = yield from woken(self.channel, monotonic() + patient(READY_SECONDS))
+        ready = yield from resumed(self.channel, monotonic() + patient(READY_SECONDS))
         if ready is not None and self.channel.is_over():
             self.channel.give_up()
             return None

@@ -95,16 +95,16 @@ class Step(Struct, eq=False):
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
-    def run(self, request: Struct, leave: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
-        """Send the request, with leave for a copy if the process has none, and wait for its end. A `Verdict` when it
-        must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
+    def run(self, request: Struct, permit: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
+        """Send the request, with the permit for a copy if the process has none, and wait for its end. A `Verdict` when
+        it must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
         """
-        fds = () if leave is None else (leave.fileno(),)
+        fds = () if permit is None else (permit.fileno(),)
         try:
             yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
         finally:
-            if leave is not None:
-                leave.close()
+            if permit is not None:
+                permit.close()
         if given is not None:
             given.sent()
         done = yield from self._await_done()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from msgspec import Struct
 
 from safeexec.engine.host.queue import Turnstile
-from safeexec.engine.host.session.parked import park
+from safeexec.engine.host.session.frozen import park
 from safeexec.engine.host.session.recorder import TemplateRecord, preparation, record
 from safeexec.engine.host.session.requests import check_branches
 from safeexec.engine.host.waiting import CallTool, Core
@@ -177,7 +177,7 @@ class TemplateCore:
     def _living(self) -> Core[Checkpoint]:
         """The copy of its state."""
         copy = self._copy
-        if copy is None or not (yield from copy.has_parked(monotonic())):
+        if copy is None or not (yield from copy.has_frozen(monotonic())):
             yield from self.close()
             copy = yield from self._prepare()
         return copy

@@ -7,7 +7,6 @@ next caller finds it ended.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
@@ -43,7 +42,7 @@ class Turn(Struct, eq=False):
     thread: int = 0
     """The thread that began it."""
     _core: Callable[[], Any] = _nobody
-    _next: First[Turn] = {}
+    next: First[Turn] = {}
     """The turn that follows, once there is one."""
 
     def belongs_to(self, core: Core[R]) -> Core[R]:
@@ -56,11 +55,6 @@ class Turn(Struct, eq=False):
         """Whether its generator runs, or waits for something."""
         core = self._core()
         return core is not None and (core.gi_running or core.gi_suspended)
-
-    def begin_after(self, last: Turn) -> Turn:
-        """Follow `last`, which has ended. Returns the turn that does: another caller may have been faster."""
-        self.thread = threading.get_ident()
-        return last._next.setdefault(None, self)
 
 
 def patiently(seconds: float, operation: Callable[[], Core[R]]) -> Core[R]:

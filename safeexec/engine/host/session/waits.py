@@ -79,7 +79,7 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
         call=forms.called(call, call=len(calls.made) + 1, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
-        seed=session.seed,
+        entropy=session.line.entropy.hex(),
         since=now,
         until=now + seconds,
         **where,
@@ -283,6 +283,8 @@ def read(line: bytes) -> form.Waiting:
             elif one.value is not None:
                 forms.value_of(one.value)
         stdin_of(found.run)
+        if len(bytes.fromhex(found.entropy)) > m.ENTROPY_BYTES:
+            raise ValueError("its entropy is too long")
     except ValueError as error:
         raise RecordingError(f"the step that waits is not whole: {error}") from None
     since = min(found.since, time())

@@ -75,7 +75,7 @@ class Lineage:
         any stray. The sweep of that branch, soon, ends the strays then.
         """
         members = list(self.sessions)
-        if any(member.orphaned() for member in members if member is not owner):
+        if any(member.runner_died() for member in members if member is not owner):
             return None
         return {pid for member in members for pid in member.pids() if pid != ending}
 
@@ -118,7 +118,7 @@ class LineageMember(Protocol):
         """The process that runs steps, if there is one."""
         ...
 
-    def orphaned(self) -> bool:
+    def runner_died(self) -> bool:
         """Whether the runner is dead, and copies that it left may be unknown yet."""
         ...
 

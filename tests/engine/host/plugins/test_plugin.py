@@ -934,7 +934,7 @@ def test_who_is_cancelled_before_a_fresh_call_begins_leaves_no_output_open(monke
         assert loaded is not None
         copy = loaded._next[0]
         with monkeypatch.context() as patched:
-            patched.setattr("safeexec.engine.host.session.spare.woken", interrupted)
+            patched.setattr("safeexec.engine.host.session.spare.resumed", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 plugin.f()
         for file in (copy.out, copy.err):

@@ -49,9 +49,9 @@ class Engine:
 
     def _settle(self) -> None:
         """The child has made, or failed to make, what it was asked for before this request."""
-        for copy in self.history.promised():
+        for copy in [*self.history.uncertain]:
             if copy.parks:
-                self.history.note_parked(copy)
+                self.history.note_frozen(copy)
             else:
                 self.history.note_lost(copy)
 
@@ -62,11 +62,11 @@ class Engine:
         self._done(name, again)
 
     def change(self, name: str) -> None:
-        self.history.begin_change()
+        self.history.begin()
         self._done(name, True)
 
     def load(self, name: str) -> None:
-        self.history.begin_change()
+        self.history.begin()
         self._done(name, False)
 
     def _done(self, name: str, again: bool) -> None:
@@ -170,7 +170,7 @@ class Engine:
         history = self.history
         return (
             line(history.current),
-            tuple((memory(history._copies[copy]), copy in history._certain) for copy in history._copies),
+            tuple((memory(history._copies[copy]), copy not in history.uncertain) for copy in history._copies),
             tuple((name, line(state), copy in history._copies) for name, (state, copy) in history.named.items()),
         )
 

@@ -98,7 +98,6 @@ def test_a_session_rests_again_and_again(open_session: OpenSession) -> None:
 
 
 STAYS = {
-    "its random numbers are its own": ["import random\nx = random.random()"],
     "the clock": ["import time\nx = time.time()"],
     "what it shows may change it": [
         "class Shy:\n    seen = 0\n    def __repr__(self):\n        Shy.seen += 1\n        return 'shy'\nx = Shy()"
@@ -115,6 +114,18 @@ def test_what_cannot_be_done_once_more_stays(session: Session, steps: list[str])
     assert session.variables()
     assert not rest(session)
     assert session.run("y").value == 1
+
+
+@pytest.mark.profile("standard")
+def test_random_numbers_go_on_in_another_process(session: Session) -> None:
+    session.run("import random\nbefore = random.getstate()[1]\nx = [random.random() for _ in range(700)]").check()
+    seen = session.get("x")
+    assert session.variables()
+    assert rest(session)
+    assert session.get("x") == seen
+    after = session.run("random.random()").value
+    session.rollback()
+    assert rest(session) and session.run("random.random()").value == after
 
 
 def test_sessions_of_a_template_rest_on_its_copy() -> None:

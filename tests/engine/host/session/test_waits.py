@@ -357,9 +357,9 @@ def test_an_answer_comes_too_late(session: Session, desk: Desk, monkeypatch: pyt
 
 
 def test_it_is_in_a_saved_state(sandbox: Sandbox, session: Session, desk: Desk, tmp_path: Path) -> None:
-    session.run("total = 100")
+    session.run("total = 100\nimport random")
     session.write_file("list.txt", "")
-    waits = session.run(SHOPPING).waiting_for
+    waits = session.run(f"price(str(random.random()))\n{SHOPPING}").waiting_for
     session.save(tmp_path / "state")
     made = list(desk.done)
     with Sandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0) as other:

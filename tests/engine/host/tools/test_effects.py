@@ -552,7 +552,7 @@ def run(session: BareSession, act: str) -> Core[Any]:
         history.undo()
         return Result("timeout", step=session.step, state="restored")
     history.commit(None, len(session.tool_records), copy=copy)
-    history.note_parked(copy)
+    history.note_frozen(copy)
     session.of_state[history.current] = belongs
     return Result("ok" if act == "ok" else "error", step=session.step)
 
@@ -561,9 +561,9 @@ def _change(session: BareSession) -> Core[None]:
     yield from session.ensure_ready()
     history, copy = session.line.history, object()
     belongs = session.of_state.get(history.current, [])
-    history.begin_change()
+    history.begin()
     history.commit(None, len(session.tool_records), copy=copy)
-    history.note_parked(copy)
+    history.note_frozen(copy)
     session.of_state[history.current] = belongs
 
 

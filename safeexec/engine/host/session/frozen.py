@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
 
 
-class ParkedState:
+class FrozenState:
     """A named state of `core`, and the `copy` from which processes go on in it."""
 
     __slots__ = ("_core", "_name", "copy", "state")
@@ -48,7 +48,7 @@ class ParkedState:
         self._core.keeper.arrived()
 
 
-def park(core: SessionCore, name: str) -> Core[ParkedState]:
+def park(core: SessionCore, name: str) -> Core[FrozenState]:
     """The state as it is now, under a name. The process goes on until it is left."""
     yield from core.checkpoint(name)
-    return ParkedState(core, name, *core.line.history.find(name))
+    return FrozenState(core, name, *core.line.history.find(name))

@@ -1,0 +1,50 @@
+"""What the code of a step names, as this CPython spells it."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterator
+from types import CodeType
+
+import pytest
+
+from safeexec.engine.child.step.repeatable import named
+from tests.test_programs import programs
+
+KINDS = "\n".join(
+    [
+        *(f"n{number} = n{number}.o{number}" for number in range(300)),
+        "import a.b, c\nfrom d import e as f, g\nclass K(B):\n    x: int = 3\n    def m(self):\n        global q",
+        "        q = super().foo.bar; del q\n        self.z = 1; del self.z\n        return super().foo(1), self.v(2)",
+        "    y = x\ndel K\nasync def z():\n    async with k: await v.c\nmatch a:\n    case Foo(bar=1): pass",
+    ]
+)
+SOURCES = [KINDS, inspect.getsource(dis), *("\n".join(program.steps) for program in programs())]
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
+
+
+def test_names_are_those_that_dis_tells() -> None:
+    seen: set[str] = set()
+    for source in SOURCES:
+        try:
+            whole = compile(source, "source", "exec", dont_inherit=True)
+        except SyntaxError:
+            continue
+        for code in codes(whole):
+            told = [(one.argval, one.opname) for one in dis.get_instructions(code) if one.opcode in dis.hasname]
+            assert list(named(code)) == told
+            seen.update(does for _, does in told)
+    assert len(seen) >= 10
+
+
+@pytest.mark.parametrize("constants", [("x",), ("x", "y")])
+def test_a_name_beyond_the_first_256_is_found(constants: tuple[str, ...]) -> None:
+    source = "\n".join(f"n{number} = 1" for number in range(400)) + "\n" + "; ".join(constants)
+    assert [name for name, _ in named(compile(source, "s", "exec"))][-len(constants) :] == list(constants)
