@@ -453,6 +453,11 @@ class SessionCore:
 
         return waits.put_off(self, call, later)
 
+    def secured(self) -> Core[None]:
+        """What was told its recording is written down, where there is one."""
+        if self.recorder is not None:
+            yield from self.recorder.secured(intent=True)
+
     def still_waiting(self) -> Waiting | None:
         """What the session waits for. Once the time for the answer is over, nothing: the next result says so."""
         waiting = self.waiting

@@ -168,7 +168,7 @@ def check(session: Any, again: Any) -> None:
             f"step {waiting.step} of this session waits: {in_words(waiting)}; `answer` has it go on, `cancel_waiting` "
             "gives it up"
         )
-    if again is not None and again.waiting is not waiting:
+    if again is not None and (waiting is None or again.waiting.since != waiting.since):
         if again.waiting.until <= time():
             raise StepWaiting(f"the answer comes too late: {in_words(again.waiting)}; run the step again")
         raise StepWaiting(f"no answer to {title(again.waiting.call)} is waited for any more")
@@ -274,8 +274,15 @@ def written(waiting: form.Waiting) -> bytes:
 def read(line: bytes) -> form.Waiting:
     """A record that a stranger may have written. Raises `RecordingError`."""
     found = parse(line, "the step that waits")
-    if not isinstance(found, form.Waiting) or _left_out(found):
+    if not isinstance(found, form.Waiting):
         raise RecordingError("the step that waits is not whole")
+    return checked(found)
+
+
+def checked(found: form.Waiting) -> form.Waiting:
+    """The same, of a line that was read already."""
+    if large := _left_out(found):
+        raise RecordingError(f"the step that waits is not whole: {large} not in it")
     try:
         for one in (*found.calls, found.call):
             if isinstance(one, form.Called):

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         calls: StepCalls | None
 
         def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
+        def secured(self) -> Core[None]: ...
 
 
 _PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
@@ -133,6 +134,8 @@ class Toolbox:
             if known is not None:
                 return known
         try:
+            if decided is not None:
+                yield from session.secured()  # that the answer counts: no other host may give it once more
             value = yield from self._call(tool, call.arguments, session, deadline, decided)
             reply = m.ToolReply(call.call, (yield from apart(weight(value), partial(self.encoded, tool, value))))
         except ProtocolError:
