@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from safeexec.engine.recordings.reader import Recording
     from safeexec.engine.recordings.tape import RecordOptions
     from safeexec.engine.recordings.timeline import Moment, Timeline
+    from safeexec.engine.store.interface import StoredSession, StoreOptions
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -43,8 +44,10 @@ if TYPE_CHECKING:
         SandboxError,
         SessionBusy,
         SessionClosed,
+        SessionTaken,
         StateFileError,
         StepWaiting,
+        StoreError,
         ToolError,
         WorkspaceError,
     )
@@ -75,8 +78,8 @@ if TYPE_CHECKING:
 _HOME = {
     "safeexec.errors": (
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
-        "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError StepWaiting ToolError "
-        "WorkspaceError"
+        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StepWaiting StoreError "
+        "ToolError WorkspaceError"
     ),
     "safeexec.engine.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.engine.host.faces.blocking": "Namespace Sandbox Session Stream",
@@ -105,6 +108,7 @@ _HOME = {
         "ToolCallRecord Usage Variable WaitingCall"
     ),
     "safeexec.searching.plan": "Budget Proposal",
+    "safeexec.engine.store.interface": "StoredSession StoreOptions",
     "safeexec.searching.jobs": "SearchState",
     "safeexec.searching.run": "SearchResult async_search search",
     "safeexec.searching.tree": "SearchNode SearchTree",
@@ -165,9 +169,13 @@ __all__ = [
     "SessionBusy",
     "SessionClosed",
     "SessionCounts",
+    "SessionTaken",
     "StateFileError",
     "StepFailed",
     "StepWaiting",
+    "StoreError",
+    "StoreOptions",
+    "StoredSession",
     "Stream",
     "TemplateInfo",
     "Timeline",

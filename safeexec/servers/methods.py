@@ -118,6 +118,14 @@ class CheckpointRow(Struct, frozen=True):
     memory_mb: float
 
 
+class StoredRow(Struct, frozen=True):
+    """A row of `stored`."""
+
+    label: str
+    bytes: int
+    used: float
+
+
 class StepOutput(Struct, frozen=True):
     """A step has printed whole lines."""
 
@@ -169,10 +177,20 @@ METHODS = {
         ),
         _method(
             "sandbox.session",
-            "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace.",
-            {"files": (Files, {}), **_NAMESPACE, **_LABEL, "queue_seconds": (Seconds, None), **_TIGHTENED},
+            "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace; `stored` "
+            "is the label of one in the server's store, which goes on or is made.",
+            {
+                "files": (Files, {}),
+                **_NAMESPACE,
+                **_LABEL,
+                "stored": (Name | None, None),
+                "queue_seconds": (Seconds, None),
+                **_TIGHTENED,
+            },
             {"session": str},
         ),
+        _method("sandbox.stored", "The sessions in the server's store.", {}, {"sessions": list[StoredRow]}),
+        _method("sandbox.forget", "Remove a session from the server's store for good.", {"label": Name}, {}),
         _method(
             "sandbox.restore",
             "Open a session that goes on from a state that `session.save` gave.",

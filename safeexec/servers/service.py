@@ -34,6 +34,7 @@ from safeexec import (
     SandboxError,
     SandboxStats,
     SessionClosed,
+    StoreOptions,
 )
 from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, waiting_to_dict
 from safeexec.results.marked import exact as exactly
@@ -136,7 +137,8 @@ class Service:
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
     When all files there take `record_mb` MiB, no session is opened, and those that are open go on without it.
-    `replica` is the name of one server of several: the id of each session begins with it and a dot.
+    `replica` is the name of one server of several: the id of each session begins with it and a dot. In `store` are the
+    sessions that clients open by a label, which is on the disk as `durable` says.
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
@@ -147,6 +149,8 @@ class Service:
         record: str | None = None,
         record_mb: int = RECORD_MB,
         replica: str = "",
+        store: StoreOptions | None = None,
+        durable: Literal["step", "second", "close"] = "second",
         **sandbox: Any,
     ) -> None:
         """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory,
@@ -165,7 +169,12 @@ class Service:
         self.record = record
         self.record_mb = record_mb
         self.replica = replica
-        self.arguments = sandbox
+        self.store = store
+        self.durable = durable
+        self._stored: dict[tuple[str, str], str] = {}
+        """The ids of the sessions of the store that are open, by policy and label."""
+        self.given = sandbox
+        self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -222,7 +231,7 @@ class Service:
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
         """The sandbox of a policy that is offered, not open yet."""
-        return AsyncSandbox(self.policies[name], **self.arguments)
+        return AsyncSandbox(self.policies[name], **self._arguments)
 
     def recording(self) -> RecordOptions | None:
         """A new file for the recording of a session, named by the hour."""
@@ -237,6 +246,19 @@ class Service:
         if held is None:
             raise SessionClosed("there is no such session; it may have been closed")
         return held
+
+    def has_open(self, policy: str | None, label: str | None) -> bool:
+        """Whether the session of the store of that label is open."""
+        name = self.default if policy is None else policy
+        return label is not None and self._stored.get((name, label)) in self.sessions
+
+    def hold_stored(self, sandbox: AsyncSandbox, label: str, session: AsyncSession) -> str:
+        """Keep a session of the store: under the id that it has already, where it is open."""
+        key = sandbox.policy.name, label
+        identity = self._stored.get(key)
+        if identity is None or identity not in self.sessions:
+            identity = self._stored[key] = self.hold(session)
+        return identity
 
     def hold(self, session: AsyncSession) -> str:
         """Keep a session under a new id."""
@@ -396,9 +418,22 @@ async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes
 
 
 async def _open_session(
-    service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], namespace: dict[str, Any], **tightened: Any
+    service: Service,
+    sandbox: AsyncSandbox,
+    *,
+    files: dict[str, Any],
+    namespace: dict[str, Any],
+    stored: str | None = None,
+    **tightened: Any,
 ) -> Answer:
     named = await _values(namespace, sandbox.policy)
+    if stored is not None:
+        if service.store is None:
+            raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
+        wanted = {name: value for name, value in tightened.items() if value is not None and name != "label"}
+        session = await sandbox.session_for(stored, **(wanted | ({"namespace": named} if named else {})))
+        await _put(session, files)
+        return {"session": service.hold_stored(sandbox, stored, session)}
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 

@@ -148,6 +148,10 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         assert (await problem(service, "session.answer", {"allow": True, "value": 1, **at})).code == PARAMETERS
         assert (await problem(service, "session.answer", at)).code == PARAMETERS
         assert await ask("session.cancel_waiting", **at) == {"tool_calls": []}
+        for name, given in (("stored", {}), ("forget", {"label": "ada"})):
+            seen.add(f"sandbox.{name}")
+            told = await problem(service, f"sandbox.{name}", given)
+            assert (told.type, "has no store" in told.message) == ("SandboxError", True)
         seen.add("session.command")  # no shipped profile allows one
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
 

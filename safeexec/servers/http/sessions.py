@@ -111,6 +111,8 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
                 yield _nothing
             finally:
                 place.leave()
+    elif name == "sandbox.session" and tenant.service.has_open(given["policy"], given["stored"]):
+        yield _nothing  # it has its place
     elif name in ("sandbox.session", "sandbox.restore"):
         places = [await _place(tenant, given)]
         with tenant.held.filled(places) as held:

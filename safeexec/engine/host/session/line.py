@@ -88,7 +88,7 @@ class Line:
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
-        self.entropy = b""
+        self._entropy = b""
         """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
         self._permit: Checkpoint | None = None
@@ -142,7 +142,7 @@ class Line:
     def _born(self, channel: Channel, ready: m.Ready) -> None:
         self.born += 1
         if self.born == 1:
-            self.entropy = ready.entropy
+            self._entropy = ready.entropy
         lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
         self._join(lineage)
         if self.policy.limits.processes:
@@ -458,7 +458,7 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if (entries or self.entropy) and not (yield from self._done_again(entries, self.entropy)):
+        if (entries or self._entropy) and not (yield from self._done_again(entries, self._entropy)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -498,11 +498,6 @@ class Line:
         self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
 
-    def draw_as(self, entropy: bytes) -> Core[bool]:
-        """Have the random numbers of a new child be those of another session. False: it is lost."""
-        self.entropy = entropy
-        return (yield from self._repeat([], entropy))
-
     def _done_again(self, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
         """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy)):
@@ -530,6 +525,25 @@ class Line:
         except (Gone, ProtocolError):
             pass
         return False
+
+    @property
+    def entropy(self) -> bytes:
+        """What the random numbers of its first process came from."""
+        return self._entropy
+
+    def repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
+        """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
+        did. `entropy`: of the process that did them first, if this is the beginning.
+        """
+        self._entropy = entropy or self._entropy
+        return (yield from self._repeat(entries, entropy)) if entries or entropy else True
+
+    def resume(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
+        """The process has done these once more: they are part of the session, and lead to the state of that number."""
+        for entry in entries:
+            self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
+            self.commit(self.history.current.files, tool_calls, entry)
+        self.history.current.memory.number = number
 
     def thaw_in_time(self) -> Core[None]:
         """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not
@@ -608,7 +622,7 @@ class Line:
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
-        self._memory_base, self.entropy = parent._memory_base, parent.entropy
+        self._memory_base, self._entropy = parent._memory_base, parent._entropy
         self._join(copy.lineage)
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:

@@ -41,7 +41,7 @@ def from_file(
                 except RecordingError as error:
                     raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
                 entropy = bytes.fromhex(session.waiting.entropy) if session.policy.determinism is None else b""
-                if entropy and not (yield from session.line.draw_as(entropy)):
+                if entropy and not (yield from session.line.repeat([], entropy)):
                     raise StateFileError("the process died before it restored the state")
             yield from session.load(saved.payload, timeout)
             if record is not None and record is not False:

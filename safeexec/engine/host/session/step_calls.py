@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
         waiting: Waiting
 
+        @property
+        def key(self) -> str:
+            """That of the call which is expected next, where it had one."""
+
         def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]:
             """The answer that this call got before, or what is decided about it; neither: it is made."""
 
@@ -51,15 +55,17 @@ class StepCalls:
         self.argv = argv
         self.again = again
         """Answers the calls of a step that had waited."""
-        self.made: list[tuple[m.ToolRequest, m.ToolReply, Any, bool]] = []
-        """Each call, what it got, its outcome, and whether it is carried out after the step."""
+        self.made: list[tuple[m.ToolRequest, m.ToolReply, Any, dict[str, Any]]] = []
+        """Each call, what it got, its outcome, and what else its record says."""
         self.size = 0
         """Bytes of arguments and answers; beyond what a step may keep to wait, none is kept."""
         self.waiting: Waiting | None = None
         """What the step is to wait for."""
 
-    def note(self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, *, deferred: bool = False) -> None:
-        """A call was answered."""
+    def note(
+        self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, key: str = "", *, deferred: bool = False
+    ) -> None:
+        """A call was answered. `deferred`: it is carried out after the step."""
         self.size += len(call.arguments) + len(reply.value or b"") + 500
         if self.size <= KEPT_BYTES:
-            self.made.append((call, reply, outcome, deferred))
+            self.made.append((call, reply, outcome, {"key": key, "effect": "deferred" if deferred else "at-once"}))

@@ -70,13 +70,13 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
     now = time()
     where: dict[str, Any] = {"step": session.step}
     made: list[form.Called | form.Answered] = []
-    for number, (one, reply, outcome, deferred) in enumerate(calls.made, 1):
-        made.append(forms.called(one, call=number, effect="deferred" if deferred else "at-once", **where))
+    for number, (one, reply, outcome, more) in enumerate(calls.made, 1):
+        made.append(forms.called(one, call=number, **more, **where))
         made.append(forms.answered(reply, outcome, call=number, **where))
     return form.Waiting(
         run=_run_of(calls, session.step),
         calls=made,
-        call=forms.called(call, call=len(calls.made) + 1, **where),
+        call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
         entropy=session.line.entropy.hex(),
@@ -203,6 +203,11 @@ class Again(ServedTools):
         self._next = iter([*exchanges, Exchange(waiting.call)])
         self._expected = next(self._next)
 
+    @property
+    def key(self) -> str:
+        """That of the call which is expected next, where it had one."""
+        return "" if self.reached else self._expected.call.key
+
     def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
         """The answer that this call got before, or what is decided about the one that waited. Neither: it is made."""
         if self.reached:
@@ -223,7 +228,7 @@ class Again(ServedTools):
         reply = self.serve(call, expected, session)
         if session.calls is not None:
             assert expected.answer is not None
-            session.calls.note(call, reply, expected.answer.outcome)
+            session.calls.note(call, reply, expected.answer.outcome, expected.call.key)
         return reply, None
 
     def unmade(self) -> Verdict | None:

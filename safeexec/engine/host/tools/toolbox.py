@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         tool_records: ToolLog
         bill: Bill
         calls: StepCalls | None
+        call_key: str
 
         def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
         def secured(self) -> Core[None]: ...
@@ -158,7 +159,7 @@ class Toolbox:
             milliseconds = (monotonic() - started) * 1e3
             session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, milliseconds))
             if calls is not None:
-                calls.note(call, reply, outcome, deferred=tool.deferred)
+                calls.note(call, reply, outcome, session.call_key, deferred=tool.deferred)
         return reply
 
     def _call(

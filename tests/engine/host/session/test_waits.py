@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+import safeexec
 from safeexec import (
     Allow,
     AsyncSandbox,
@@ -357,9 +362,9 @@ def test_an_answer_comes_too_late(session: Session, desk: Desk, monkeypatch: pyt
 
 
 def test_it_is_in_a_saved_state(sandbox: Sandbox, session: Session, desk: Desk, tmp_path: Path) -> None:
-    session.run("total = 100\nimport random")
+    session.run("total = 100")
     session.write_file("list.txt", "")
-    waits = session.run(f"price(str(random.random()))\n{SHOPPING}").waiting_for
+    waits = session.run(SHOPPING).waiting_for
     session.save(tmp_path / "state")
     made = list(desk.done)
     with Sandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0) as other:
@@ -523,6 +528,102 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
         assert replayed.difference is None
         assert replayed.session.get("total") == 8
     assert desk.done == made
+
+
+# In a store
+
+
+class Process:
+    """Programs in processes of their own, which use one store one after the other."""
+
+    PRELUDE = """
+import os, signal, sys
+from safeexec import Allow, Later, Policy, Sandbox, StepWaiting
+
+def note(*words):
+    with open("made", "a") as file:
+        print(*words, file=file)
+
+def price(fruit: str) -> int:
+    note("price", fruit)
+    return len(fruit)
+
+def pay(amount: int) -> str:
+    note("pay", amount)
+    if os.environ.get("DIES") == "in pay":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return f"paid {amount}"
+
+policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
+sandbox = Sandbox(policy, tools=[price, pay], approval=lambda *_: Later("ask Ann"), store="store", durable="step")
+sandbox.open()
+session = sandbox.session_for("ada")
+"""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, program: str, **environment: str) -> str:
+        command = [sys.executable, "-c", self.PRELUDE + program]
+        where = {"PYTHONPATH": str(Path(safeexec.__file__).parents[1])}
+        done = subprocess.run(
+            command, cwd=self.folder, env=os.environ | where | environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        return done.stdout.strip()
+
+    @property
+    def made(self) -> list[str]:
+        """What the tools really did."""
+        return (self.folder / "made").read_text().splitlines()
+
+
+BUYS = "import random; session.run('import random\\nfruit = random.choice([1, 2, 3])')\n"
+WAITS = "print(session.run('total += price(\"pear\") + fruit\\nreceipt = pay(total)\\nreceipt').outcome)\n"
+DIES = "sys.stdout.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
+
+
+def test_a_step_waits_in_a_store_through_the_death_of_its_host(tmp_path: Path) -> None:
+    run = Process(tmp_path)
+    assert run(f"session.run('total = 10')\n{BUYS}{WAITS}{DIES}") == "waiting"
+    asked = run("call = session.waiting_for; print(call.tool, call.arguments, call.note, call in sandbox.waiting())")
+    assert asked.startswith("pay {'amount': 1")
+    assert asked.endswith(" ask Ann True")
+    assert run("try: session.run('1')\nexcept StepWaiting as error: print('refused')") == "refused"
+    assert run("result = session.answer(Allow()); print(result.outcome, result.value)").startswith("ok paid 1")
+    assert [made.split()[0] for made in run.made] == ["price", "pay"]
+    assert run("print(session.waiting_for, session.run('receipt').ok)") == "None True"
+
+
+def test_a_host_that_dies_as_it_carries_the_call_out_makes_it_once(tmp_path: Path) -> None:
+    run = Process(tmp_path)
+    run(f"session.run('total = 10; fruit = 0')\n{WAITS}{DIES}")
+    run("session.answer(Allow())", DIES="in pay")
+    told = run("print(session.waiting_for, *session.run('total').notes, sep='|')")
+    assert told.startswith("None|")
+    assert "pay(14) of step" in told
+    assert "nobody knows what became of it" in told
+    assert run.made == ["price pear", "pay 14"]
+
+
+def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Path) -> None:
+    opening: dict[str, Any] = {"tools": [desk.price, desk.pay], "approval": desk.approval, "spare": 0}
+    with Sandbox(POLICY, store=tmp_path / "store", idle_seconds=0.2, **opening) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("total = 1")
+        session.write_file("list.txt", "")
+        assert session.run(SHOPPING).outcome == "waiting"
+        deadline = monotonic() + 30
+        while not session._core.durable.asleep:  # type: ignore[union-attr]
+            assert monotonic() < deadline
+            sleep(0.01)
+        assert sandbox.waiting() == [session.waiting_for]
+        assert session.answer(Allow()).value == "8 to shop"
+        assert session.run("pay(1)").outcome == "waiting"
+        session.cancel_waiting()
+    with Sandbox(POLICY, store=tmp_path / "store", **opening) as sandbox:
+        assert sandbox.session_for("ada").waiting_for is None
+    assert desk.done == [("price", "pear"), ("price", "fig"), ("pay", 8, "shop")]
 
 
 def test_what_is_redacted_is_in_no_line(sandbox: Sandbox, tmp_path: Path) -> None:
