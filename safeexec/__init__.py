@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from safeexec.engine.host.plugins.source import Manifest, plugin_manifest
     from safeexec.engine.host.replay.policies import compare_policies
     from safeexec.engine.host.replay.replay import Replay, replay
-    from safeexec.engine.host.session.template import TemplateInfo
     from safeexec.engine.host.startup.confinement import describe as machine_protection
     from safeexec.engine.host.stats import SandboxStats, SessionCounts
     from safeexec.engine.host.tools.effects import tool
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
         PluginError,
         Result,
         StepFailed,
+        TemplateInfo,
         ToolCallRecord,
         Usage,
         Variable,
@@ -89,7 +89,6 @@ _HOME = {
     "safeexec.engine.host.plugins.source": "Manifest plugin_manifest",
     "safeexec.engine.host.replay.policies": "compare_policies",
     "safeexec.engine.host.replay.replay": "Replay replay",
-    "safeexec.engine.host.session.template": "TemplateInfo",
     "safeexec.engine.host.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny Later",
     "safeexec.engine.host.tools.effects": "tool",
@@ -105,7 +104,7 @@ _HOME = {
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
-        "ToolCallRecord Usage Variable WaitingCall"
+        "TemplateInfo ToolCallRecord Usage Variable WaitingCall"
     ),
     "safeexec.searching.plan": "Budget Proposal",
     "safeexec.engine.store.interface": "StoredSession StoreOptions",

@@ -22,7 +22,8 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
-from safeexec.results import Result
+from safeexec.engine.recordings.format import ToolShape
+from safeexec.results import Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
@@ -144,6 +145,19 @@ class StepDisplay(Struct, frozen=True):
     session: str = ""
 
 
+class StepCall(Struct, frozen=True):
+    """A step calls a host tool, and waits until `session.reply` tells what became of it. `arguments` are as the guest
+    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile.
+    """
+
+    call: int
+    tool: str
+    step: int
+    arguments: bytes
+    seconds: float | None
+    session: str
+
+
 class StepProgress(Struct, frozen=True):
     """A progress bar of a step has moved. Nobody may know of how much (`total`)."""
 
@@ -157,6 +171,7 @@ EVENTS: dict[str, type[Struct]] = {
     "session.output": StepOutput,
     "session.display": StepDisplay,
     "session.progress": StepProgress,
+    "session.tool": StepCall,
 }
 """What is sent of a step that runs with `stream`, under these names."""
 
@@ -185,6 +200,7 @@ METHODS = {
                 **_LABEL,
                 "stored": (Name | None, None),
                 "queue_seconds": (Seconds, None),
+                "template": (Name | None, None),
                 **_TIGHTENED,
             },
             {"session": str},
@@ -198,6 +214,12 @@ METHODS = {
             {"session": str},
         ),
         _method("sandbox.waiting", "What the sessions of a client wait for.", {}, {"waiting": list[WaitingCall]}),
+        _method(
+            "sandbox.tools",
+            "Declare host tools of the client. Answers the name of the policy with them; its steps need `stream`.",
+            {"tools": Annotated[list[ToolShape], Meta(max_length=1000)]},
+            {"policy": str},
+        ),
         _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
         _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
         _method(
@@ -240,6 +262,19 @@ METHODS = {
             "Give up the step that waits. Tells the host-tool calls that it had made.",
             {},
             {"tool_calls": list[ToolCallRecord]},
+        ),
+        _method(
+            "session.reply",
+            "What became of a tool call of the step that runs. `taken`: whether the step has waited for it.",
+            {
+                "call": int,
+                "outcome": Literal["ok", "error", "refused", "broken"],
+                "value": (Bytes | None, None),
+                "error_type": (Name, ""),
+                "error": (str, ""),
+                "inside": (bool, False),
+            },
+            {"taken": bool},
         ),
         _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),
         _method(
@@ -300,3 +335,24 @@ METHODS = {
         _method("session.close", "End the session and remove its files.", {}, {}),
     )
 }
+
+PIPED = {
+    row.name: row
+    for row in (
+        _method(
+            "sandbox.template",
+            "Prepare a state, by a program and files, for sessions to begin in (`template` of `sandbox.session`).",
+            {
+                "name": Name,
+                "prepare": (str | None, None),
+                "files": (Files, {}),
+                "timeout": (Seconds, None),
+                **_TIGHTENED,
+            },
+            {"template": TemplateInfo},
+        ),
+        _method("sandbox.templates", "The templates.", {}, {"templates": list[TemplateInfo]}),
+        _method("sandbox.drop_template", "Give up a template. Its sessions go on.", {"name": Name}, {}),
+    )
+}
+"""What a server offers over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""

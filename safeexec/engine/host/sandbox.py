@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
@@ -44,18 +44,18 @@ from safeexec.results import Rows
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.engine.host.session.durable import Durable, Mode
-    from safeexec.engine.host.session.template import Prepare, TemplateInfo, Templates
+    from safeexec.engine.host.session.template import Prepare, Templates
     from safeexec.engine.host.stats import SandboxStats
-    from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.watch.gate import ForkGate
     from safeexec.engine.store import Store, StoredSession, StoreOptions
-    from safeexec.results import CommandResult, WaitingCall
+    from safeexec.results import CommandResult, TemplateInfo, WaitingCall
 
 TIDY_SECONDS = 3600.0
 """How often sessions are looked for that the store need not keep any more."""
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
+Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 
 
 class SandboxCore:
@@ -65,7 +65,7 @@ class SandboxCore:
         self,
         policy: Policy,
         *,
-        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None,
+        tools: Tools,
         files: Files | None,
         approval: Approval | None,
         spare: int,
@@ -92,14 +92,7 @@ class SandboxCore:
         )
         self._places = Places(max_sessions)
         self.policy = policy
-        found: dict[str, Tool] = {}
-        if tools:
-            from safeexec.engine.host.tools.tool import (
-                tools_from,  # with type hints 5 ms, for sandboxes with tools only
-            )
-
-            found = tools_from(tools)
-        self.toolbox = Toolbox(found, self.policy, approval)
+        self.toolbox = _toolbox(tools, policy, approval)
         self._cards: dict[str, str] = {}
         """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
         self._check_files(files)
@@ -726,3 +719,14 @@ class SandboxCore:
             if group is not None:
                 groups.give_up(group)
             yield from ending(LARGE, workspace.close)
+
+
+def _toolbox(tools: Tools, policy: Policy, approval: Approval | None) -> Toolbox:
+    """What calls the functions of the host, or carries the calls to where they are."""
+    if not tools:
+        return Toolbox({}, policy, approval)
+    from safeexec.engine.host.tools.tool import tools_from  # with type hints 5 ms, for sandboxes with tools only
+
+    if hasattr(tools, "answer"):  # `relayed.RelayedTools`, whose module few sandboxes need
+        return cast("Toolbox", tools)
+    return Toolbox(tools_from(tools), policy, approval)

@@ -130,7 +130,7 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
     elif name in ("session.run", "session.answer", "session.sql", "session.command"):
         tenant.check_cpu()
         yield _nothing
-    elif name.startswith("session.") and name != "session.cancel":
+    elif name.startswith("session.") and name not in ("session.cancel", "session.reply"):
         tenant.check_cpu()
         began = monotonic()
         try:

@@ -110,7 +110,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def run(kills: int, seed: int, durable: str, store: str | None = None) -> dict[str, Any]:
+def run(kills: int, seed: int, durable: str, store: str | None = None, *, progress: bool = False) -> dict[str, Any]:
     """Do it. Returns what was counted; AssertionError where something was lost in silence."""
     chance, counted, number = random.Random(seed), Counter[str](), 0
     while counted["kills"] < kills:
@@ -141,6 +141,8 @@ def run(kills: int, seed: int, durable: str, store: str | None = None) -> dict[s
                     break
                 assert worker.returncode == -signal.SIGKILL, (kind, (folder / "log").read_text()[-2000:])
             judge(kind, folder, counted)
+            if progress:
+                print({"programs": number, **counted}, flush=True)
     return {"programs": number, **counted}
 
 
@@ -173,4 +175,4 @@ if __name__ == "__main__":
     parser.add_argument("--durable", default="step")
     parser.add_argument("--store")
     options = parser.parse_args()
-    print(run(options.kills, options.seed, options.durable, options.store))
+    run(options.kills, options.seed, options.durable, options.store, progress=True)

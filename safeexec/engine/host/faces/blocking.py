@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.options import Program, RunOptions
     from safeexec.engine.host.session.output import OnOutput
     from safeexec.engine.host.session.session import SessionCore
-    from safeexec.engine.host.session.template import Prepare, TemplateInfo
+    from safeexec.engine.host.session.template import Prepare
     from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import Core
@@ -42,7 +42,15 @@ if TYPE_CHECKING:
     from safeexec.engine.recordings.timeline import Timeline
     from safeexec.engine.store import StoredSession, StoreOptions
     from safeexec.protocol.confinement import Mechanism
-    from safeexec.results import CheckpointInfo, CommandResult, Result, ToolCallRecord, Variable, WaitingCall
+    from safeexec.results import (
+        CheckpointInfo,
+        CommandResult,
+        Result,
+        TemplateInfo,
+        ToolCallRecord,
+        Variable,
+        WaitingCall,
+    )
 
 
 class SandboxFace:
