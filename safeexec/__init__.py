@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
-    from safeexec.engine.approvals import Allow, Deny
+    from safeexec.engine.approvals import Allow, Deny, Later
     from safeexec.engine.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
     from safeexec.engine.host.faces.blocking import Namespace, Sandbox, Session, Stream
     from safeexec.engine.host.plugins.aio import AsyncPlugin
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         SessionClosed,
         SessionTaken,
         StateFileError,
+        StepWaiting,
         StoreError,
         ToolError,
         WorkspaceError,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         ToolCallRecord,
         Usage,
         Variable,
+        WaitingCall,
     )
     from safeexec.searching.jobs import SearchState
     from safeexec.searching.plan import Budget, Proposal
@@ -76,8 +78,8 @@ if TYPE_CHECKING:
 _HOME = {
     "safeexec.errors": (
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
-        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StoreError ToolError "
-        "WorkspaceError"
+        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StepWaiting StoreError "
+        "ToolError WorkspaceError"
     ),
     "safeexec.engine.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.engine.host.faces.blocking": "Namespace Sandbox Session Stream",
@@ -88,7 +90,7 @@ _HOME = {
     "safeexec.engine.host.replay.policies": "compare_policies",
     "safeexec.engine.host.replay.replay": "Replay replay",
     "safeexec.engine.host.stats": "SandboxStats SessionCounts",
-    "safeexec.engine.approvals": "Allow Deny",
+    "safeexec.engine.approvals": "Allow Deny Later",
     "safeexec.engine.host.tools.effects": "tool",
     "safeexec.engine.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",
@@ -102,7 +104,7 @@ _HOME = {
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
-        "TemplateInfo ToolCallRecord Usage Variable"
+        "TemplateInfo ToolCallRecord Usage Variable WaitingCall"
     ),
     "safeexec.searching.plan": "Budget Proposal",
     "safeexec.engine.store.interface": "StoredSession StoreOptions",
@@ -133,6 +135,7 @@ __all__ = [
     "FileChange",
     "Formula",
     "Handle",
+    "Later",
     "Limits",
     "Manifest",
     "Mechanism",
@@ -168,6 +171,7 @@ __all__ = [
     "SessionTaken",
     "StateFileError",
     "StepFailed",
+    "StepWaiting",
     "StoreError",
     "StoreOptions",
     "StoredSession",
@@ -178,6 +182,7 @@ __all__ = [
     "ToolError",
     "Usage",
     "Variable",
+    "WaitingCall",
     "WorkspaceError",
     "async_connect",
     "async_search",

@@ -168,7 +168,7 @@ FIRST_RUN = {
     "engine/host/files": "layers",
     "engine/host/session": (
         "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
-        "given standard_input states step tightened turn"
+        "given standard_input states step step_calls tightened turn"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "toolbox",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AsyncExitStack, ExitStack, suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ from safeexec.agent.messages import Reply, ToolSpec
 from safeexec.agent.models.asking import answering, ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.requests import AskModel, Confirm, Request, RunApart
+from safeexec.agent.transcript import Transcript
 from safeexec.engine.approvals import decision
 from safeexec.errors import CheckpointError
 
@@ -41,42 +42,87 @@ class Driven(Protocol):
     def model_events(self, seconds: float | None) -> ModelEvents: ...
 
 
-def drive(agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool) -> T:
-    """Run the loop in this thread. `aparts`: it may have programs run apart."""
-    with _opened(agent, aparts) as (session, apart):
-        loop = start(session)
-        answer: Any = None
-        error: Exception | None = None
-        while True:
-            try:
-                request = loop.throw(error) if error is not None else loop.send(answer)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            answer, error = None, None
-            try:
-                answer = _answer(agent, apart, request)
-            except (ModelError, TranscriptError, WorkspaceError) as caught:
-                error = caught
+def drive(
+    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool, hold: Transcript | None = None
+) -> T:
+    """Run the loop in this thread. `aparts`: it may have programs run apart. `hold` keeps the session of a run that
+    ends to wait, open for the one that goes on.
+    """
+    with ExitStack() as stack:
+        held, session, apart = _held(hold)
+        if held is None:
+            session, apart = _opened(agent, aparts, stack)
+        else:
+            stack.enter_context(held)
+        waits = held is not None
+        try:
+            result = _driven(agent, apart, start(session))
+            waits = getattr(result, "stop", "") == "waiting"
+            return result
+        finally:
+            if hold is not None and waits:
+                hold.held = stack.pop_all(), session, apart
 
 
-async def drive_async(agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool) -> T:
+def _held(hold: Transcript | None) -> tuple[Any, Any, Any]:
+    """What closes the session that a transcript has kept open, the session, and what runs beside it."""
+    if hold is None or hold.held is None:
+        return None, None, None
+    held, hold.held = hold.held, None
+    stack, session, apart = held
+    return stack, session, apart
+
+
+def _driven(agent: Driven, apart: Apart, loop: Generator[Request, Any, T]) -> T:
+    answer: Any = None
+    error: Exception | None = None
+    while True:
+        try:
+            request = loop.throw(error) if error is not None else loop.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        answer, error = None, None
+        try:
+            answer = _answer(agent, apart, request)
+        except (ModelError, TranscriptError, WorkspaceError) as caught:
+            error = caught
+
+
+async def drive_async(
+    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool, hold: Transcript | None = None
+) -> T:
     """As `drive`, in this task; a model or a session that blocks gets a thread."""
-    async with _async_opened(agent, aparts) as (session, apart):
-        loop = start(session)
-        answer: Any = None
-        error: Exception | None = None
-        while True:
-            try:
-                request = loop.throw(error) if error is not None else loop.send(answer)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            answer, error = None, None
-            try:
-                answer = await _answer_async(agent, session, apart, request)
-            except (ModelError, TranscriptError, WorkspaceError) as caught:
-                error = caught
+    async with AsyncExitStack() as stack:
+        held, session, apart = _held(hold)
+        if held is None:
+            session, apart = await _async_opened(agent, aparts, stack)
+        else:
+            await stack.enter_async_context(held)
+        waits = held is not None
+        try:
+            result = await _driven_async(agent, session, apart, start(session))
+            waits = getattr(result, "stop", "") == "waiting"
+            return result
+        finally:
+            if hold is not None and waits:
+                hold.held = stack.pop_all(), session, apart
+
+
+async def _driven_async(agent: Driven, session: Any, apart: Apart, loop: Generator[Request, Any, T]) -> T:
+    answer: Any = None
+    error: Exception | None = None
+    while True:
+        try:
+            request = loop.throw(error) if error is not None else loop.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        answer, error = None, None
+        try:
+            answer = await _answer_async(agent, session, apart, request)
+        except (ModelError, TranscriptError, WorkspaceError) as caught:
+            error = caught
 
 
 class Apart:
@@ -189,79 +235,41 @@ async def _ask_async(agent: Driven, request: AskModel) -> Reply:
         raise out_of_time(request.seconds)
 
 
-@contextmanager
-def _opened(agent: Driven, aparts: bool) -> Iterator[tuple[Any, Apart]]:
-    """The session of a run, and what opens one apart from it."""
+def _opened(agent: Driven, aparts: bool, stack: ExitStack) -> tuple[Any, Apart]:
+    """The session of a run, and what opens one apart from it. `stack` closes what is the run's own."""
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
-        with Sandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, Apart(partial(sandbox.session, checkpoints="off"))
+        given = stack.enter_context(Sandbox(given, **agent.opening))
     elif inspect.iscoroutinefunction(given.run):
         raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
-    elif hasattr(given, "session"):
-        with given.session() as session:
-            if given.max_sessions is None:
-                yield session, Apart(partial(given.session, checkpoints="off"))
-                return
-            with _beside(session, aparts) as opened:
-                yield opened
-    else:
-        with _beside(given, aparts) as opened:
-            yield opened
+    session = stack.enter_context(given.session()) if hasattr(given, "session") else given
+    if session is not given and given.max_sessions is None:
+        return session, Apart(partial(given.session, checkpoints="off"))
+    # A branch takes no place of `max_sessions`: runs that each held a place and waited for one more would wait for each
+    # other.
+    before = None
+    if aparts:
+        with suppress(CheckpointError):
+            before = stack.enter_context(session.branch(checkpoints="before-step")[0])
+    return session, Apart(before=before)
 
 
-@contextmanager
-def _beside(session: Any, aparts: bool) -> Iterator[tuple[Any, Apart]]:
-    """A session and a branch of it as it is now, which takes no place of `max_sessions`: runs that each held a place
-    and waited for one more would wait for each other.
-    """
-    try:
-        before = session.branch(checkpoints="before-step")[0] if aparts else None
-    except CheckpointError:
-        before = None
-    with before or nullcontext():
-        yield session, Apart(before=before)
-
-
-@asynccontextmanager
-async def _async_opened(agent: Driven, aparts: bool) -> AsyncIterator[tuple[Any, Apart]]:
-    given = agent.sandbox
-    if isinstance(given, (str, Policy)):
-        async with safeexec.AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, Apart(partial(sandbox.session, checkpoints="off"))
-    elif not inspect.iscoroutinefunction(given.run):
-        async with in_thread(_opened(agent, aparts)) as opened:
-            yield opened
-    elif hasattr(given, "session"):
-        async with given.session() as session:
-            if given.max_sessions is None:
-                yield session, Apart(partial(given.session, checkpoints="off"))
-                return
-            async with _async_beside(session, aparts) as opened:
-                yield opened
-    else:
-        async with _async_beside(given, aparts) as opened:
-            yield opened
-
-
-@asynccontextmanager
-async def _async_beside(session: Any, aparts: bool) -> AsyncIterator[tuple[Any, Apart]]:
-    """As `_beside`."""
-    try:
-        before = (await session.branch(checkpoints="before-step"))[0] if aparts else None
-    except CheckpointError:
-        before = None
-    async with before or nullcontext():
-        yield session, Apart(before=before)
-
-
-@asynccontextmanager
-async def in_thread(blocking: AbstractContextManager[T]) -> AsyncIterator[T]:
-    """Enter and leave a blocking context without holding up the event loop."""
+async def _async_opened(agent: Driven, aparts: bool, stack: AsyncExitStack) -> tuple[Any, Apart]:
+    """As `_opened`; one that blocks is opened and closed in a thread."""
     import asyncio
 
-    entered = await asyncio.to_thread(blocking.__enter__)
-    try:
-        yield entered
-    finally:
-        await asyncio.to_thread(blocking.__exit__, None, None, None)
+    given = agent.sandbox
+    if isinstance(given, (str, Policy)):
+        given = await stack.enter_async_context(safeexec.AsyncSandbox(given, **agent.opening))
+    elif not inspect.iscoroutinefunction(given.run):
+        blocking = ExitStack()
+        stack.push_async_callback(asyncio.to_thread, blocking.close)
+        return await asyncio.to_thread(_opened, agent, aparts, blocking)
+    session = await stack.enter_async_context(given.session()) if hasattr(given, "session") else given
+    if session is not given and given.max_sessions is None:
+        return session, Apart(partial(given.session, checkpoints="off"))
+    before = None
+    if aparts:
+        with suppress(CheckpointError):
+            before = await stack.enter_async_context((await session.branch(checkpoints="before-step"))[0])
+    return session, Apart(before=before)

@@ -18,6 +18,8 @@ from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
 from safeexec.agent.drivers import drive, drive_async
@@ -199,35 +201,68 @@ class CodeAgent:
         """As `run`."""
         return await self._run_async(None, task)
 
-    def resume(self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True) -> AgentResult:
+    def resume(
+        self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET, rebuild: bool = True
+    ) -> AgentResult:
         """Go on from `transcript`: with `task`, a further request; without, where it stopped.
 
         `rebuild` runs the recorded steps again, which a fresh session needs and a session that is still open does not.
+        `answer` (`Allow()`, `Deny(reason)` …) is for a run that ended as `waiting`, as that of `Session.answer`. Its
+        session is kept open by the transcript that the run has given; a transcript that was loaded needs an agent with
+        that session, restored or still open.
         """
-        return self._run(transcript, task, rebuild)
+        return self._run(transcript, task, rebuild, answer)
 
     async def resume_async(
-        self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True
+        self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET, rebuild: bool = True
     ) -> AgentResult:
         """As `resume`."""
-        return await self._run_async(transcript, task, rebuild)
+        return await self._run_async(transcript, task, rebuild, answer)
 
-    def _run(self, transcript: Transcript | None, task: str | None, rebuild: bool = False) -> AgentResult:
-        proven = self.conclude is not None
-        return drive(self, lambda session: self.loop(session, task, transcript, rebuild=rebuild), aparts=proven)
+    def _run(
+        self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
+    ) -> AgentResult:
+        proven, kept, start = self._begin(transcript, task, rebuild, answer)
+        return drive(self, start, aparts=proven, hold=kept)
 
-    async def _run_async(self, transcript: Transcript | None, task: str | None, rebuild: bool = False) -> AgentResult:
-        proven = self.conclude is not None
-        return await drive_async(
-            self, lambda session: self.loop(session, task, transcript, rebuild=rebuild), aparts=proven
+    async def _run_async(
+        self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
+    ) -> AgentResult:
+        proven, kept, start = self._begin(transcript, task, rebuild, answer)
+        return await drive_async(self, start, aparts=proven, hold=kept)
+
+    def _begin(
+        self, transcript: Transcript | None, task: str | None, rebuild: bool, answer: Any
+    ) -> tuple[bool, Transcript, Callable[[Any], Loop]]:
+        """Whether programs are run apart, the transcript, and the loop for a session. Raises `AgentError`."""
+        kept = self.new_transcript() if transcript is None else transcript
+        if answer is not UNSET:
+            if kept.waiting is None:
+                raise AgentError("the run of this transcript does not wait for an answer")
+            if kept.held is None and (isinstance(self.sandbox, Policy) or hasattr(self.sandbox, "session")):
+                raise AgentError(
+                    "the session of this run is not open here: give the agent the session itself, as it was saved "
+                    "with the step that waits (Sandbox.restore), or as it is still open"
+                )
+        again = rebuild and answer is UNSET and kept.held is None
+        return (
+            self.conclude is not None,
+            kept,
+            lambda session: self.loop(session, task, kept, rebuild=again, answer=answer),
         )
 
     def loop(
-        self, session: Any, task: str | None, transcript: Transcript | None = None, *, rebuild: bool = False
+        self,
+        session: Any,
+        task: str | None,
+        transcript: Transcript | None = None,
+        *,
+        rebuild: bool = False,
+        answer: Any = UNSET,
     ) -> Loop:
         """The run itself, for a driver, or as a part of something larger that is driven."""
         kept = self.new_transcript() if transcript is None else transcript
-        return _Work(self, session, kept, task, rebuild).loop()
+        return _Work(self, session, kept, task, rebuild, answer).loop()
 
     # What the drivers need
 
@@ -275,7 +310,7 @@ class _Work:
     """One run of the loop."""
 
     def __init__(
-        self, agent: CodeAgent, session: Session, transcript: Transcript, task: str | None, rebuild: bool
+        self, agent: CodeAgent, session: Session, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
     ) -> None:
         self._agent = agent
         self._limits = agent.limits
@@ -283,6 +318,7 @@ class _Work:
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
+        self._answer_given = answer
         card = session.card()
         self._system = agent.system_of(card)
         self._has_sql = not agent.native and prompts.has_sql(card)
@@ -309,6 +345,8 @@ class _Work:
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
             self._notice(rebuilt)
+        if self._answer_given is not UNSET and (ended := (yield from self._go_on())) is not None:
+            return ended
         while True:
             if stop := self._exhausted():
                 return self._end(stop)
@@ -530,9 +568,25 @@ class _Work:
             if said.source is not None and said.source != source:
                 source, changed = said.source, f"{prompts.edited(said.source)}\n\n"
         self._empty = 0
-        number = len(self._steps) + 1
-        self._agent.emit(StepEvent(number, source))
+        self._agent.emit(StepEvent(len(self._steps) + 1, source))
         result = yield from self._execute(source)
+        return (yield from self._took(source, call, result, changed))
+
+    def _go_on(self) -> Generator[Request, Any, AgentResult | None]:
+        """Have the step that waits go on with the answer that was given."""
+        entry = self._transcript.waiting
+        assert entry is not None
+        source = entry["source"]
+        self._defined = self._watched = "final_answer" in source
+        self._agent.emit(StepEvent(len(self._steps) + 1, source))
+        result = yield partial(self._session.answer, self._answer_given, on_output=self._agent.on_output)
+        return (yield from self._took(source, entry.get("call"), result, ""))
+
+    def _took(
+        self, source: str, call: str | None, result: Result, changed: str
+    ) -> Generator[Request, Any, AgentResult | None]:
+        """What follows from the result of a step."""
+        number = len(self._steps) + 1
         observation = changed + result.observation(max_tokens=self._limits.observation_tokens)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
@@ -548,8 +602,8 @@ class _Work:
         if self._agent.images and pictures:
             self._pictures[len(self._transcript.entries) - 1] = pictures
         self._agent.emit(ObservationEvent(step))
-        if result.outcome == "cancelled":
-            return self._end("cancelled")
+        if result.outcome in ("cancelled", "waiting"):
+            return self._end(result.outcome)
         given = (yield partial(self._session.get, _ANSWER_NAME)) if self._watched else None
         if given is not None:
             yield partial(self._session.set, _ANSWER_NAME, None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from safeexec.agent.transcript import Transcript
-    from safeexec.results import Display, Result
+    from safeexec.results import Display, Result, WaitingCall
 
 Stop = Literal[
     "answer",
@@ -27,6 +27,7 @@ Stop = Literal[
     "refused",
     "model_error",
     "cancelled",
+    "waiting",
 ]
 
 STOP_REASONS: dict[str, str] = {
@@ -40,6 +41,7 @@ STOP_REASONS: dict[str, str] = {
     "refused": "the model's provider filtered the reply",
     "model_error": "the model gave no reply",
     "cancelled": "a step was cancelled",
+    "waiting": "a call of a tool was put off: resume(transcript, answer=…) goes on",
 }
 
 
@@ -96,6 +98,11 @@ class AgentResult:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    @property
+    def waiting_for(self) -> WaitingCall | None:
+        """The call for which the run waits."""
+        return self.steps[-1].result.waiting_for if self.stop == "waiting" and self.steps else None
 
     @property
     def displays(self) -> tuple[Display, ...]:

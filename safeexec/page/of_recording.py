@@ -204,6 +204,12 @@ class _Rows:
             self.nodes[index].calls.append(call)
 
     @take.register
+    def _(self, record: f.WaitOver) -> None:
+        if record.became != "answered":
+            why = "it is given up" if record.became == "cancelled" else "nobody answered in time"
+            self._add(record, "words", f"step {record.step} waits no more: {why}")
+
+    @take.register
     def _(self, record: f.Effect) -> None:
         self._add(record, "words", f"effect of {record.tool}: {record.became}").text = record.message
 

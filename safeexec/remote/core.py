@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import msgspec
 
 from safeexec.common.text import as_bytes
-from safeexec.engine.approvals import Approval
+from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
+from safeexec.engine.host.session.step_calls import StepCalls
 from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.tools.tool import tools_from
-from safeexec.engine.host.tools.toolbox import Toolbox
+from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
 from safeexec.engine.host.waiting import Core, Wait, Work, drive
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
@@ -33,7 +34,17 @@ from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolRequest
 from safeexec.remote.calls import Asked, Wire
-from safeexec.results import CheckpointInfo, CommandResult, Display, Result, TemplateInfo, ToolCallRecord, Variable
+from safeexec.remote.pool import Pool
+from safeexec.results import (
+    CheckpointInfo,
+    CommandResult,
+    Display,
+    Result,
+    TemplateInfo,
+    ToolCallRecord,
+    Variable,
+    WaitingCall,
+)
 from safeexec.results.marked import marked, unmarked
 from safeexec.results.outcomes import is_text
 from safeexec.servers.methods import (
@@ -178,6 +189,11 @@ class RemoteSandboxCore:
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
+    def waiting(self) -> list[WaitingCall]:
+        if isinstance(self._wire, Pool):
+            raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
+        return list(drive(self.ask("sandbox.waiting", self._which)).waiting)
+
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
         raise SandboxError("over a connection, programs run in the workspace of a session: session.command()")
@@ -296,6 +312,17 @@ class Calls:
         self.calls_of_step = 0
         self.tool_records = ToolLog()
         self.bill = Bill()
+        self.calls: StepCalls | None = None
+        self.call_key = ""
+
+    def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
+        """Nothing waits here."""
+        yield from ()
+        return "this is a tool of a client, and the step is the server's: tools of the server may wait"
+
+    def secured(self) -> Core[None]:
+        """Nothing is written down here."""
+        yield from ()
 
     def outcome(self) -> str:
         """What became of the last call. Of those beyond the limit none but the first is recorded."""
@@ -379,6 +406,31 @@ class RemoteSessionCore:
         if (observer := self._sandbox.observer) is not None:
             observer.step_done(self, source.encode("utf-8", "surrogatepass"), result)
         return result
+
+    def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
+        listeners = listening(callbacks) if any(callbacks) else NOBODY
+        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
+        stream = listeners is not NOBODY or calls is not None
+        params: dict[str, Any] = {"session": self._id, "wait": wait, "stream": stream, "exact": True}
+        if isinstance(answer, Later):
+            raise TypeError("a step that waits goes on with an answer; Later is none")
+        if isinstance(answer, Allow):
+            params |= {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
+        elif isinstance(answer, Deny):
+            params |= {"allow": False, "reason": answer.reason}
+        else:
+            params["value"] = self._sandbox.values({"value": answer})["value"]
+        asked = self._sandbox.ask(
+            "session.answer", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
+        )
+        return _result((yield from asked))
+
+    def waiting_call(self) -> WaitingCall | None:
+        found: WaitingCall | None = drive(self._ask("waiting_for")).waiting_for
+        return found
+
+    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
+        return list((yield from self._ask("cancel_waiting")).tool_calls)
 
     def check_free(self) -> None:
         """The server says so when the step begins."""

@@ -23,6 +23,7 @@ from safeexec.results.outcomes import (
     ToolCallRecord,
     Usage,
     Variable,
+    WaitingCall,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ __all__ = [
     "ToolCallRecord",
     "Usage",
     "Variable",
+    "WaitingCall",
 ]
 
 

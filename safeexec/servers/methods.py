@@ -24,7 +24,7 @@ from msgspec import Meta, Raw, Struct
 from safeexec.engine.policy.model import Limits
 from safeexec.engine.recordings.format import ToolShape
 from safeexec.results import Result, TemplateInfo
-from safeexec.results.outcomes import ToolCallRecord, Variable
+from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
 """Bytes of one request or answer. Files and values in it are base64: three quarters of that."""
@@ -213,6 +213,7 @@ METHODS = {
             {"state": Bytes, "trust": (str, ""), "timeout": (Seconds, None)},
             {"session": str},
         ),
+        _method("sandbox.waiting", "What the sessions of a client wait for.", {}, {"waiting": list[WaitingCall]}),
         _method(
             "sandbox.tools",
             "Declare host tools of the client. Answers the name of the policy with them; its steps need `stream`.",
@@ -239,6 +240,28 @@ METHODS = {
             "Run one SQL query over the session's frames and files.",
             {"query": str, "name": (Name | None, None), **_STEP},
             Result,
+        ),
+        _method(
+            "session.answer",
+            "Answer the call for which a step waits: `allow` true or false, with other `arguments` or a `reason`; or "
+            "the `value` that a tool gives which has put itself off. The step runs again, to its end.",
+            {
+                "allow": (bool | None, None),
+                "arguments": (Values, {}),
+                "reason": (str, ""),
+                "value": (Raw, msgspec.field(default_factory=Raw)),
+                "exact": (bool, False),
+                "wait": (Seconds, None),
+                "stream": (bool, False),
+            },
+            Result,
+        ),
+        _method("session.waiting_for", "The call for which a step waits.", {}, {"waiting_for": WaitingCall | None}),
+        _method(
+            "session.cancel_waiting",
+            "Give up the step that waits. Tells the host-tool calls that it had made.",
+            {},
+            {"tool_calls": list[ToolCallRecord]},
         ),
         _method(
             "session.reply",

@@ -24,8 +24,10 @@ import msgspec
 from msgspec.structs import replace
 
 from safeexec import (
+    Allow,
     AsyncSandbox,
     AsyncSession,
+    Deny,
     Display,
     Policy,
     PolicyError,
@@ -39,7 +41,7 @@ from safeexec import (
     ToolError,
 )
 from safeexec.engine.recordings.format import ToolShape
-from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64
+from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked, unmarked
 from safeexec.servers.methods import (
@@ -190,6 +192,7 @@ class Service:
         self.durable = durable
         self._stored: dict[tuple[str, str], str] = {}
         """The ids of the sessions of the store that are open, by policy and label."""
+        self.given = sandbox
         self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._tools: dict[str, list[ToolShape]] = {}
@@ -306,7 +309,9 @@ class Service:
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
         """The sandbox of a policy that is offered, not open yet."""
-        return AsyncSandbox(self.policies[name], tools=self.relayed(name), **self._arguments)
+        relayed = self.relayed(name)
+        own = self._arguments if relayed is None else {**self._arguments, "tools": relayed, "approval": None}
+        return AsyncSandbox(self.policies[name], **own)
 
     def relayed(self, name: str) -> Any:
         """The tools that the client has declared with a policy."""
@@ -534,6 +539,13 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
             raise type(error)(str(error).replace(str(path), "what was sent")) from None
 
 
+async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
+    mine = [(identity, held.session) for identity, held in service.sessions.items()]
+    mine = [(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
+    told = await asyncio.to_thread(lambda: [_told(identity, one) for identity, one in mine])
+    return {"waiting": [call for call in told if call is not None]}
+
+
 # Of sessions
 
 
@@ -542,6 +554,38 @@ async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **giv
     _running.set(at)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
     return await answer_of(await at.session.run(**given, **listeners), exact)
+
+
+async def _answer(
+    service: Service,
+    at: Target,
+    *,
+    allow: bool | None,
+    arguments: dict[str, msgspec.Raw],
+    reason: str,
+    value: msgspec.Raw,
+    stream: bool,
+    exact: bool,
+    wait: float | None,
+) -> Answer:
+    if (allow is None) == (not bytes(value)):
+        raise ValueError("an answer is `allow`, true or false, or a `value`")
+    policy, said = at.session.policy, Deny(reason) if reason else Deny()
+    answer = (await _values({"value": value}, policy))["value"] if allow is None else said
+    if allow:
+        answer = Allow(arguments=await _values(arguments, policy))
+    listeners = _listeners(at, at.tell) if stream and at.tell else {}
+    return await answer_of(await at.session.answer(answer, wait=wait, **listeners), exact)
+
+
+async def _waiting_for(service: Service, at: Target) -> Answer:
+    return {"waiting_for": await asyncio.to_thread(_told, at.id, at.session)}
+
+
+def _told(identity: str, session: AsyncSession) -> Answer | None:
+    """What a session waits for. It may be large."""
+    call = session.waiting_for
+    return None if call is None else waiting_to_dict(call) | {"session": identity}
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
@@ -625,10 +669,13 @@ _ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
     "check": _check,
     "session": _open_session,
     "restore": _restore,
+    "waiting": _waiting,
     "template": _template,
 }
 _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run,
+    "answer": _answer,
+    "waiting_for": _waiting_for,
     "reply": _reply,
     "sql": _sql,
     "get": _get,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
 from safeexec import Policy
-from safeexec.agent.drivers import in_thread
 from safeexec.agent.errors import RepairError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
@@ -117,7 +117,10 @@ class RepairAgent:
 
     async def run_async(self, task: str = _TASK) -> RepairResult:
         """As `run`; verifications get a thread."""
-        async with in_thread(self._verifier):
+        async with AsyncExitStack() as stack:
+            blocking = ExitStack()
+            stack.push_async_callback(asyncio.to_thread, blocking.close)
+            await asyncio.to_thread(blocking.enter_context, self._verifier)
             results = []
             for bench, agent in await asyncio.to_thread(self._begin):
                 run = await agent.run_async(self._task(task, bench))

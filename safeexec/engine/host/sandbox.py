@@ -39,6 +39,7 @@ from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, RecordingError, SandboxBusy, SandboxClosed, SandboxError
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.results import Rows
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.watch.gate import ForkGate
     from safeexec.engine.store import Store, StoredSession, StoreOptions
-    from safeexec.results import CommandResult, TemplateInfo
+    from safeexec.results import CommandResult, TemplateInfo, WaitingCall
 
 TIDY_SECONDS = 3600.0
 """How often sessions are looked for that the store need not keep any more."""
@@ -539,9 +540,16 @@ class SandboxCore:
         from safeexec.engine.host import stats  # for operators
 
         rows = [
-            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests) for one in self.open_sessions()
+            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests, one.waiting is not None)
+            for one in self.open_sessions()
         ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
+
+    def waiting(self) -> list[WaitingCall]:
+        """What its sessions wait for, the oldest first. From any thread."""
+        known = {*self.open_sessions(), *self._labels.sessions()}  # those that rest in a store have a label
+        calls = (one.waiting_call() for one in known if one.waiting is not None)
+        return Rows(sorted((call for call in calls if call is not None), key=lambda call: call.since))
 
     # Templates
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, StepFailed
+from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, StepFailed, StepWaiting
 from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
 
 T = TypeVar("T")
@@ -33,6 +33,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (SessionClosed, 404),
     (PolicyError, 400),
     (StepFailed, 409),
+    (StepWaiting, 409),
     (SandboxError, 400),
     (TypeError, 400),
     (ValueError, 400),

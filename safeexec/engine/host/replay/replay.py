@@ -86,6 +86,7 @@ def replay(
     replayed = Replay(recording, chosen, dict(set or {}), changes, dict(files or {}), tools, policy is not None)
     try:
         replayed.begin(state)
+        replayed.session._core.waiting = None  # its answer is in the recording, if it came
         replayed.run(None if to is None else _place(to), keep_going=on_difference == "go on")
     except BaseException:
         replayed.close()

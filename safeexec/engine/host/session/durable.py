@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
+from safeexec.engine.host.session import waits
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.keeper import Keeper
 from safeexec.engine.host.session.line import Line, wait_for
@@ -36,7 +37,7 @@ from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.tape import RecordOptions, Tape, numbered
 from safeexec.engine.store import comeback
 from safeexec.engine.store.interface import Held, Store
-from safeexec.errors import SandboxError, SessionTaken, StateFileError, StoreError
+from safeexec.errors import RecordingError, SandboxError, SessionTaken, StateFileError, StoreError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
@@ -365,6 +366,8 @@ class Durable:
                     yield call.effect
         if session.effects is not None:
             yield from session.effects.unfinished()
+        if session.waiting is not None:
+            yield session.waiting
 
     @staticmethod
     def _here() -> dict[str, Any]:
@@ -582,6 +585,12 @@ class Durable:
         if (effects := session.effects) is not None:
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
+        session.waiting, session.calls_before = None, session.keeper.tool_records.total
+        if left.waits is not None:
+            try:
+                session.waiting = waits.checked(left.waits)
+            except RecordingError as error:
+                session.keeper.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         session.keeper.notes_next += comeback.told(left)
         resumed = form.Resumed(
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
