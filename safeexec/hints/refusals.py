@@ -142,12 +142,19 @@ def _known(plan: LanguagePlan) -> list[str]:
 
 def _available(plan: LanguagePlan) -> str:
     """The modules of the policy, those that programs use most first."""
-    if ANY in plan.imports:
-        return "every module that is installed"
+    word = ANY if ANY in plan.imports else STDLIB
+    refused = sorted(plan.imports[word].refused) if word in plan.imports else []
+    lacking = f", but {quoted(refused, 12)}" if refused else ""
+    if word == ANY:
+        return f"every module that is installed{lacking}"
     tops = {module.partition(".")[0] for module in plan.imports if module not in WORDS}
     if STDLIB in plan.imports:
         others = sorted(tops - sys.stdlib_module_names)
-        return f"the standard library, and {quoted(others, 12)}" if others else "those of the standard library"
+        return (
+            f"the standard library{lacking}, and {quoted(others, 12)}"
+            if others
+            else f"those of the standard library{lacking}"
+        )
     first = [name for name in _COMMON if name in tops]
     return quoted([*first, *sorted(tops.difference(first))], 12)
 

@@ -23,6 +23,7 @@ from secrets import token_urlsafe
 from socket import socket
 from typing import Annotated, Any, Literal
 
+import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -57,6 +58,7 @@ from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.methods import REQUEST
 from safeexec.servers.service import MAX_ITEMS, apart
+from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.lines import Lines
 
@@ -611,8 +613,9 @@ async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]])
 
 @contextmanager
 def filtered_input() -> Iterator[None]:
-    """Standard input without the lines that are too large to be read, which are answered at once. A thread passes the
-    others on: whoever reads them has built all of a message before its parts are counted.
+    """Standard input without the lines that are too large to be read, or are no message of the protocol, which are
+    answered at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and
+    has built all of a message before its parts are counted.
     """
     given, answers = os.dup(0), os.dup(1)
     passed, end = os.pipe()
@@ -624,7 +627,7 @@ def filtered_input() -> Iterator[None]:
         with open(end, "wb") as out, suppress(OSError):
             while data := os.read(given, 1 << 16):
                 for line in lines.feed(data):
-                    if problem := _too_large(line):
+                    if problem := _unread(line):
                         os.write(answers, problem)
                     elif line is not None:
                         out.write(line + b"\n")
@@ -637,15 +640,34 @@ def filtered_input() -> Iterator[None]:
         os.dup2(given, 0)
 
 
-def _too_large(line: bytes | None) -> bytes:
-    """The answer to a line that is not read; nothing for any other."""
+class _Envelope(msgspec.Struct):
+    """What every message has around its contents."""
+
+    jsonrpc: Literal["2.0"]
+    id: Annotated[str, msgspec.Meta(max_length=1000)] | int | msgspec.UnsetType = msgspec.UNSET
+    method: str | msgspec.UnsetType = msgspec.UNSET
+    params: dict[str, msgspec.Raw] | None = None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def _unread(line: bytes | None) -> bytes:
+    """The answer to a line that is not read; nothing for any other. Of one that is empty there is nothing to say."""
+    identity: Any = msgspec.UNSET
     try:
         if line is None:
             raise ValueError(f"a message has at most {MAX_REQUEST} bytes")
+        if not line.strip():
+            return b""
         check_parts(line, MAX_ITEMS)
+        message = shaped(line, _Envelope)
+        identity = message.id
+        if message.method is message.result is message.error is msgspec.UNSET:
+            raise ValueError("it has neither a method nor a result nor an error")
     except ValueError as error:
         fault = {"code": REQUEST, "message": f"the message is not read: {error}"}
-        return json.dumps({"jsonrpc": "2.0", "id": None, "error": fault}).encode() + b"\n"
+        known = None if identity is msgspec.UNSET else identity
+        return json.dumps({"jsonrpc": "2.0", "id": known, "error": fault}).encode() + b"\n"
     return b""
 
 

@@ -582,6 +582,10 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
 """By the exception that a program ends with, or one of its bases."""
 
 SYNTAX: list[tuple[str, str]] = [
+    ("> x = 1\n> print(x)", "x = 1\nprint(x)"),
+    ("1 | x = 1\n2 | print(x)", "x = 1\nprint(x)"),
+    ("@@ -1,2 +1,2 @@\n-x = 0\n+x = 1\n+print(x)", "x = 1\nprint(x)"),
+    ("x = 1\nNow we print it:\nprint(x)", "x = 1\nprint(x)"),
     ("#include <stdio.h>\nint main() { return 0; }", "print('x')"),
     ("public class Main {\n}", "class Main:\n    pass"),
     ("SELECT * FROM sales", "query = 'SELECT * FROM sales'"),

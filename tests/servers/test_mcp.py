@@ -888,6 +888,27 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
             stream.close()
 
 
+@pytest.mark.parametrize(
+    ("line", "identity", "told"),
+    [
+        ('{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % ("1" * 8_000_000), None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": "%s", "method": "ping"}' % ("x" * 2_000), None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": null, "method": "ping"}', None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": 5}', 5, "neither a method"),
+        ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": [1]}', None, "`$.params`"),
+        ('[{"jsonrpc": "2.0", "id": 5, "method": "ping"}]', None, "array"),
+        ("no JSON", None, "malformed"),
+    ],
+)
+def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity: int | None, told: str) -> None:
+    done = subprocess.run(
+        command(), cwd=home, input=f"{line}\n\n", capture_output=True, text=True, timeout=DEADLINE, check=True
+    )
+    (answer,) = map(json.loads, done.stdout.splitlines())
+    assert answer["id"] == identity and told in answer["error"]["message"] and len(done.stdout) < 1_000
+
+
 def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
     """A host tool that prints, and messages that are none: the client hears only answers."""
     (home / "noisy.py").write_text("print('imported')\ndef price(item): print('called'); return 1\n")
