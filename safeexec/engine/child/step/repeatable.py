@@ -239,14 +239,13 @@ class Repeatable:
             elif (
                 self._plain.issuperset(names)
                 and IMPORT not in does
-                and CodeType not in map(type, code.co_consts)
+                and _NUMBERS.issuperset(map(type, code.co_consts))
                 and (
                     self._sets_of_anything
                     or (SETTERS.isdisjoint(names) and SET_CODES.isdisjoint(does) and not self._views)
                 )
                 and SORTS.isdisjoint(names)
                 and (self._texts or (TEXTS.isdisjoint(names) and TEXT_CODES.isdisjoint(does)))
-                and not any(type(constant) in (str, tuple) for constant in code.co_consts)
             ):
                 continue  # the usual step
             if not self._judge(code, source):
