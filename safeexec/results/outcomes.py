@@ -28,13 +28,15 @@ NEWEST_LEFT = "is the newest that was left"
 
 class Usage(Struct, frozen=True):
     """What one step took. The host measures both times; `peak_memory_mb` is the child's resident peak in MiB, with the
-    preloaded modules; 0.0 where its process ended before the host could look.
+    preloaded modules; 0.0 where its process ended before the host could look. `wake_ms` is no part of `wall_ms`: what
+    it took before the step to bring the session's process back, after a rest or a loss.
     """
 
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     peak_memory_mb: float = 0.0
     output_bytes: int = 0
+    wake_ms: float = 0.0
 
 
 class ErrorInfo(Struct, frozen=True):

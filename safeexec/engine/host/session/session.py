@@ -507,9 +507,11 @@ class SessionCore:
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
-        keeper = self.keeper
+        keeper, woke = self.keeper, 0.0
         if runner is None or keeper.state is not IDLE or keeper.overused is not None or keeper.diverged:
+            began = monotonic()
             runner = yield from self.keeper.ready_runner(step=True)
+            woke = monotonic() - began
             if self.keeper.has_diverged():
                 error = ErrorInfo("StepKilled", NOT_RUN)
                 result = Result("crashed", error=error, step=self.step, state="diverged")
@@ -524,7 +526,7 @@ class SessionCore:
         room = None if line.workspace is None else self.watched.room
         watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
-        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
+        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams, woke)
         try:
             done = yield from step.run(request, permit, given)
             over = done if isinstance(done, Verdict) else None
@@ -554,7 +556,7 @@ class SessionCore:
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.printed, records)
         result = build_result(facts, done, step.value)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
@@ -642,7 +644,7 @@ class SessionCore:
         """The result of a step that was killed or died, after the state before it has been brought back."""
         yield from self.keeper.stop()
         records = self.keeper.tool_records.since(calls)
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.watch.printed(), records)
         result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources, step.peak)
         notes = yield from self.keeper.restore_after_step()
         return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())

@@ -70,6 +70,8 @@ class Step(Struct, eq=False):
     _listeners: Listeners = NOBODY
     _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
     """The streams that somebody listens to, and who."""
+    woke: float = 0.0
+    """Seconds before it in which its process was brought back."""
     value: Any = None
     printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
