@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from safeexec.engine.host.plugins.source import Manifest, plugin_manifest
     from safeexec.engine.host.replay.policies import compare_policies
     from safeexec.engine.host.replay.replay import Replay, replay
-    from safeexec.engine.host.session.template import TemplateInfo
     from safeexec.engine.host.startup.confinement import describe as machine_protection
     from safeexec.engine.host.stats import SandboxStats, SessionCounts
     from safeexec.engine.host.tools.effects import tool
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from safeexec.engine.recordings.reader import Recording
     from safeexec.engine.recordings.tape import RecordOptions
     from safeexec.engine.recordings.timeline import Moment, Timeline
+    from safeexec.engine.store.interface import StoredSession, StoreOptions
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
         SandboxError,
         SessionBusy,
         SessionClosed,
+        SessionTaken,
         StateFileError,
+        StoreError,
         ToolError,
         WorkspaceError,
     )
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
         PluginError,
         Result,
         StepFailed,
+        TemplateInfo,
         ToolCallRecord,
         Usage,
         Variable,
@@ -73,7 +76,8 @@ if TYPE_CHECKING:
 _HOME = {
     "safeexec.errors": (
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
-        "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError ToolError WorkspaceError"
+        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StoreError ToolError "
+        "WorkspaceError"
     ),
     "safeexec.engine.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.engine.host.faces.blocking": "Namespace Sandbox Session Stream",
@@ -83,7 +87,6 @@ _HOME = {
     "safeexec.engine.host.plugins.source": "Manifest plugin_manifest",
     "safeexec.engine.host.replay.policies": "compare_policies",
     "safeexec.engine.host.replay.replay": "Replay replay",
-    "safeexec.engine.host.session.template": "TemplateInfo",
     "safeexec.engine.host.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny",
     "safeexec.engine.host.tools.effects": "tool",
@@ -99,9 +102,10 @@ _HOME = {
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
-        "ToolCallRecord Usage Variable"
+        "TemplateInfo ToolCallRecord Usage Variable"
     ),
     "safeexec.searching.plan": "Budget Proposal",
+    "safeexec.engine.store.interface": "StoredSession StoreOptions",
     "safeexec.searching.jobs": "SearchState",
     "safeexec.searching.run": "SearchResult async_search search",
     "safeexec.searching.tree": "SearchNode SearchTree",
@@ -161,8 +165,12 @@ __all__ = [
     "SessionBusy",
     "SessionClosed",
     "SessionCounts",
+    "SessionTaken",
     "StateFileError",
     "StepFailed",
+    "StoreError",
+    "StoreOptions",
+    "StoredSession",
     "Stream",
     "TemplateInfo",
     "Timeline",

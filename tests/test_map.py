@@ -19,7 +19,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 PAGE = (HOUSE / "README.md").read_text(encoding="utf-8")
 TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
 OUTSIDE = ("tests/", "policies/", "benchmarks/")
-PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|json|md)|/))(?::(\w+))?")
+PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|jsonl?|md)|/))(?::(\w+))?")
 RECIPES = (
     "Refuse a name early",
     "Add a hint",

@@ -16,8 +16,8 @@ from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
+from safeexec.agent.requests import Request, RunApart
 from safeexec.agent.snippets import Parser
-from safeexec.agent.wishes import RunApart, Wish
 from safeexec.common.text import REPR_FAILED, short_repr, shorten
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class _Proof:
             return f"not verified: the words of the answer do not plainly say {value}, which the code computed"
         return "not verified: the code, run again by itself, did not give this value"
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
+    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, str | None]:
         """What is to be objected to an answer, None once the model was asked."""
         self._found = found = yield from self._prove(answer, steps)
         self._contradiction = _contradiction(found, answer)
@@ -220,7 +220,7 @@ class _Proof:
         self._asked = objection is not None
         return objection
 
-    def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, bool]:
+    def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, bool]:
         """Whether prose that was written behind code says what the code then computed."""
         found = yield from self._prove(prose, steps)
         if found.verified:
@@ -236,7 +236,7 @@ class _Proof:
             return _PROVE
         return _STATED if is_stated(sources) else None
 
-    def _prove(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, _Found]:
+    def _prove(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, _Found]:
         """The shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]

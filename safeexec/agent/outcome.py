@@ -1,4 +1,4 @@
-"""What a run of an agent gives back, and the events it reports on the way. Plain data."""
+"""Results of an agent's run, and the events that it reports. Plain data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AgentStep:
 
 @dataclass(slots=True)
 class AgentUsage:
-    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by our clock."""
+    """Costs of a run: tokens as the server counted them (`estimated_tokens`: not all were), seconds by our clock."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -91,7 +91,7 @@ class AgentResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the run ended with an answer."""
+        """Return whether the run ended with an answer."""
         return self.stop in ("answer", "final_answer")
 
     def __bool__(self) -> bool:
@@ -109,14 +109,14 @@ class AgentResult:
 
 
 class OfRun:
-    """What the results of agents for one task have of their `run`. Truthy when they are `ok`."""
+    """Base of the results of agents for one task: the attributes of their `run`. Truthy when they are `ok`."""
 
     __slots__ = ()
     run: AgentResult
 
     @property
     def ok(self) -> bool:
-        """Whether the run ended with an answer."""
+        """Return whether the run ended with an answer."""
         return self.run.ok
 
     def __bool__(self) -> bool:
@@ -124,12 +124,12 @@ class OfRun:
 
     @property
     def reason(self) -> str:
-        """Why the run ended."""
+        """Return why the run ended."""
         return self.run.reason
 
     @property
     def answer(self) -> Any:
-        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        """Return what the run ended with: the value given to final_answer(), else the text of the answer, else None."""
         return self.run.answer
 
     @property
@@ -144,12 +144,12 @@ class OfRun:
 
     @property
     def stop(self) -> Stop:
-        """What ended the run, as a word."""
+        """Return what ended the run, as a word."""
         return self.run.stop
 
     @property
     def usage(self) -> AgentUsage:
-        """What the run took: tokens, calls of the model, steps, seconds."""
+        """Return what the run took: tokens, calls of the model, steps, seconds."""
         return self.run.usage
 
 
@@ -236,7 +236,7 @@ class ObservationEvent:
 
 @dataclass(frozen=True, slots=True)
 class NoticeEvent:
-    """What the loop tells the model besides an observation."""
+    """A message of the loop to the model, besides an observation."""
 
     text: str
 

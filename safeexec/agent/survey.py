@@ -313,7 +313,7 @@ def survey_any(name):
 
 @dataclass(frozen=True, slots=True)
 class FileSurvey:
-    """What is known about one file; `problem` says why there is nothing more."""
+    """The survey of one file; `problem` says why there is nothing more."""
 
     name: str
     rows: int = 0
@@ -359,7 +359,7 @@ def survey_program(name: str) -> str:
 
 
 def survey_of(name: str, result: Result | None) -> FileSurvey:
-    """What that program found; None: there is no session to run it in."""
+    """Return what that program found; None: there is no session to run it in."""
     if result is None:
         return FileSurvey(name, problem="nobody looked: the session cannot be copied")
     if not result.ok:
@@ -372,8 +372,8 @@ def survey_of(name: str, result: Result | None) -> FileSurvey:
 
 
 def _read(name: str, found: Any) -> FileSurvey:
-    """What came out of the sandbox, which may be anything. Raises whatever the access to what the program does not
-    write raises (an array answers with IndexError); texts are cut.
+    """Return what came out of the sandbox, which may be anything. Raises whatever the access to what the program does
+    not write raises (an array answers with IndexError); texts are cut.
     """
     options = found["options"]
     return FileSurvey(

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""What to write instead of a text that is not Python: other languages, Python 2, and what surrounds code in a reply.
+"""Hints for texts that are not Python: other languages, Python 2, and the text around code in a reply.
 
 The rules are data (`tables.syntax`): first those for the line as it stands, then those for its code, then CPython's own
 message; for a plain ``invalid syntax`` the shape of the line.

@@ -34,7 +34,7 @@ def of_recording(records: Iterable[f.AnyRecord]) -> RunPage:
 
 
 class _Session:
-    """Where one session is."""
+    """The position of one session in the tree."""
 
     __slots__ = ("names", "now", "origin", "states")
 
@@ -280,7 +280,7 @@ def cut(text: str) -> str:
 
 
 def display_html(display: f.DisplayText) -> str:
-    """What the page may show of a display."""
+    """Return what the page may show of a display."""
     data: dict[str, str | bytes] = {}
     for mime, text in display.data.items():
         if is_text(mime):

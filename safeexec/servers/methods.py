@@ -22,7 +22,8 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
-from safeexec.results import Result
+from safeexec.engine.recordings.format import ToolShape
+from safeexec.results import Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable
 
 MAX_MESSAGE = 64 << 20
@@ -118,6 +119,14 @@ class CheckpointRow(Struct, frozen=True):
     memory_mb: float
 
 
+class StoredRow(Struct, frozen=True):
+    """A row of `stored`."""
+
+    label: str
+    bytes: int
+    used: float
+
+
 class StepOutput(Struct, frozen=True):
     """A step has printed whole lines."""
 
@@ -136,6 +145,19 @@ class StepDisplay(Struct, frozen=True):
     session: str = ""
 
 
+class StepCall(Struct, frozen=True):
+    """A step calls a host tool, and waits until `session.reply` tells what became of it. `arguments` are as the guest
+    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile.
+    """
+
+    call: int
+    tool: str
+    step: int
+    arguments: bytes
+    seconds: float | None
+    session: str
+
+
 class StepProgress(Struct, frozen=True):
     """A progress bar of a step has moved. Nobody may know of how much (`total`)."""
 
@@ -149,6 +171,7 @@ EVENTS: dict[str, type[Struct]] = {
     "session.output": StepOutput,
     "session.display": StepDisplay,
     "session.progress": StepProgress,
+    "session.tool": StepCall,
 }
 """What is sent of a step that runs with `stream`, under these names."""
 
@@ -169,15 +192,32 @@ METHODS = {
         ),
         _method(
             "sandbox.session",
-            "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace.",
-            {"files": (Files, {}), **_NAMESPACE, **_LABEL, "queue_seconds": (Seconds, None), **_TIGHTENED},
+            "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace; `stored` "
+            "is the label of one in the server's store, which goes on or is made.",
+            {
+                "files": (Files, {}),
+                **_NAMESPACE,
+                **_LABEL,
+                "stored": (Name | None, None),
+                "queue_seconds": (Seconds, None),
+                "template": (Name | None, None),
+                **_TIGHTENED,
+            },
             {"session": str},
         ),
+        _method("sandbox.stored", "The sessions in the server's store.", {}, {"sessions": list[StoredRow]}),
+        _method("sandbox.forget", "Remove a session from the server's store for good.", {"label": Name}, {}),
         _method(
             "sandbox.restore",
             "Open a session that goes on from a state that `session.save` gave.",
             {"state": Bytes, "trust": (str, ""), "timeout": (Seconds, None)},
             {"session": str},
+        ),
+        _method(
+            "sandbox.tools",
+            "Declare host tools of the client. Answers the name of the policy with them; its steps need `stream`.",
+            {"tools": Annotated[list[ToolShape], Meta(max_length=1000)]},
+            {"policy": str},
         ),
         _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
         _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
@@ -199,6 +239,19 @@ METHODS = {
             "Run one SQL query over the session's frames and files.",
             {"query": str, "name": (Name | None, None), **_STEP},
             Result,
+        ),
+        _method(
+            "session.reply",
+            "What became of a tool call of the step that runs. `taken`: whether the step has waited for it.",
+            {
+                "call": int,
+                "outcome": Literal["ok", "error", "refused", "broken"],
+                "value": (Bytes | None, None),
+                "error_type": (Name, ""),
+                "error": (str, ""),
+                "inside": (bool, False),
+            },
+            {"taken": bool},
         ),
         _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),
         _method(
@@ -259,3 +312,24 @@ METHODS = {
         _method("session.close", "End the session and remove its files.", {}, {}),
     )
 }
+
+PIPED = {
+    row.name: row
+    for row in (
+        _method(
+            "sandbox.template",
+            "Prepare a state, by a program and files, for sessions to begin in (`template` of `sandbox.session`).",
+            {
+                "name": Name,
+                "prepare": (str | None, None),
+                "files": (Files, {}),
+                "timeout": (Seconds, None),
+                **_TIGHTENED,
+            },
+            {"template": TemplateInfo},
+        ),
+        _method("sandbox.templates", "The templates.", {}, {"templates": list[TemplateInfo]}),
+        _method("sandbox.drop_template", "Give up a template. Its sessions go on.", {"name": Name}, {}),
+    )
+}
+"""What a server offers over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""

@@ -6,12 +6,15 @@ A server has one `Service` per principal. What one opens, no other finds.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import re
 import secrets
 import tempfile
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from time import monotonic, strftime
@@ -32,11 +35,26 @@ from safeexec import (
     SandboxError,
     SandboxStats,
     SessionClosed,
+    StoreOptions,
+    ToolError,
 )
-from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of
+from safeexec.engine.recordings.format import ToolShape
+from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked, unmarked
-from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method, Values
+from safeexec.servers.methods import (
+    INTERNAL,
+    MAX_MESSAGE,
+    METHOD,
+    METHODS,
+    OURS,
+    PARAMETERS,
+    PIPED,
+    Bytes,
+    Method,
+    Values,
+)
+from safeexec.toolkit import RelayedAnswer, RelayedTools
 from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.json_text import loads
@@ -56,6 +74,8 @@ SMALL = 32 << 10
 """Bytes of JSON that are read or written at once; more of it in a thread, for it may take long."""
 MAX_ITEMS = 100_000
 """Lists, dicts, items and keys in the JSON of one call, beside values of guests."""
+MAX_TOOLS = 8
+"""Sets of tools that a client may have declared; each is a sandbox of its own."""
 MAX_SPELLED = 8
 """Bytes of JSON for one byte of a value as it crosses: `false, ` is one."""
 MAX_PARTS = 400_000
@@ -134,7 +154,8 @@ class Service:
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
     When all files there take `record_mb` MiB, no session is opened, and those that are open go on without it.
-    `replica` is the name of one server of several: the id of each session begins with it and a dot.
+    `replica` is the name of one server of several: the id of each session begins with it and a dot. In `store` are the
+    sessions that clients open by a label, which is on the disk as `durable` says.
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
@@ -145,6 +166,8 @@ class Service:
         record: str | None = None,
         record_mb: int = RECORD_MB,
         replica: str = "",
+        store: StoreOptions | None = None,
+        durable: Literal["step", "second", "close"] = "second",
         **sandbox: Any,
     ) -> None:
         """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory,
@@ -163,8 +186,17 @@ class Service:
         self.record = record
         self.record_mb = record_mb
         self.replica = replica
-        self._arguments = sandbox
+        self.store = store
+        self.durable = durable
+        self._stored: dict[tuple[str, str], str] = {}
+        """The ids of the sessions of the store that are open, by policy and label."""
+        self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
+        self._tools: dict[str, list[ToolShape]] = {}
+        """What the client has declared, by the policy's name then. The newest ones are last."""
+        self._calls: dict[tuple[str, int], asyncio.Future[RelayedAnswer]] = {}
+        """The tool calls that wait for the client, by session and number."""
+        self._numbers = count(1)
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def close(self) -> None:
@@ -177,7 +209,7 @@ class Service:
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
         """The answer to one call, whose parameters are JSON. Raises and answers as `do`."""
-        method = METHODS.get(name)
+        method = METHODS.get(name) or PIPED.get(name)
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
         given = await fitted(name, parameters, method.parameters)
@@ -189,6 +221,8 @@ class Service:
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
         """
         given, verb = given.copy(), method.name.partition(".")[2]
+        if method.name == "sandbox.tools":
+            return {"policy": await self.with_tools(**given)}
         if "session" not in given:
             sandbox = await self.sandbox(given.pop("policy"))
             if act := _ON_SANDBOX.get(verb):
@@ -207,12 +241,64 @@ class Service:
     async def sandbox(self, policy: str | None) -> AsyncSandbox:
         """The open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
         name = self.default if policy is None else policy
-        if name not in self.policies:
-            raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(sorted(self.policies))}")
+        self._policy(name)
         async with self._opening[name]:
             if name not in self._sandboxes:
                 self._sandboxes[name] = self.new_sandbox(name)
             return await self._sandboxes[name].open()
+
+    def _policy(self, name: str) -> Policy:
+        if name not in self.policies:
+            offered = sorted(self.policies.keys() - self._tools.keys())
+            raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(offered)}")
+        return self.policies[name]
+
+    async def with_tools(self, policy: str | None, tools: list[ToolShape]) -> str:
+        """The name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError` when
+        sessions are open under `MAX_TOOLS` such names.
+        """
+        name = self.default if policy is None else policy
+        found = self._policy(name)
+        RelayedTools(tools, found, self._carry)
+        named = f"{name[:900]} with tools {hashlib.sha256(msgspec.json.encode(tools)).hexdigest()[:16]}"
+        if named not in self._tools and len(self._tools) >= MAX_TOOLS:
+            idle = (old for old in self._tools if old not in self._sandboxes or not self._sandboxes[old].stats().open)
+            if (oldest := next(idle, None)) is None:
+                raise SandboxError(f"sessions are open with {MAX_TOOLS} sets of tools, as many as there may be")
+            await self.forget(oldest)
+        self._tools.pop(named, None)
+        self._tools[named], self.policies[named] = tools, found
+        return named
+
+    async def forget(self, name: str) -> None:
+        """Close the sandbox of a policy that the client has brought, or given tools."""
+        self.policies.pop(name, None)
+        self._tools.pop(name, None)
+        if (sandbox := self._sandboxes.pop(name, None)) is not None:
+            await sandbox.close()
+
+    async def _carry(self, step: int, call: Any, seconds: float | None) -> RelayedAnswer:
+        """Tell the client of a tool call of its step, and wait for its answer."""
+        at = _running.get()
+        if at is None or at.tell is None:
+            raise ToolError("tools are called where a step runs with `stream`")
+        key = at.id, next(self._numbers)
+        answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
+        self._calls[key] = answer
+        told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
+        at.tell("session.tool", {**told, "arguments": to_base64(call.arguments)})
+        try:
+            return await answer
+        finally:
+            del self._calls[key]
+
+    def reply(self, session: str, call: int, answer: RelayedAnswer) -> bool:
+        """Hand a step what the client answers. Whether it has waited for that."""
+        waiting = self._calls.get((session, call))
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(answer)
+        return True
 
     def stats(self) -> list[SandboxStats]:
         """What its sandboxes count."""
@@ -220,7 +306,11 @@ class Service:
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
         """The sandbox of a policy that is offered, not open yet."""
-        return AsyncSandbox(self.policies[name], **self._arguments)
+        return AsyncSandbox(self.policies[name], tools=self.relayed(name), **self._arguments)
+
+    def relayed(self, name: str) -> Any:
+        """The tools that the client has declared with a policy."""
+        return RelayedTools(self._tools[name], self.policies[name], self._carry) if name in self._tools else None
 
     def recording(self) -> RecordOptions | None:
         """A new file for the recording of a session, named by the hour."""
@@ -235,6 +325,19 @@ class Service:
         if held is None:
             raise SessionClosed("there is no such session; it may have been closed")
         return held
+
+    def has_open(self, policy: str | None, label: str | None) -> bool:
+        """Whether the session of the store of that label is open."""
+        name = self.default if policy is None else policy
+        return label is not None and self._stored.get((name, label)) in self.sessions
+
+    def hold_stored(self, sandbox: AsyncSandbox, label: str, session: AsyncSession) -> str:
+        """Keep a session of the store: under the id that it has already, where it is open."""
+        key = sandbox.policy.name, label
+        identity = self._stored.get(key)
+        if identity is None or identity not in self.sessions:
+            identity = self._stored[key] = self.hold(session)
+        return identity
 
     def hold(self, session: AsyncSession) -> str:
         """Keep a session under a new id."""
@@ -394,10 +497,31 @@ async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes
 
 
 async def _open_session(
-    service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], namespace: dict[str, Any], **tightened: Any
+    service: Service,
+    sandbox: AsyncSandbox,
+    *,
+    files: dict[str, Any],
+    namespace: dict[str, Any],
+    stored: str | None = None,
+    **tightened: Any,
 ) -> Answer:
     named = await _values(namespace, sandbox.policy)
+    if stored is not None:
+        if service.store is None:
+            raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
+        wanted = {name: value for name, value in tightened.items() if value is not None and name != "label"}
+        session = await sandbox.session_for(stored, **(wanted | ({"namespace": named} if named else {})))
+        await _put(session, files)
+        return {"session": service.hold_stored(sandbox, stored, session)}
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
+
+
+async def _template(
+    service: Service, sandbox: AsyncSandbox, *, name: str, files: Mapping[str, str | Bytes], **given: Any
+) -> Answer:
+    wanted = {key: value for key, value in given.items() if value is not None}
+    held = {path: _data(data) for path, data in files.items()}
+    return {"template": _plain(await sandbox.template(name, files=held, **wanted))}
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
@@ -415,6 +539,7 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
 
 async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
     given = await _options(given, at.session.policy)
+    _running.set(at)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
     return await answer_of(await at.session.run(**given, **listeners), exact)
 
@@ -435,6 +560,11 @@ def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
         tell("session.progress", {**session, "description": description, **numbers})
 
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
+
+
+async def _reply(service: Service, at: Target, *, call: int, value: Bytes | None, **given: Any) -> Answer:
+    answer = RelayedAnswer(value=None if value is None else value.base64, **given)
+    return {"taken": service.reply(at.id, call, answer)}
 
 
 async def _sql(service: Service, at: Target, *, exact: bool, **given: Any) -> Answer:
@@ -488,14 +618,18 @@ async def _close(service: Service, at: Target) -> Answer:
 
 
 _NONE = object()
+_running: ContextVar[Target | None] = ContextVar("safeexec_running", default=None)
+"""The session whose step this task runs: its tools are called here."""
 _ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run_program,
     "check": _check,
     "session": _open_session,
     "restore": _restore,
+    "template": _template,
 }
 _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run,
+    "reply": _reply,
     "sql": _sql,
     "get": _get,
     "set": _set,

@@ -123,6 +123,9 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         assert await ask("session.names", **at) == {"names": ["x", "y"]}
         assert await ask("session.drop", name="here", **at) == {}
         assert await ask("session.cancel", **at) == {"cancelled": False}
+        assert await ask("session.reply", call=1, outcome="ok", **at) == {"taken": False}
+        shape = {"name": "price", "parameters": [["item", "either", "str", ""]]}
+        assert "with tools" in (await ask("sandbox.tools", tools=[shape], **profile))["policy"]
         assert await ask("session.write_file", name="c", data=ABC, **at) == {}
         assert await ask("session.read_file", name="c", **at) == {"data": ABC}
         assert (await ask("session.sql", query="select 1 as one", **at))["outcome"] in ("ok", "error")  # duckdb or not
@@ -133,6 +136,10 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         saved = await ask("session.save", **at)
         again = await ask("sandbox.restore", state=saved["state"], **profile)
         assert (await ask("session.get", name="y", **again))["found"]
+        for name, given in (("stored", {}), ("forget", {"label": "ada"})):
+            seen.add(f"sandbox.{name}")
+            told = await problem(service, f"sandbox.{name}", given)
+            assert (told.type, "has no store" in told.message) == ("SandboxError", True)
         seen.add("session.command")  # no shipped profile allows one
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
 

@@ -72,10 +72,6 @@ WHY = {
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
     "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
     "agent/repair/judges.py": BOUND + "names of files, each in one pass; nothing is imported",
-    "agent/repair/commits.py": BOUND
-    + "references of a set size, ids of 40 digits, names in one pass; trees to 16 MiB, checked by their hash",
-    "agent/repair/surface.py": OWN + "the program that it sends to a child",
-    "agent/repair/surface_program.py": BOUND + "runs in a confined child alone, as text: the host does not import it",
     "agent/repair/verification.py": BOUND
     + "a log that the output limit has cut; numbers of nine digits at most; archives are written; reports line by line",
     "agent/snippets.py": BOUND
@@ -126,7 +122,8 @@ WHY = {
     "engine/host/watch/groups.py": OWN + "a file of the kernel",
     "engine/host/watch/memory.py": OWN + "numbers of the kernel",
     "engine/host/watch/unnamed.py": OWN + "files of the kernel",
-    "inline/compile.py": BOUND + "one expression within its limit, which is parsed and never executed",
+    "inline/compile.py": BOUND + "one expression within its limit, which is parsed",
+    "inline/grammar.py": BOUND + "code of its own making, for an expression within its limit",
     "inline/exact.py": BOUND + "numbers whose digits are counted first",
     "inline/numeric.py": BOUND + "arguments whose cost has been admitted",
     "inline/operators.py": OWN + "a bool of the evaluation",
@@ -171,6 +168,7 @@ WHY = {
     + "one program that the user names, to 16 MiB; top-level names only, which import nothing",
     "reports/reference.py": OWN + "the documentation of the installation",
     "reports/review.py": OWN + "modules that a policy names and the review knows",
+    "reports/syntax.py": OWN + "its own samples",
     "reports/why.py": BOUND + "one name of a command line; top-level names only, which import nothing",
     "servers/mcp.py": OWN + "writes JSON, and reads it again",
     "servers/http/e2b.py": OWN + "times of files, of which the kernel tells",

@@ -46,6 +46,8 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The memory limits of these sessions together, MiB."""
     cpu_seconds_per_hour: Amount | None = None
     requests_per_minute: Amount | None = None
+    store_mb: Amount | None = None
+    """What its sessions may take in the server's store, MiB."""
 
 
 def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:

@@ -111,6 +111,8 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
                 yield _nothing
             finally:
                 place.leave()
+    elif name == "sandbox.session" and tenant.service.has_open(given["policy"], given["stored"]):
+        yield _nothing  # it has its place
     elif name in ("sandbox.session", "sandbox.restore"):
         places = [await _place(tenant, given)]
         with tenant.held.filled(places) as held:
@@ -128,7 +130,7 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
     elif name in ("session.run", "session.sql", "session.command"):
         tenant.check_cpu()
         yield _nothing
-    elif name.startswith("session.") and name != "session.cancel":
+    elif name.startswith("session.") and name not in ("session.cancel", "session.reply"):
         tenant.check_cpu()
         began = monotonic()
         try:

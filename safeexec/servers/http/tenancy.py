@@ -10,6 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
+
 from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import Bucket, Grant, Tokens
@@ -62,7 +64,8 @@ class HeldPlaces:
 
         def hold(identities: list[str]) -> None:
             for identity in identities:
-                self._by_id[identity] = (places.pop(), monotonic())
+                if identity not in self._by_id:  # a session of the store that is open has its place
+                    self._by_id[identity] = (places.pop(), monotonic())
 
         try:
             yield hold
@@ -83,13 +86,16 @@ class HeldPlaces:
 class Tenant:
     """One tenant of a running server. A sandbox of its own for each policy: no two tenants share a zygote."""
 
-    def __init__(self, grant: Grant, offers: Service, metrics: Metrics) -> None:
+    def __init__(self, grant: Grant, offers: Service, metrics: Metrics, name: str = "") -> None:
         """Raises `PolicyError` for a policy that the server does not offer."""
         self.grant = grant
         names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
         first, *others = [_offered(offers, name) for name in names]
+        store = offers.store
+        if store is not None:
+            store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         self.service = Service(
-            first, others, record=offers.record, record_mb=offers.record_mb, replica=offers.replica, spare=SPARE
+            *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable), spare=SPARE
         )
         self.metrics = metrics
         self.answers = Answers()
@@ -201,7 +207,7 @@ class Tenancy:
             lambda: [told for tenant in self.tenants for told in tenant.service.stats()],
         )
         self.offers = offers
-        self.tenants = [Tenant(grant, offers, self.metrics) for grant in grants.values()]
+        self.tenants = [Tenant(grant, offers, self.metrics, name) for name, grant in grants.items()]
         self.tokens = Tokens((tenant.grant.token, tenant) for tenant in self.tenants)
         self.stopping = False
         self.findings: Findings | None = None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from inspect import Parameter, Signature
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from safeexec.engine.host.tools.relayed import signature_of
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.recordings.format import Answered, Called, ToolShape
 from safeexec.engine.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
@@ -18,14 +18,6 @@ from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
-
-_KINDS = {
-    "positional": Parameter.POSITIONAL_ONLY,
-    "either": Parameter.POSITIONAL_OR_KEYWORD,
-    "args": Parameter.VAR_POSITIONAL,
-    "keyword": Parameter.KEYWORD_ONLY,
-    "kwargs": Parameter.VAR_KEYWORD,
-}
 
 
 class Exchange(Struct):
@@ -54,7 +46,7 @@ class ServedTools:
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
         """As the guest saw them."""
-        return tuple(map(signature_of, self.tools.values()))
+        return signatures_of(self.tools.values())
 
     def close(self) -> None:
         """There is nothing to end but what is live."""
@@ -117,15 +109,12 @@ class ServedTools:
             return m.ToolReply(call.call, error_type="ToolError", error=text)
 
 
-def signature_of(shape: ToolShape) -> m.ToolSignature:
-    """As the guest sees a tool. Raises `RecordingError` for what no tool can be called, or take."""
+def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
+    """As the guest sees recorded tools. Raises `RecordingError` for what no tool can be called, or take."""
     try:
-        if not shape.name.isidentifier():
-            raise ValueError("it is no name")
-        Signature([Parameter(name, _KINDS[kind]) for name, kind, _, _ in shape.parameters])
-    except (ValueError, KeyError) as error:
-        raise RecordingError(f"the recording has an invalid tool {shape.name[:100]!r}: {error}") from None
-    return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
+        return tuple(map(signature_of, shapes))
+    except ValueError as error:
+        raise RecordingError(f"in the recording {error}") from None
 
 
 def _outcome(answer: Answered) -> Any:
