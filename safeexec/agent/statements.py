@@ -122,8 +122,7 @@ interest into is it items its jahre jahren jours kg khz kilograms kilometers kil
 length les liters litres los mass means meters metres miles min minute minutes ml mm month monthly months more mph
 ms now number numbers numerically of on one only overall pair pairs people per period periods permutations person
 personen personnes persons place places possible pounds precisely price prime primes probability problem produces px
-rad radians
-real result results right root roots rounded same second seconds since so solution solutions solves speed square
+rad real result results right root roots rounded same second seconds since so solution solutions solves speed square
 steps students stunden subsets substitution such sum symbolically tage term terms that the them then there therefore
 these they this thus to together total tree trees und units usd use used uses using value values verified verifies
 volume watts way ways we week weeks were what when where which with yards year yearly years yen you your"""
