@@ -82,7 +82,8 @@ def readings(text: str) -> Iterator[str]:
 
 _NUMBERED = r"(?:is|are|was|were|equals?)?\s*(?:not|n['’]t)\s+(?:equal to\s+)?\$?([-−]?\d[\d.,/]*(?<=[\d]))\s?%?"
 _REPLACED = re.compile(
-    rf"\b{_NUMBERED},?\s+but(?:\s+rather)?\b|,\s+(?:and\s+)?not\s+\$?[-−]?\d[\d.,]*(?<=\d)\s?%?(?=[.!]|$)",
+    rf"\b{_NUMBERED},?\s+but(?:\s+rather)?\b|,\s+(?:and\s+)?not\s+\$?[-−]?\d[\d.,]*(?<=\d)\s?%?(?=[.!]|$)"
+    r"|\s+\(not\s+\$?[-−]?\d[\d.,]*\)",
     re.IGNORECASE,
 )
 _REFUSED = re.compile(rf"\b\w*{_NUMBERED}(?=[.!]?\s*$)", re.IGNORECASE)
@@ -133,7 +134,8 @@ def _all_readings(text: str) -> Iterator[str]:
     if _CLOCK.search(text):
         yield _CLOCK.sub(lambda found: found.group().replace(":", "/") if not found[3] else found.group(), text)
         yield _CLOCK.sub(lambda found: found.group().replace(":", " and "), text)
-        yield _CLOCK.sub(lambda found: str(int(found[1]) * 60 + int(found[2])) if not found[3] else found.group(), text)
+        for size in (1, 60):  # in minutes, in hours
+            yield _CLOCK.sub(partial(_of_clock, size), text)
     if "ratio" in text.lower() or "odds" in text.lower():
         yield _RATIO_WORDS.sub(r"\1/\2", text)
 
@@ -154,6 +156,11 @@ def in_unit_asked(text: str, question: str) -> str:
             stays = any(f"n{wanted[0]}" in parts for parts in stated)
             return "" if stays else pattern.sub(partial(_in_unit, family, unit), text)
     return ""
+
+
+def _of_clock(size: int, found: re.Match[str]) -> str:
+    """A time of the form 1:30 as one number, of minutes or of `size` of them; one with seconds as it is."""
+    return found.group() if found[3] else str(Fraction(int(found[1]) * 60 + int(found[2]), size))
 
 
 def _each_of_equals(text: str) -> Iterator[str]:

@@ -452,6 +452,13 @@ def test_a_number_of_which_more_is_said_is_no_statement_of_it(phrase: str) -> No
 
 
 _FORMS: list[tuple[object, str, bool, str, str]] = [
+    (3.75, "3:45 h", True, "", ""),
+    (12, "12 (not 10).", True, "", ""),
+    (12, "10 (not 12).", False, "", ""),
+    ([Opaque("sympy", "-4*I", ""), Opaque("sympy", "4*I", "")], "x = 4i and x = −4i.", True, "", ""),
+    ([Opaque("sympy", "-4*I", ""), Opaque("sympy", "4*I", "")], "x = 4, x = -4", False, "", ""),
+    (False, "The triangle is not a right triangle.", True, "Is the triangle a right triangle?", ""),
+    (False, "It is a right triangle.", False, "Is the triangle a right triangle?", ""),
     ([Opaque("sympy", "-I", ""), Opaque("sympy", "I", "")], "x = ±1", False, "", ""),
     ([Opaque("sympy", "-I", ""), Opaque("sympy", "I", "")], "x = ±i", True, "", ""),
     ([(-0 - 1j), 1j], "x = ±i", True, "", ""),
