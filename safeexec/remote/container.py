@@ -110,9 +110,7 @@ class ContainerCore(RemoteSandboxCore):
         if policy.requirements:
             raise SandboxError("requirements are not fetched in a container, which has no network: build them in")
         if arguments.get("store") is not None:
-            raise SandboxError(
-                "a store is kept here, not in a container: put states into files with session.save()"
-            )
+            raise SandboxError("a store is kept here, not in a container: put states into files with session.save()")
         if arguments.get("files"):
             check_given(arguments["files"], policy)
         self._which = {}

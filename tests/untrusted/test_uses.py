@@ -146,6 +146,7 @@ WHY = {
     + "a line whose length is checked first; classes and counted repeats, each in one pass",
     "engine/policy/resolved.py": OWN + "the prepared profiles of the installation",
     "engine/policy/schema.py": OWN + "its own source; writes JSON",
+    "engine/host/faces/aio.py": OWN + "opens a sandbox, not a file",
     "engine/host/faces/blocking.py": OWN + "its own module for containers; opens a sandbox",
     "remote/container.py": OWN + "starts the engine of the user; opens the pipe to it",
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",
