@@ -29,6 +29,8 @@ CONNECT_SECONDS = 30.0
 ANSWER_SECONDS = 600.0
 """How long a server may say nothing at all; the core gives a call up earlier where it knows better."""
 TOO_MANY = 429
+SESSION = "x-session-id"
+"""The header by which what stands before several servers sends a call to the one that has its session."""
 RETURN_SECONDS = 8.0
 """How long after its connection broke a call is made again: the server stops one that nobody asks for within ten."""
 PAUSES = (0.1, 0.4, 1.5, 4.0)
@@ -56,9 +58,12 @@ class _Broken(Exception):
 
 
 class _Request(NamedTuple):
-    """A call as it is sent, each time the same. `pauses`: before each time that it may be made again."""
+    """A call as it is sent, each time the same. `about`: calls with the same one are for the same of several servers
+    behind one address. `pauses`: before each time that it may be made again.
+    """
 
     path: str
+    about: str
     body: bytes
     pauses: tuple[float, ...]
 
@@ -111,12 +116,14 @@ class HttpWire:
     def _request(self, method: str, params: dict[str, Any]) -> _Request:
         given = dict(params)
         streams = given.get("stream", False)
+        about = uuid4().hex
         if not streams:
-            given["request_id"] = uuid4().hex
+            given["request_id"] = about
         path = self._base + METHODS[method].path
         if "{session}" in path:
-            path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
-        return _Request(path, sent(given), () if streams else PAUSES)
+            about = quote(str(given.pop("session")), safe="")
+            path = path.replace("{session}", about)
+        return _Request(path, about, sent(given), () if streams else PAUSES)
 
     def _call(self, asked: Asked, request: _Request, patience: float = 0.0) -> None:
         """Make a call until the server has begun it, for so many seconds; not at all again if it says not now.
@@ -155,7 +162,7 @@ class HttpWire:
                 _connect(connection, connect_seconds)
                 reached = True
             with self._under_way(connection):
-                connection.request("POST", request.path, request.body, self._headers)
+                connection.request("POST", request.path, request.body, {**self._headers, SESSION: request.about})
                 with closing(connection.getresponse()) as response:
                     streams = response.headers.get_content_type() == "text/event-stream"
                     (_follow if streams else _take)(response, asked)

@@ -164,6 +164,8 @@ class Service:
         self.record_mb = record_mb
         self.replica = replica
         self._arguments = sandbox
+        self.wanted: set[str] = set()
+        """The ids of sessions that are waited for: another server has them open."""
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -233,6 +235,12 @@ class Service:
         """An open session by its id. Raises `SessionClosed`."""
         held = self.sessions.get(identity)
         if held is None:
+            there = identity.partition(".")[0] if "." in identity else ""
+            if there != self.replica:
+                raise SessionClosed(
+                    f"there is no such session here: it was opened at the server {there[:63]!r}, this is "
+                    f"{self.replica!r}, and a session ends with its server; open a new one"
+                )
             raise SessionClosed("there is no such session; it may have been closed")
         return held
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from safeexec import SandboxError
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import RefusedRequest, answer_apart, body_of, parsed, refused
 from safeexec.servers.http.streaming import Put, Streamed, event, later
@@ -159,7 +158,4 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
                 tenant.use_untold_cpu(held.session)
                 old = now - tenant.held.since(identity, now) > most_seconds
                 if old or (not held.calls and now - held.used > idle_seconds):
-                    tenant.service.sessions.pop(identity, None)
-                    tenant.held.leave(identity)
-                    with suppress(SandboxError):
-                        await held.session.close()
+                    await tenant.leave(identity, also_used=True)
