@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from safeexec.engine.recordings.reader import Recording
     from safeexec.engine.recordings.tape import RecordOptions
     from safeexec.engine.recordings.timeline import Moment, Timeline
+    from safeexec.engine.store.interface import StoredSession, StoreOptions
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
         SandboxError,
         SessionBusy,
         SessionClosed,
+        SessionTaken,
         StateFileError,
+        StoreError,
         ToolError,
         WorkspaceError,
     )
@@ -73,7 +76,8 @@ if TYPE_CHECKING:
 _HOME = {
     "safeexec.errors": (
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
-        "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError ToolError WorkspaceError"
+        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StoreError ToolError "
+        "WorkspaceError"
     ),
     "safeexec.engine.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.engine.host.faces.blocking": "Namespace Sandbox Session Stream",
@@ -102,6 +106,7 @@ _HOME = {
         "ToolCallRecord Usage Variable"
     ),
     "safeexec.searching.plan": "Budget Proposal",
+    "safeexec.engine.store.interface": "StoredSession StoreOptions",
     "safeexec.searching.jobs": "SearchState",
     "safeexec.searching.run": "SearchResult async_search search",
     "safeexec.searching.tree": "SearchNode SearchTree",
@@ -161,8 +166,12 @@ __all__ = [
     "SessionBusy",
     "SessionClosed",
     "SessionCounts",
+    "SessionTaken",
     "StateFileError",
     "StepFailed",
+    "StoreError",
+    "StoreOptions",
+    "StoredSession",
     "Stream",
     "TemplateInfo",
     "Timeline",

@@ -18,7 +18,7 @@ from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from safeexec import ErrorInfo, Policy, ProtectionError, Result, Sandbox, SandboxError
+from safeexec import ErrorInfo, Policy, ProtectionError, Result, Sandbox, SandboxError, StoreOptions
 from safeexec.engine.host.faces.many import each_of, parts_of
 from safeexec.servers.access import hosts_for
 from safeexec.servers.http.grants import Grant
@@ -186,7 +186,7 @@ def serve(
     policy: str = "standard",
     allow_policy: Sequence[str] | None = None,
     *,
-    store: Any = None,
+    store: str | os.PathLike[str] | StoreOptions | None = None,
     replicas: int = 1,
     autoscaling: Mapping[str, Any] | None = None,
     hosts: Sequence[str] = (),
@@ -213,6 +213,7 @@ def serve(
         raise ValueError("autoscaling takes replicas away, and their sessions with them: give a store=")
     grants = {"": Grant(token=token)} if isinstance(token, str) else dict(token)
     longest = max(Policy.load(one).limits.max_wall_seconds for one in [policy, *(allow_policy or ())])
+    at = StoreOptions(at=store) if isinstance(store, str | os.PathLike) else store
     count = {"num_replicas": replicas} if autoscaling is None else {"autoscaling_config": dict(autoscaling)}
     server = behind.deployment(
         behind.ingress()(_Replica),
@@ -225,7 +226,7 @@ def serve(
         graceful_shutdown_timeout_s=longest + GRACE_SECONDS,
         **count,
     )
-    behind.run(server.bind(policy, allow_policy, store, grants, tuple(hosts)), name=name, route_prefix=path)
+    behind.run(server.bind(policy, allow_policy, at, grants, tuple(hosts)), name=name, route_prefix=path)
     return path
 
 
@@ -233,12 +234,17 @@ class _Replica:
     """One replica."""
 
     def __init__(
-        self, policy: str, allowed: Sequence[str] | None, store: Any, grants: dict[str, Grant], hosts: tuple[str, ...]
+        self,
+        policy: str,
+        allowed: Sequence[str] | None,
+        store: StoreOptions | None,
+        grants: dict[str, Grant],
+        hosts: tuple[str, ...],
     ) -> None:
         from ray import serve as behind
 
         here = behind.get_replica_context()
-        offers = Service(policy, allowed, replica=here.replica_id.unique_id)
+        offers = Service(policy, allowed, replica=here.replica_id.unique_id, store=store)
         self._tenancy = Tenancy(offers, grants)
         self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(1800, 86400))
         self._app.peers = Peers(offers.replica, self._tenancy, partial(_tell, here.app_name))

@@ -14,6 +14,8 @@ What guest code does wrong is data (a `Result`); what the caller, the policy or 
     ├── WorkspaceError         a path leaves the workspace, or is not a regular file
     ├── StateFileError         a saved state is damaged, foreign or newer
     ├── RecordingError         a recording is damaged or newer, or none can be made
+    ├── StoreError             a store cannot be reached, read or written, or is full
+    │   └── SessionTaken       another process has the stored session, or has taken it over
     ├── ToolError              a host tool is declared wrongly, or failed
     ├── PluginError            a plugin failed to load or a call of it failed; carries the guest's traceback
     ├── ExpressionError        `evaluate` refused or failed; carries column and caret (also a ValueError)
@@ -96,6 +98,14 @@ class StateFileError(SandboxError):
 
 class RecordingError(SandboxError):
     """A recording is damaged, or newer than this version, or cannot be made where it was asked for."""
+
+
+class StoreError(SandboxError):
+    """A store cannot be reached, read or written, or has no room."""
+
+
+class SessionTaken(StoreError):
+    """Another process has the stored session, or has taken it over."""
 
 
 class ToolError(SandboxError):

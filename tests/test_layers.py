@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine/linux": {"engine/syscalls"},
     "engine/policy": {*LEAVES, "untrusted", "protocol", "engine/syscalls"},
     "engine/recordings": {*BELOW},
+    "engine/store": {*BELOW, "engine/recordings"},
     "engine/advice": set(),
     "engine/child": {*LEAVES, "protocol", "engine/advice", "engine/linux", "engine/syscalls", "engine/policy"},
     "engine/zygote": {*LEAVES, "protocol", "engine/advice", "engine/linux", "engine/child"},
@@ -36,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine/linux",
         "engine/policy",
         "engine/recordings",
+        "engine/store",
         "engine/advice",
         "engine/approvals",
         "toolkit",
@@ -46,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "inline": {*BELOW, "engine/policy"},
     "page": {*BELOW, "engine/recordings"},
     "searching": {*LEAVES, "results"},
-    "remote": {*BELOW, "engine/host", "engine/policy", "servers"},
+    "remote": {*BELOW, "engine/host", "engine/policy", "engine/store", "servers"},
 }
 
 PACKAGES = ("safeexec", "safeexec.engine")

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from safeexec import StoreOptions
 from safeexec.cli.common import add_http_options, add_policy_option
 from safeexec.errors import SandboxError
 from safeexec.servers import stdio
@@ -42,6 +43,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"when the files there take so many MiB, no session is opened and none is recorded on ({RECORD_MB})",
     )
+    parser.add_argument(
+        "--store",
+        metavar="PLACE",
+        help="keep the sessions that clients open by a label: a directory, or postgresql://…",
+    )
+    parser.add_argument(
+        "--durable", choices=("step", "second", "close"), default="second", help="when a step is on the disk (second)"
+    )
     http = parser.add_argument_group("over HTTP (without --stdio)")
     http.add_argument("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)")
     add_http_options(http, "a token, or tenants with their tokens and quotas (YAML)")
@@ -73,7 +82,11 @@ def main(options: argparse.Namespace) -> int:
     if options.owned:
         service: Service = OwnedService()
     else:
-        service = Service(options.policy, options.allow_policy, options.record, options.record_mb, options.replica)
+        store = None if options.store is None else StoreOptions(at=options.store)
+        record = options.record, options.record_mb
+        service = Service(
+            options.policy, options.allow_policy, *record, options.replica, store=store, durable=options.durable
+        )
     if not options.stdio:
         return _over_http(service, options)
     import asyncio

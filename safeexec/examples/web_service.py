@@ -1,9 +1,9 @@
 """A web service that runs code for its users: a session per user, kept over restarts, requests side by side, metrics.
 
 `uvicorn web_service:app` serves it; run as a program it sends itself a few requests. Sessions that nobody uses for ten
-minutes are closed, at most 100 are open, and who comes then waits for one. Requests of one user take turns. What a user
-has is saved after each step that went well, and found again when the session was closed or the service began anew: set
-STATES to a directory that stays. Put your own log-in in place of the header.
+minutes are left to the store, at most 100 are open, and who comes then waits for one. Requests of one user take turns.
+What a user has is in the store, and found again when the service began anew: set STATES to a directory that stays. Put
+your own log-in in place of the header.
 
 Needs: fastapi, httpx
 
@@ -21,12 +21,11 @@ Prints:
 """
 
 import asyncio
-import hashlib
 import os
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,16 +33,15 @@ from fastapi import FastAPI, Header, HTTPException, Request
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
-from safeexec import AsyncSandbox, SessionBusy
+from safeexec import AsyncSandbox
 
-sandbox = AsyncSandbox("calculator", max_sessions=100, idle_seconds=600)
-outcomes: Counter[str] = Counter()
 states = Path(os.environ.get("STATES", "states"))
+sandbox = AsyncSandbox("calculator", max_sessions=100, idle_seconds=600, store=states)
+outcomes: Counter[str] = Counter()
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    states.mkdir(mode=0o700, exist_ok=True)
     async with sandbox:
         yield
 
@@ -57,11 +55,6 @@ class UserCode(BaseModel):
     source: str
 
 
-def state_of(user: str) -> Path:
-    """The file of a user: a name of ours, whatever the user's is."""
-    return states / hashlib.sha256(user.encode()).hexdigest()
-
-
 async def left(request: Request) -> None:
     """Return when the client has left."""
     while not await request.is_disconnected():
@@ -73,7 +66,7 @@ async def run(code: UserCode, request: Request, x_user: Annotated[str | None, He
     """One step in the session of the user who asks."""
     if not x_user:
         raise HTTPException(401, "who are you?")
-    session = await sandbox.session_for(x_user, restore=state_of(x_user))
+    session = await sandbox.session_for(x_user)
     step = asyncio.create_task(session.run(code.source, timeout=5, wait=10))
     gone = asyncio.create_task(left(request))
     await asyncio.wait({step, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -84,9 +77,6 @@ async def run(code: UserCode, request: Request, x_user: Annotated[str | None, He
         raise HTTPException(499, "the client left")
     result = step.result()
     outcomes[result.outcome] += 1
-    if result.ok:
-        with suppress(SessionBusy):  # the next request of this user has begun, and saves after its step
-            await session.save(state_of(x_user))
     return result.to_dict()
 
 
@@ -112,14 +102,15 @@ def send(client: TestClient, user: str, source: str) -> None:
 
 
 def main() -> None:
-    global states
+    global sandbox
     with tempfile.TemporaryDirectory() as directory:
-        states = Path(directory)
+        sandbox = AsyncSandbox("calculator", store=directory)
         with TestClient(app) as client:
             for user, source in REQUESTS:
                 send(client, user, source)
             print("nobody:", client.post("/run", json={"source": "1"}).status_code)
             print(client.get("/metrics").json())
+        sandbox = AsyncSandbox("calculator", store=directory)
         with TestClient(app) as client:
             print("after a restart")
             send(client, "alice", "total")

@@ -356,9 +356,15 @@ class Freeze(msgspec.Struct, tag="freeze", array_like=True):
 class Save(msgspec.Struct, tag="save", array_like=True):
     """Pickle the variables into the file that travels with the message."""
 
+    lasting: bool = False
+    """Whether steps will be done once more from what is saved, and no longer from a new child."""
+
 
 class Load(msgspec.Struct, tag="load", array_like=True):
     """Unpickle variables from the file that travels with the message."""
+
+    foreign: bool = False
+    """Whether another minor version of Python has written it, whose bytecode differs: code in it is left out."""
 
 
 class SelfTest(msgspec.Struct, tag="self-test", array_like=True):
@@ -464,6 +470,8 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     """Whether a checkpoint is made of the state after it. If not, the step can be done once more, exactly."""
     did: int = 0
     """What it did to the variables, and gave, as a number: done once more it must be the same."""
+    again: bool = False
+    """Whether it can be done once more in another process, whether a checkpoint is made or not."""
 
 
 class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):

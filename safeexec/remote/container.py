@@ -35,6 +35,7 @@ OPTIONS = ("spare", "max_sessions", "queue_seconds", "idle_seconds")
 NOT_OFFERED = {
     "tools": "host tools are called where the host is, and a container cannot call it",
     "approval": "approvals are asked about host tools, and a container has none",
+    "store": "its sessions end with it; put a state into a file with `session.save`",
     "audit": "records of steps are written where the sandbox is; `session.run` gives each result",
 }
 """What a sandbox of this machine takes and one in a container does not, and why."""

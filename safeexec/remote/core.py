@@ -20,6 +20,7 @@ from safeexec.engine.host.session.given import Given, checked_arguments, encoded
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
 from safeexec.engine.host.waiting import Core, Wait, Work, drive
 from safeexec.engine.policy.model import Policy
+from safeexec.engine.store.interface import StoredSession
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
@@ -87,8 +88,22 @@ class RemoteSandboxCore:
         seconds = given.get("queue_seconds", 0.0)
         return (yield from self._opened("sandbox.session", self._which | given, seconds))
 
-    def session_for(self, label: str, state: object, keywords: dict[str, Any]) -> NoReturn:
-        raise SandboxError("over a connection no session is found by its label: keep the one that session() gave")
+    def session_for(
+        self, label: str, state: object, keywords: dict[str, Any], new: bool = True
+    ) -> Core[RemoteSessionCore]:
+        """The session of that label in the server's store. Raises `SandboxError` where it has none."""
+        if not new:
+            raise SandboxError("over a connection session_for() takes no `new`: stored() says which sessions there are")
+        if state is not None:
+            raise SandboxError("over a connection a session begins with a state by restore(), and not by its label")
+        return self.new_session(**keywords, stored=label)
+
+    def remove_stored(self, label: str) -> Core[None]:
+        yield from self.ask("sandbox.forget", {**self._which, "label": label})
+
+    def stored(self) -> Core[list[StoredSession]]:
+        rows = (yield from self.ask("sandbox.stored", self._which)).sessions
+        return [StoredSession(row.label, row.bytes, row.used) for row in rows]
 
     def stats(self) -> NoReturn:
         raise SandboxError("sessions are counted where they run: over a connection that is the server")
@@ -204,6 +219,8 @@ class RemoteSessionCore:
 
     workspace = None
     """Its files are the server's: `read_file`, `write_file` and `list_files` reach them."""
+    callers = 0
+    abandoned = False
 
     def __init__(self, sandbox: RemoteSandboxCore, identity: str) -> None:
         self._sandbox = sandbox

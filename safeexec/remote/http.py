@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
 from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, Asked, parsed, raised, sent
-from safeexec.servers.methods import MAX_MESSAGE, METHODS
+from safeexec.servers.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
 
 CONNECT_SECONDS = 30.0
 """How long a connection may take to be made, TLS included."""
@@ -116,13 +116,17 @@ class HttpWire:
     def _request(self, method: str, params: dict[str, Any]) -> _Request:
         given = dict(params)
         streams = given.get("stream", False)
-        about = uuid4().hex
+        label = given.get("stored") or (method == "sandbox.forget" and given["label"])
+        about = identity = uuid4().hex
         if not streams:
-            given["request_id"] = about
+            given["request_id"] = identity
         path = self._base + METHODS[method].path
         if "{session}" in path:
-            about = quote(str(given.pop("session")), safe="")
-            path = path.replace("{session}", about)
+            identity = quote(str(given.pop("session")), safe="")
+            path = path.replace("{session}", identity)
+            about = identity.partition(".")[0] if identity.startswith(LABELLED) else identity
+        elif label:
+            about = about_label(label)
         return _Request(path, about, sent(given), () if streams else PAUSES)
 
     def _call(self, asked: Asked, request: _Request, patience: float = 0.0) -> None:

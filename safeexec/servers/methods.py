@@ -16,6 +16,7 @@ answer, or one ``error``.
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -59,6 +60,8 @@ class Method(NamedTuple):
         return "/v1/sessions" if verb == "session" else f"/v1/{verb}"
 
 
+LABELLED = "~"
+"""What the id of a session of the store begins with."""
 TIGHTENED = ("checkpoints", "on_error", *Limits.__struct_fields__)
 """What a client may tighten for a session of its own; the policy says which values are possible."""
 Data = str | Bytes
@@ -79,6 +82,11 @@ _NAMESPACE: dict[str, Any] = {"namespace": (Values, {})}
 _PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None), **_NAMESPACE}
 _MODE = Literal["idle", "before-step", "off"] | None
 _TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None, None)) | {"checkpoints": (_MODE, None)}
+
+
+def about_label(label: str) -> str:
+    """The first part of the id of a session of the store: the same for the same label."""
+    return LABELLED + urlsafe_b64encode(label.encode("utf-8", "surrogatepass")).decode().rstrip("=")
 
 
 def _method(name: str, about: str, parameters: dict[str, Any], answer: type[Struct] | dict[str, Any]) -> Method:
@@ -116,6 +124,14 @@ class CheckpointRow(Struct, frozen=True):
     automatic: bool
     age: float
     memory_mb: float
+
+
+class StoredRow(Struct, frozen=True):
+    """A row of `stored`."""
+
+    label: str
+    bytes: int
+    used: float
 
 
 class StepOutput(Struct, frozen=True):
@@ -169,10 +185,20 @@ METHODS = {
         ),
         _method(
             "sandbox.session",
-            "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace.",
-            {"files": (Files, {}), **_NAMESPACE, **_LABEL, "queue_seconds": (Seconds, None), **_TIGHTENED},
+            "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace; `stored` "
+            "is the label of one in the server's store, which goes on or is made.",
+            {
+                "files": (Files, {}),
+                **_NAMESPACE,
+                **_LABEL,
+                "stored": (Name | None, None),
+                "queue_seconds": (Seconds, None),
+                **_TIGHTENED,
+            },
             {"session": str},
         ),
+        _method("sandbox.stored", "The sessions in the server's store.", {}, {"sessions": list[StoredRow]}),
+        _method("sandbox.forget", "Remove a session from the server's store for good.", {"label": Name}, {}),
         _method(
             "sandbox.restore",
             "Open a session that goes on from a state that `session.save` gave.",

@@ -6,12 +6,14 @@ A server has one `Service` per principal. What one opens, no other finds.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import secrets
 import tempfile
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from time import monotonic, strftime
@@ -32,11 +34,26 @@ from safeexec import (
     SandboxError,
     SandboxStats,
     SessionClosed,
+    SessionTaken,
+    StoreOptions,
 )
 from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked, unmarked
-from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, METHOD, METHODS, OURS, PARAMETERS, Bytes, Method, Values
+from safeexec.servers.methods import (
+    INTERNAL,
+    LABELLED,
+    MAX_MESSAGE,
+    METHOD,
+    METHODS,
+    OURS,
+    PARAMETERS,
+    TIGHTENED,
+    Bytes,
+    Method,
+    Values,
+    about_label,
+)
 from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.json_text import loads
@@ -52,6 +69,10 @@ MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, which fit into one message as base64."""
+MOVE_SECONDS, MOVE_LOOK_SECONDS = 45.0, 0.1
+"""How long a replica may take to leave a session that another one needs (the claim of a dead one in a database runs out
+after 30 s), and how often it is asked for.
+"""
 SMALL = 32 << 10
 """Bytes of JSON that are read or written at once; more of it in a thread, for it may take long."""
 MAX_ITEMS = 100_000
@@ -117,6 +138,45 @@ def most_parts(shape: type) -> int:
     return MAX_PARTS if holds_values else MAX_ITEMS
 
 
+class StoredName(NamedTuple):
+    """A session of the store, as its id names it: whoever has the id can open it again, with what it was opened with.
+
+    What stands before several servers sends the same label to the same one: it is the first part of the id.
+    """
+
+    label: str
+    policy: str | None = None
+    tightened: dict[str, Any] = {}
+
+    def identity(self) -> str:
+        how = [_spelt(json.dumps([self.policy, self.tightened]))] if self.policy or self.tightened else []
+        return ".".join([about_label(self.label), *how])
+
+    @classmethod
+    def of(cls, identity: str) -> StoredName | None:
+        """None for an id that names no label. What is in it a client may have written."""
+        label, _, how = identity.partition(".")
+        if not label.startswith(LABELLED):
+            return None
+        try:
+            policy, tightened = json.loads(_read_spelt(how)) if how else (None, {})
+            named = cls(_read_spelt(label.removeprefix(LABELLED)), policy, tightened)
+        except ValueError:
+            return None
+        known = isinstance(tightened, dict) and all(
+            name in TIGHTENED and isinstance(value, int | float | str) for name, value in tightened.items()
+        )
+        return named if known and isinstance(policy, str | None) else None
+
+
+def _spelt(text: str) -> str:
+    return urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+
+
+def _read_spelt(text: str) -> str:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+
+
 class ClientSession:
     """A session of a client. `used`: its last call (monotonic seconds); `calls`: how many are under way."""
 
@@ -134,7 +194,8 @@ class Service:
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
     When all files there take `record_mb` MiB, no session is opened, and those that are open go on without it.
-    `replica` is the name of one server of several: the id of each session begins with it and a dot.
+    `replica` is the name of one server of several: the id of each session begins with it and a dot. In `store` are the
+    sessions that clients open by a label, which is on the disk as `durable` says.
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
@@ -145,6 +206,8 @@ class Service:
         record: str | None = None,
         record_mb: int = RECORD_MB,
         replica: str = "",
+        store: StoreOptions | None = None,
+        durable: Literal["step", "second", "close"] = "second",
         **sandbox: Any,
     ) -> None:
         """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory,
@@ -163,9 +226,13 @@ class Service:
         self.record = record
         self.record_mb = record_mb
         self.replica = replica
-        self._arguments = sandbox
-        self.wanted: set[str] = set()
-        """The ids of sessions that are waited for: another server has them open."""
+        self.store = store
+        self.durable = durable
+        self.wanted: Counter[str] = Counter()
+        """The labels of sessions that are waited for: another replica has them open."""
+        self._stored: dict[tuple[str, str], str] = {}
+        """The ids of the sessions of the store that are open, by policy and label."""
+        self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -196,7 +263,7 @@ class Service:
             if act := _ON_SANDBOX.get(verb):
                 return await act(self, sandbox, **given)
             return packed(method.answer, await _plainly(sandbox, verb, given))
-        held = self.held(identity := given.pop("session"))
+        held = await self.reached(identity := given.pop("session"))
         held.calls += 1
         try:
             if act := _ON_SESSION.get(verb):
@@ -243,6 +310,51 @@ class Service:
                 )
             raise SessionClosed("there is no such session; it may have been closed")
         return held
+
+    def has_open(self, policy: str | None, label: str | None) -> bool:
+        """Whether the session of the store of that label is open."""
+        name = self.default if policy is None else policy
+        return label is not None and self._stored.get((name, label)) in self.sessions
+
+    async def open_stored(self, named: StoredName, **beginning: Any) -> str:
+        """Open a session of the store, or go on with the one that is open. Its id says what it takes to open it again.
+
+        Raises `SessionTaken` where another process has it open, and no replica that leaves it in time.
+        """
+        sandbox = await self.sandbox(named.policy)
+        deadline = monotonic() + MOVE_SECONDS
+        self.wanted[named.label] += 1
+        try:
+            while True:
+                try:
+                    session = await sandbox.session_for(named.label, **named.tightened, **beginning)
+                    break
+                except SessionTaken:
+                    if not self.replica or monotonic() > deadline:
+                        raise
+                await asyncio.sleep(MOVE_LOOK_SECONDS)
+        finally:
+            self.wanted -= Counter([named.label])
+        key = sandbox.policy.name, named.label
+        identity = self._stored.get(key)
+        if identity is None or identity not in self.sessions:
+            identity = self._stored[key] = named.identity()
+            self.sessions[identity] = ClientSession(session)
+        return identity
+
+    def asleep(self, identity: str) -> StoredName | None:
+        """What an id says of a session of the store that is not open here. None for any other id."""
+        return None if self.store is None or identity in self.sessions else StoredName.of(identity)
+
+    async def reached(self, identity: str) -> ClientSession:
+        """A session by its id, from the store where it is not open. Raises `SessionClosed`."""
+        if (named := self.asleep(identity)) is not None:
+            await self.open_stored(named, new=False)
+        return self.held(identity)
+
+    def open_of(self, labels: Collection[str]) -> list[str]:
+        """The ids of the sessions of the store that are open here by these labels."""
+        return [one for (_, label), one in self._stored.items() if label in labels and one in self.sessions]
 
     def hold(self, session: AsyncSession) -> str:
         """Keep a session under a new id."""
@@ -402,9 +514,24 @@ async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes
 
 
 async def _open_session(
-    service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], namespace: dict[str, Any], **tightened: Any
+    service: Service,
+    sandbox: AsyncSandbox,
+    *,
+    files: dict[str, Any],
+    namespace: dict[str, Any],
+    stored: str | None = None,
+    **tightened: Any,
 ) -> Answer:
     named = await _values(namespace, sandbox.policy)
+    if stored is not None:
+        if service.store is None:
+            raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
+        beginning = {"queue_seconds": tightened.pop("queue_seconds")} | ({"namespace": named} if named else {})
+        wanted = {name: value for name, value in tightened.items() if value is not None and name != "label"}
+        name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, wanted)
+        identity = await service.open_stored(name, **{k: v for k, v in beginning.items() if v is not None})
+        await _put(service.held(identity).session, files)
+        return {"session": identity}
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 

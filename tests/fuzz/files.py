@@ -75,7 +75,7 @@ def _state(names: list[str], modes: list[int], directories: list[str], payload: 
         Path(base, "payload").write_bytes(payload)
         sent = os.open(os.path.join(base, "payload"), os.O_RDONLY)
         try:
-            state_file.write(path, header, lambda _: os.dup(fd), sent)
+            state_file.write(path, state_file.pieces(header, lambda _: os.dup(fd), sent))
         finally:
             os.close(fd)
             os.close(sent)

@@ -236,6 +236,8 @@ def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
             (SandboxError, lambda: there.drop_template("t")),
             (SandboxError, lambda: there.session(template="t")),
             (SandboxError, lambda: there.session_for("ada")),
+            (SandboxError, there.stored),
+            (SandboxError, lambda: there.forget("ada")),
             (RecordingError, lambda: there.session(record=True)),
             (RecordingError, lambda: there.restore("state", record=True)),
             (RecordingError, session.history),

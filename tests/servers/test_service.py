@@ -133,6 +133,10 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         saved = await ask("session.save", **at)
         again = await ask("sandbox.restore", state=saved["state"], **profile)
         assert (await ask("session.get", name="y", **again))["found"]
+        for name, given in (("stored", {}), ("forget", {"label": "ada"})):
+            seen.add(f"sandbox.{name}")
+            told = await problem(service, f"sandbox.{name}", given)
+            assert (told.type, "has no store" in told.message) == ("SandboxError", True)
         seen.add("session.command")  # no shipped profile allows one
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
 

@@ -36,6 +36,15 @@ _TAKES = {
             value is None or callable(value) or isinstance(value, str | os.PathLike) or hasattr(value, "write")
         ),
     ),
+    "store": _Takes(
+        "a directory, the URL of a database, StoreOptions, or None",
+        lambda value: value is None or isinstance(value, str | os.PathLike) or hasattr(value, "tenant"),
+    ),
+    "durable": _Takes(
+        "'step', 'second' or 'close'",
+        lambda value: isinstance(value, str),
+        lambda value: value in ("step", "second", "close"),
+    ),
     "spare": _Takes("a whole number, at least 0", _whole, lambda value: value >= 0),
     "max_sessions": _Takes(
         "at least one, or None", lambda value: value is None or _whole(value), lambda value: value is None or value >= 1

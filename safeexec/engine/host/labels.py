@@ -56,6 +56,10 @@ class Labels:
         finally:
             self._beginning.discard(label)
 
+    def open_session(self, label: str) -> SessionCore | None:
+        """The session of this label, if there is one."""
+        return self._sessions.get(label)
+
     def lead_to(self, session: SessionCore) -> bool:
         """Whether whoever asks for the label of this session gets it."""
         return session.label is not None and self._sessions.get(session.label) is session

@@ -36,18 +36,30 @@ from safeexec.engine.host.watch.gate import NO_GATE
 from safeexec.engine.host.watch.idle import IdleSessions
 from safeexec.engine.linux import probe
 from safeexec.engine.policy.model import Policy
-from safeexec.errors import ProtectionError, ProtocolError, RecordingError, SandboxBusy, SandboxClosed
+from safeexec.errors import (
+    ProtectionError,
+    ProtocolError,
+    RecordingError,
+    SandboxBusy,
+    SandboxClosed,
+    SandboxError,
+    SessionClosed,
+)
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
+    from safeexec.engine.host.session.durable import Durable, Mode
     from safeexec.engine.host.session.template import Prepare, TemplateInfo, Templates
     from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.watch.gate import ForkGate
+    from safeexec.engine.store import Store, StoredSession, StoreOptions
     from safeexec.results import CommandResult
 
+TIDY_SECONDS = 3600.0
+"""How often sessions are looked for that the store need not keep any more."""
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
@@ -68,6 +80,8 @@ class SandboxCore:
         queue_seconds: float = 30.0,
         idle_seconds: float | None = None,
         audit: AuditTarget | None = None,
+        store: str | os.PathLike[str] | StoreOptions | None = None,
+        durable: Mode = "second",
     ) -> None:
         self.closed = True
         """True, too, as long as nothing has been opened."""
@@ -79,6 +93,8 @@ class SandboxCore:
                 "queue_seconds": queue_seconds,
                 "idle_seconds": idle_seconds,
                 "audit": audit,
+                "store": store,
+                "durable": durable,
             }
         )
         self._places = Places(max_sessions)
@@ -112,6 +128,14 @@ class SandboxCore:
         self._lock = threading.Lock()
         """Held while the zygote is spoken to, and what all sessions share is made: they come from many threads."""
         self._labels = Labels()
+        self.store: Store | None = None
+        """Where the sessions of `session_for` are kept."""
+        if store is not None:
+            from safeexec.engine.store import open_store  # for sandboxes with a store
+
+            self.store = open_store(store)
+        self._durable: Mode = durable
+        self._tidy_next = 0.0
         self._queue_seconds = queue_seconds
         self._idle_seconds = idle_seconds
         self._idle: IdleSessions | None = None
@@ -175,6 +199,10 @@ class SandboxCore:
         """Close every session and end every process. Harmless when closed already."""
         if self.closed:
             return
+        if self.store is not None:
+            for session in list(self._open):
+                if session.durable is not None:
+                    yield from session.attend(partial(session.durable.leave, session))
         self.closed = True
         if self._spares:
             yield Work(self._spares.close)
@@ -195,6 +223,8 @@ class SandboxCore:
             self.observer.close()
         if self._root is not None:
             yield Work(self._root.close)
+        if self.store is not None:
+            yield Work(self.store.close)
         groups.finish()
 
     def __del__(self) -> None:
@@ -213,6 +243,8 @@ class SandboxCore:
         self.layers.close()
         if self._root is not None:
             self._root.forget()
+        if self.store is not None:
+            self.store.forget()
         if self._zygote is not None:
             self._zygote.forget()
 
@@ -311,20 +343,121 @@ class SandboxCore:
         return session
 
     def session_for(
-        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any]
+        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool = True
     ) -> Core[SessionCore]:
         """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
         `state`, where there is such a file. `keywords` are those of `new_session`. Raises `PolicyError` for an open one
-        that was opened with other ones.
+        that was opened with other ones, `SessionClosed` where there is none and it is not to be a new one.
         """
 
         def begin() -> Core[SessionCore]:
+            if self.store is not None:
+                return self._stored(label, state, keywords, new)
+            if not new:
+                raise SessionClosed(f"there is no session of {label!r}")
             if state is not None and os.path.exists(state):
                 return self._restored(state, None, label=label, **keywords)
             return self.new_session(label=label, **keywords)
 
         asked = {name: value for name, value in keywords.items() if name not in _AT_THE_BEGINNING}
         return self._labels.session(label, asked, begin)
+
+    def _stored(
+        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
+    ) -> Core[SessionCore]:
+        """`session_for`, of a session that the store may have."""
+        from safeexec.engine.host.session.durable import Durable  # with the modules of recordings
+        from safeexec.engine.host.session.recorder import RecordedLineage
+        from safeexec.engine.store import comeback
+
+        self.check_usable()
+        store, tightened = self.store, dict(keywords)
+        assert store is not None
+        if tightened.get("record"):
+            raise RecordingError("a stored session is recorded in its store: leave out `record`")
+        held = yield Work(partial(store.claim, label))
+        try:
+            left = yield Work(partial(comeback.read, store, held))
+            durable = Durable(store, held, self._durable)
+            if left is None and not new:
+                yield Work(partial(store.remove, held))
+                raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
+            if left is None:
+                session = yield from self._begin_stored(label, state, tightened, durable)
+                return session
+            given = {name: tightened.pop(name) for name in _AT_THE_BEGINNING if name in tightened}
+            session = SessionCore(self, self._tightened.of(tightened))
+            session.line.close()
+            session.label, session.durable = label, durable
+            if self.toolbox.has_effects:
+                from safeexec.engine.host.tools import effects  # with the modules of recordings
+
+                effects.follow_effects(session, self.toolbox)
+            durable.take(left, given.get("queue_seconds"))
+            RecordedLineage(None, durable).follow(session)
+            yield from session.arouse()
+            return session
+        except BaseException:
+            store.release(held)
+            raise
+
+    def _begin_stored(
+        self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any], durable: Durable
+    ) -> Core[SessionCore]:
+        """A session of which nothing is in the store yet."""
+        if state is not None and os.path.exists(state):
+            return self._restored(state, None, label=label, record=durable, **tightened)
+        return self.new_session(label=label, record=durable, **tightened)
+
+    def remove_stored(self, label: str) -> Core[None]:
+        """Close the session of a label, and remove it from the store."""
+        store = self._has_store()
+        if (session := self._labels.open_session(label)) is not None:
+            yield from session._close("the session was removed from its store")
+        held = yield Work(partial(store.claim, label))
+        yield Work(partial(store.remove, held))
+
+    def stored(self) -> Core[list[StoredSession]]:
+        """The sessions in the store."""
+        store = self._has_store()
+        return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
+
+    def tidy(self) -> None:
+        """Now and then, from the thread for idle sessions: what the store need not keep any more goes."""
+        if self.store is None or self.store.options.keep_days is None or monotonic() < self._tidy_next:
+            return
+        from safeexec.engine.store.interface import expire
+
+        self._tidy_next = monotonic() + TIDY_SECONDS
+        expire(self.store)
+
+    def _has_store(self) -> Store:
+        if self.store is None:
+            raise SandboxError("this sandbox has no store: Sandbox(…, store=directory)")
+        return self.store
+
+    def admit(self, session: SessionCore, seconds: float | None) -> Core[None]:
+        """A place for a session that comes back from the store. Raises `SandboxBusy`."""
+        yield from self._enter(session.label, self._queue_seconds if seconds is None else seconds)
+        self._places.take(session)
+
+    def session_returns(self, session: SessionCore) -> None:
+        """It has a process again, after it was left to the store."""
+        if session not in self._open:
+            session.watch_anew()
+            with descriptors.reserved():
+                self.session_opened(session)
+
+    def session_sleeps(self, session: SessionCore) -> None:
+        """It is left to the store, and has nothing here until it is used again."""
+        if session in self._open:
+            self._open.discard(session)
+            self._awake.discard(session)
+            descriptors.count(0 if session.rests else -1)
+            session.rests = False
+            session.watched.close()
+        self._places.closed(session)
+        self.replenish()
 
     def restore(self, path: str | os.PathLike[str], timeout: float | None, record: Any = None) -> Core[SessionCore]:
         """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be

@@ -23,7 +23,7 @@ from msgspec import Meta, Struct
 
 from safeexec.results.outcomes import Changes, ErrorInfo, FileChange, Outcome, State, ToolCallRecord, Usage
 
-FORMAT = 1
+FORMAT = 2
 """Of the recordings that are written; a reader refuses newer ones."""
 LINE_BYTES = 32 << 20
 """Of one line. A value, a file or a text that would not fit is left out, and its record says so."""
@@ -95,6 +95,12 @@ class Operation(OfSession, frozen=True, kw_only=True):
     """The step whose state the session is in afterwards; 0: that of a new session."""
     problem: str = ""
     """What was raised at the caller, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
+    moment: Number | None = None
+    """Of a session of a store: the number of the state that it is in afterwards."""
+    since: Number | None = None
+    """The state from which that one is had by doing this once more. None: only a saved state leads there."""
+    did: Number = 0
+    """What a step did, as a number: done once more it must be the same."""
 
 
 # The first line, and the last
@@ -131,6 +137,16 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     """The file of `Session.save` that the session goes on from; its files are not in `files`."""
     redacted: list[str] = []
     """The names of variables and tools whose values are not in here."""
+    identity: str = ""
+    """Of a session of a store: what the keys of its tools' calls begin with."""
+    step: Number = 0
+    """The last step that the session had begun before."""
+    now: Number = 0
+    """The step whose state it begins in."""
+    moment: Number = 0
+    """The number of that state."""
+    entropy: str = ""
+    """What the random numbers of its process came from, in hexadecimal digits; "" where the state has them."""
 
 
 class Stop(Record, frozen=True, kw_only=True, tag="stop"):
@@ -141,6 +157,17 @@ class Stop(Record, frozen=True, kw_only=True, tag="stop"):
 
 class Opened(OfSession, frozen=True, kw_only=True, tag="open"):
     """One more session begins anew: a plugin is loaded again."""
+
+
+class Resumed(Operation, frozen=True, kw_only=True, tag="resume"):
+    """Another process goes on with the session, from its store. `now` says where; what came after that is lost."""
+
+    generation: Number = 0
+    """How many owners the session has had."""
+    safeexec: str = ""
+    python: str = ""
+    steps: Number = 0
+    """How many steps that had ended are lost."""
 
 
 class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
@@ -177,6 +204,8 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     """Whether the standard input is a stream."""
     namespace: dict[str, Value] = {}
     """Variables that were set first."""
+    undone: bool = False
+    """Whether it is no step here, but one that was undone before: its calls of tools follow, which were made."""
 
     @property
     def text(self) -> str:
@@ -274,7 +303,7 @@ class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
     arguments: Value
     effect: Literal["at-once", "deferred"] = "at-once"
     key: str = ""
-    """Of a call that may be repeated: the same key, the same effect."""
+    """The same whenever the call is made once more: for an idempotent tool, the same effect."""
 
 
 class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
@@ -460,6 +489,7 @@ Transcribed = Task | Replied | Tried | Unanswered | Notice | End
 AnyRecord = (
     Heading
     | Opened
+    | Resumed
     | FromTemplate
     | Run
     | Queried

@@ -8,7 +8,7 @@ count: the host died while it wrote it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,15 @@ MAX_ENTRIES = 200_000
 class Recording:
     """A recording in a file. Iterate for its records, the heading first; each time the file is read anew.
 
-    Raises `RecordingError` for what is no recording, OSError for what cannot be opened.
+    `pieces` reads it from elsewhere; `path` is then for messages. Raises `RecordingError` for what is no recording,
+    OSError for what cannot be opened.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], pieces: Callable[[], Iterator[bytes]] | None = None) -> None:
         self.path = Path(path)
+        self._pieces = pieces or self._of_file
+        self.lines = self.size = 0
+        """How many whole lines there are, and their bytes, once all have been read."""
         self.torn = False
         """Whether the last line had no end, once all have been read."""
         self.stop: Stop | None = None
@@ -87,20 +91,25 @@ class Recording:
 
     def _lines(self) -> Iterator[bytes]:
         """The whole lines."""
-        lines, count = Lines(LINE_BYTES), 0
+        lines, count, size = Lines(LINE_BYTES), 0, 0
+        for piece in self._pieces():
+            for line in lines.feed(piece):
+                count += 1
+                if line is None or count > MAX_RECORDS:
+                    raise _too_much(self.path, count, line)
+                size += len(line) + 1
+                yield line
+            if lines.too_long:
+                raise _too_much(self.path, count + 1, None)
+        self.lines, self.size, self.torn = count, size, bool(lines.rest())
+
+    def _of_file(self) -> Iterator[bytes]:
         fd = open_named(self.path, max_bytes=MAX_BYTES)
         try:
             while piece := os.read(fd, PIECE):
-                for line in lines.feed(piece):
-                    count += 1
-                    if line is None or count > MAX_RECORDS:
-                        raise _too_much(self.path, count, line)
-                    yield line
-                if lines.too_long:
-                    raise _too_much(self.path, count + 1, None)
+                yield piece
         finally:
             os.close(fd)
-        self.torn = bool(lines.rest())
 
 
 _WRONG_HEADING = {True: "a recording begins with its heading", False: "a recording has one heading"}

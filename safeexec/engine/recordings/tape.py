@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -99,23 +99,66 @@ class Disk:
         os.close(self._fd)
 
 
+class TapePlace(Protocol):
+    """Where lines go: a file, a part of a store."""
+
+    path: str
+    """Where it can be read; for messages where it is no file."""
+
+    def write(self, lines: bytes) -> None:
+        """Append lines, whole or not at all. Raises OSError."""
+
+    def sync(self) -> None:
+        """Wait until all is on the disk. Raises OSError."""
+
+    def close(self) -> None:
+        """Write no more."""
+
+
+class _Over(NamedTuple):
+    """The recording goes on elsewhere."""
+
+    place: TapePlace
+    size: int
+    done: threading.Event
+
+
 class Tape:
     """One recording that is being written. Any thread may add to it."""
 
-    def __init__(self, options: RecordOptions) -> None:
-        """Raises `RecordingError` where nothing can be recorded."""
+    def __init__(
+        self,
+        options: RecordOptions,
+        place: TapePlace | None = None,
+        *,
+        lines: int = 0,
+        size: int = 0,
+        began: float = 0.0,
+        sync_seconds: float | None = None,
+    ) -> None:
+        """`place`: where it goes, if not to the path of the options; so many `lines` and bytes are there already, the
+        first of them written `began` seconds ago. `sync_seconds`: how long after a line it is on the disk at the
+        latest. Raises `RecordingError` where nothing can be recorded.
+        """
         self.options = options
+        self._stored = place is not None
+        """Whether another process may go on with it: then it has no last line."""
+        self._sync_seconds = sync_seconds
+        self._unsynced = 0.0
+        """Since when lines wait to be on the disk."""
         self.hidden = Redaction(frozenset(options.redact))
         self.problem = ""
         """Why nothing more is recorded, once that is so."""
         if (full := _full(options)) is not None:
             raise RecordingError(full)
-        self._disk = Disk(options.path)
+        self._disk: TapePlace = place or Disk(options.path)
         self._until_look = LOOK_BYTES
-        self._left = options.max_mb << 20
-        self._lines = 0
-        self._began = monotonic()
-        self._waiting: deque[tuple[float, Make, int] | threading.Event | None] = deque()
+        self._left = (options.max_mb << 20) - size
+        self._lines = lines
+        self._batch: list[bytes] = []
+        """Lines that are made and not written: those that come together are one write."""
+        self._began = monotonic() - began
+        self._waiting: deque[tuple[float, Make, int] | threading.Event | _Over | None] = deque()
         self._weight = 0
         """Bytes of the large records that wait."""
         self._weighing = threading.Lock()
@@ -173,11 +216,37 @@ class Tape:
         self._write_now()
         if not done.wait(PATIENCE_SECONDS):
             self.problem = self.problem or f"nothing could be written for {PATIENCE_SECONDS:g} s"
-        elif self.options.durable and not self.problem:
+        elif self.options.durable:
+            self._sync()
+
+    def _sync(self) -> None:
+        self._unsynced = 0.0
+        if not self.problem:
             try:
                 self._disk.sync()
             except OSError as error:
                 self.problem = f"it is not on the disk: {error.strerror}"
+
+    def turn_over(self, place: TapePlace, size: int) -> None:
+        """Go on at another place, which holds its first line already, of that size."""
+        # By the thread that writes: it may be about to wait for the disk.
+        over = _Over(place, size, threading.Event())
+        self._waiting.append(over)
+        self._write_now()
+        if not over.done.wait(PATIENCE_SECONDS):
+            self.problem = self.problem or f"nothing could be written for {PATIENCE_SECONDS:g} s"
+
+    def _go_over(self, over: _Over) -> None:
+        self._put_all()
+        self._disk.close()
+        self._disk, self._lines, self._left = over.place, 1, (self.options.max_mb << 20) - over.size
+        self._began, self._unsynced = monotonic(), 0.0
+        over.done.set()
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes there are."""
+        return (self.options.max_mb << 20) - self._left
 
     def close(self) -> None:
         """Write what is left, and the last line. Harmless when closed already."""
@@ -195,8 +264,11 @@ class Tape:
         try:
             while self._write_what_came():
                 pass
-            if not self.problem:
+            if not self.problem and not self._stored:
                 self._last("closed")
+            self._put_all()
+            if self._stored:
+                self._sync()
         finally:
             self._disk.close()
 
@@ -204,8 +276,9 @@ class Tape:
         """Write what comes in a moment. False: it was the end."""
         waiting = self._waiting
         self._asleep = True
-        if not waiting:  # looked at after `_asleep` was set: whoever adds sets it the other way round
-            self._wake.wait()
+        # Looked at after `_asleep` was set: whoever adds sets it the other way round.
+        while not waiting and not self._wake.wait(self._sync_due()):
+            self._sync()
         self._asleep = False
         self._wake.clear()
         if not self._hurry:
@@ -216,14 +289,27 @@ class Tape:
             if item is None:
                 return False
             if isinstance(item, threading.Event):
+                self._put_all()
                 item.set()
+                continue
+            if isinstance(item, _Over):
+                self._go_over(item)
                 continue
             at, make, size = item
             if not self.problem:
                 self._write(at, make)
             if size >= LARGE:
                 self._weigh(-size)
+        self._put_all()
+        if self._unsynced and monotonic() - self._unsynced >= (self._sync_seconds or 0.0):
+            self._sync()
         return True
+
+    def _sync_due(self) -> float | None:
+        """Return the seconds until what was written is to be on the disk; None if nothing waits for that."""
+        if not self._unsynced or self._sync_seconds is None:
+            return None
+        return max(0.0, self._unsynced + self._sync_seconds - monotonic())
 
     def _write(self, at: float, make: Make) -> None:
         try:
@@ -236,10 +322,9 @@ class Tape:
                 self._stop(full)
             else:
                 self._put(line)
-        except OSError as error:
-            self.problem = error.strerror or str(error)
         except Exception as error:
             # Whatever it is: the session goes on, and says that its recording does not.
+            self._put_all()
             self.problem = f"{type(error).__name__} while a record was made"
 
     def _look(self, size: int) -> str | None:
@@ -251,19 +336,31 @@ class Tape:
         return _full(self.options)
 
     def _stop(self, why: str) -> None:
-        self._last("full")
-        self.problem = why
+        if not self._stored:
+            self._last("full")
+        self._put_all()
+        self.problem = self.problem or why
 
     def _last(self, reason: Any) -> None:
-        try:
-            self._put(line_of(Stop(n=self._lines, at=round(monotonic() - self._began, 6), reason=reason)))
-        except OSError as error:
-            self.problem = error.strerror or str(error)
+        self._put(line_of(Stop(n=self._lines, at=round(monotonic() - self._began, 6), reason=reason)))
 
     def _put(self, line: bytes) -> None:
-        self._disk.write(line)
+        self._batch.append(line)
         self._lines += 1
         self._left -= len(line)
+        if len(line) >= LARGE:
+            self._put_all()
+
+    def _put_all(self) -> None:
+        batch, self._batch = self._batch, []
+        if not batch or self.problem:
+            return
+        try:
+            self._disk.write(b"".join(batch))
+        except OSError as error:
+            self.problem = error.strerror or str(error)
+        if self._sync_seconds is not None:
+            self._unsynced = self._unsynced or monotonic()
 
 
 def _full(options: RecordOptions) -> str | None:

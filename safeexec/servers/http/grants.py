@@ -46,6 +46,8 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The memory limits of these sessions together, MiB."""
     cpu_seconds_per_hour: Amount | None = None
     requests_per_minute: Amount | None = None
+    store_mb: Amount | None = None
+    """What its sessions may take in the server's store, MiB."""
 
 
 def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
@@ -172,6 +174,8 @@ class Use(Struct, frozen=True):
     requests_per_minute: int | None = None
     cpu_seconds_per_hour: int | None = None
     """What it may use; None: there is no bound."""
+    wanted: frozenset[str] = frozenset()
+    """Labels of sessions in the store that are asked for there, and that another replica has open."""
 
 
 class Share(Struct, frozen=True):

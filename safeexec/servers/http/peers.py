@@ -31,8 +31,6 @@ class Told(Struct, frozen=True):
 
     ready: bool
     metrics: bytes
-    wanted: frozenset[str]
-    """Ids of sessions that are asked for here, and that another replica may have open."""
     uses: Mapping[str, Use]
     """By the name of the tenant."""
 
@@ -107,7 +105,6 @@ class Peers:
         told = Told(
             self._tenancy.ready,
             self._tenancy.metrics.text(),
-            frozenset().union(*(tenant.service.wanted for tenant in tenants)),
             {tenant.name: tenant.use() for tenant in tenants},
         )
         try:
@@ -120,7 +117,7 @@ class Peers:
         self.others = heard.others
         for tenant in tenants:
             tenant.hear(heard.shares[tenant.name])
-        wanted = frozenset().union(*(one.wanted for one in heard.others.values()))
         for tenant in tenants:
-            for identity in wanted & tenant.service.sessions.keys():
+            uses = [one.uses[tenant.name] for one in heard.others.values() if tenant.name in one.uses]
+            for identity in tenant.service.open_of(frozenset().union(*(use.wanted for use in uses))):
                 await tenant.leave(identity)

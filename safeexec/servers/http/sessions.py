@@ -79,6 +79,7 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     there.
     """
     try:
+        await _come(tenant, given.get("session", ""))
         async with _around(tenant, method.name, given) as held:
             reply = await tenant.service.do(method, given, tell)
             held(reply)
@@ -110,6 +111,8 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
                 yield _nothing
             finally:
                 place.leave()
+    elif name == "sandbox.session" and tenant.service.has_open(given["policy"], given["stored"]):
+        yield _nothing  # it has its place
     elif name in ("sandbox.session", "sandbox.restore"):
         places = [await _place(tenant, given)]
         with tenant.held.filled(places) as held:
@@ -136,6 +139,15 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
             tenant.use_cpu(monotonic() - began)
     else:
         yield _nothing
+
+
+async def _come(tenant: Tenant, identity: str) -> None:
+    """Open a session of the store that is not open here, with a place in the tenant's quotas."""
+    if (named := tenant.service.asleep(identity)) is not None:
+        place = await _place(tenant, {"policy": named.policy, **named.tightened})
+        with tenant.held.filled([place]) as held:
+            await tenant.service.reached(identity)
+            held([identity])
 
 
 async def _place(tenant: Tenant, given: dict[str, Any]) -> SessionPlace:

@@ -10,6 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
+
 from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result, SandboxError
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import Bucket, Grant, Share, Tokens, Use
@@ -62,7 +64,8 @@ class HeldPlaces:
 
         def hold(identities: list[str]) -> None:
             for identity in identities:
-                self._by_id[identity] = (places.pop(), monotonic())
+                if identity not in self._by_id:  # a session of the store that is open has its place
+                    self._by_id[identity] = (places.pop(), monotonic())
 
         try:
             yield hold
@@ -88,8 +91,11 @@ class Tenant:
         self.grant, self.name = grant, name
         names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
         first, *others = [_offered(offers, name) for name in names]
+        store = offers.store
+        if store is not None:
+            store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         self.service = Service(
-            first, others, record=offers.record, record_mb=offers.record_mb, replica=offers.replica, spare=SPARE
+            *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable), spare=SPARE
         )
         self.metrics = metrics
         self.answers = Answers()
@@ -163,7 +169,7 @@ class Tenant:
         """What it has open, and has used since this was last asked."""
         requests, cpu = (bucket.tell() if bucket else 0.0 for bucket in (self._requests, self._cpu))
         rates = self.grant.requests_per_minute, self.grant.cpu_seconds_per_hour
-        return Use(len(self.places), self.memory_mb, requests, cpu, *rates)
+        return Use(len(self.places), self.memory_mb, requests, cpu, *rates, frozenset(self.service.wanted))
 
     def untold(self, use: Use) -> None:
         """Nobody has heard it."""

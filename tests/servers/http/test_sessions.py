@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from safeexec import CheckpointError, SandboxError, connect
 from safeexec.servers.methods import METHODS
-from tests.servers.serving import Server, needs_server, serving
+from tests.servers.serving import Server, needs_server, serving, start
 
 pytestmark = needs_server
 BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
@@ -342,3 +343,36 @@ def test_many_files_of_one_client_hold_up_no_other(bob: httpx.Client, eve: httpx
             answered += 1
     assert program.result().json()["outcome"] == "ok"
     assert answered > 3
+
+
+def test_sessions_outlive_the_server(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.yaml"
+    tokens.write_text(f"bob: {BOB}\neve: {{token: {EVE}, store_mb: 1, sessions: 1}}\n")
+    serve = "--policy", "standard", "--token-file", str(tokens), "--store", str(tmp_path / "store"), "--durable", "step"
+    for before in (None, 1):
+        server = start(*serve)
+        with server.client(BOB) as bob, server.client(EVE) as eve:
+            sessions = [call(bob, "/v1/sessions", stored="ada")["session"] for _ in range(2)]
+            assert sessions[0] == sessions[1]
+            path = f"/v1/sessions/{sessions[0]}/run"
+            assert call(bob, path, source="globals().get('x')")["value"] == before
+            call(bob, path, source="import time\nx, t = 1, time.time()")
+            for _ in range(2):
+                other = call(eve, "/v1/sessions", stored="ada")["session"]
+            assert call(eve, f"/v1/sessions/{other}/run", source="'x' in globals()")["value"] is False
+            assert [row["label"] for row in call(eve, "/v1/stored")["sessions"]] == ["ada"]
+        with connect(server.url, BOB) as there:
+            assert there.session_for("ada").run("x").value == 1
+            assert [row.label for row in there.stored()] == ["ada"]
+        server.process.kill()
+        server.process.communicate()
+    with serving(*serve) as server, connect(server.url, BOB) as there:
+        there.forget("ada")
+        assert there.stored() == []
+        with pytest.raises(SandboxError, match="by restore"):
+            there.session_for("ada", restore=tmp_path / "state")
+
+
+def test_without_a_store_nothing_is_stored(bob: httpx.Client) -> None:
+    answer = bob.post("/v1/sessions", json={"stored": "ada"})
+    assert "this server has no store" in answer.text

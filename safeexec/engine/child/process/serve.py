@@ -36,7 +36,7 @@ _WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
 _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
-_AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Describe, m.Save, m.SelfTest}
+_AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Repeat, m.Describe, m.Save, m.SelfTest}
 """Requests before which the state gets the checkpoint that is due: those that change it; those that may never be
 answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: it tries a fork, which would use up the
 checkpoint's permission.
@@ -162,8 +162,6 @@ class Server:
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
             self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
-            if kind is m.Load:
-                self._judge(request)
         return answer
 
     # Checkpoints
@@ -173,7 +171,7 @@ class Server:
         guest = self.guest
         if type(request) is not m.Execute:
             # Whatever it loads, calls or binds, no step has named.
-            guest.repeatable.unpredictable |= self._step > 0 or type(request) is m.Load
+            guest.repeatable.unpredictable |= self._step > 0
         elif request.judged:
             guest.judges = True
         elif self._step:
@@ -186,17 +184,15 @@ class Server:
             return True
         self._debt_steps += 1
         self._debt_bytes += len(request.source)
+        given = request.copied or request.stdin or request.argv is not None
+        again = not (done.due or given or done.threads or _thread._count() > 0)
+        done.again = again
         return (
-            done.due
+            not again
             or not self._idle
-            or request.copied
-            or request.stdin
-            or request.argv is not None
-            or done.threads
             or self._debt_steps > DEBT_STEPS
             or self._debt_bytes > DEBT_BYTES
             or self.guest.cpu_seconds - self._debt_began > DEBT_SECONDS
-            or _thread._count() > 0
         )
 
     def _begin_debt(self) -> None:
@@ -439,14 +435,14 @@ class Server:
     def _save(self, request: m.Save) -> m.Saved:
         from safeexec.engine.child.process import state  # with cloudpickle 15 ms
 
-        return state.save(self.link.take_fd(), self.guest)
+        return state.save(self.link.take_fd(), self.guest, request.lasting)
 
     def _load(self, request: m.Load) -> m.Done:
         from safeexec.engine.child.process import state
 
         fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
         self._grant()
-        return state.load(fd, self.guest)
+        return state.load(fd, self.guest, request.foreign)
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import functools
 import io
 import pickle
+import random
 import reprlib
 import sys
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -157,8 +159,10 @@ def specials(
 NO_FILE = "no descriptor came with the request"
 
 
-def save(fd: int | None, guest: Guest) -> m.Saved:
-    """Write the guest's variables to a file."""
+def save(fd: int | None, guest: Guest, lasting: bool = False) -> m.Saved:
+    """Write the guest's variables to a file; for a `lasting` state also the random numbers to come, and what is known
+    of the steps so far, so that the steps after it can be done once more from there.
+    """
     if fd is None:
         return m.Saved(0, [], {}, {}, NO_FILE)
     names = guest.names()[: m.MANY]
@@ -167,6 +171,8 @@ def save(fd: int | None, guest: Guest) -> m.Saved:
         try:
             with determinism.paused():  # names of classes are random, and no numbers of the program's
                 failed = dump(file, names, guest.namespace, own)
+                if lasting:
+                    pickle.dump((guest.repeatable.known(), _random_numbers()), file, PROTOCOL)
             file.flush()
         except Exception as error:
             return m.Saved(0, [], {}, {}, problem(error))
@@ -174,19 +180,40 @@ def save(fd: int | None, guest: Guest) -> m.Saved:
         return m.Saved(file.tell(), saved, failed, libraries())
 
 
-def load(fd: int | None, guest: Guest) -> m.Done:
-    """Bind what `save` wrote."""
+def load(fd: int | None, guest: Guest, foreign: bool = False) -> m.Done:
+    """Bind what `save` wrote; no code, if it is `foreign`."""
+    guest.repeatable.unpredictable = True  # whatever it loads, no step has named
     if fd is None:
         return m.Done(problem=NO_FILE)
     own = specials(guest.namespace, guest.language.builtins, guest.hidden)
+    rest: Any = None
     with open(fd, "rb") as file:
         try:
-            restored, lost = undump(file, guest.namespace, own)
+            restored, lost = undump(file, guest.namespace, own, foreign)
+            if not lost and file.peek(1):
+                rest = pickle.load(file)
         except BaseException as error:
             return m.Done(problem=problem(error))
     guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
     notes = [f"{name!r} was not restored: {reason}"[: m.NOTE_CHARACTERS] for name, reason in lost.items()]
+    if rest is not None:
+        known, numbers = rest
+        guest.repeatable.know(known)
+        _take_random_numbers(numbers)
     return m.Done(notes=notes[: m.FEW])
+
+
+def _random_numbers() -> dict[str, Any]:
+    """The state of the global generators."""
+    numpy: Any = sys.modules.get("numpy.random")
+    return {"random": random.getstate(), "numpy": None if numpy is None else numpy.get_state()}
+
+
+def _take_random_numbers(numbers: dict[str, Any]) -> None:
+    random.setstate(numbers["random"])
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None and numbers["numpy"] is not None:
+        numpy.set_state(numbers["numpy"])
 
 
 def dump(file: Any, names: list[str], namespace: dict[str, Any], own: Mapping[tuple[str, str], Any]) -> dict[str, str]:
@@ -261,18 +288,28 @@ def libraries() -> dict[str, str]:
 
 
 def undump(
-    file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any]
+    file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], foreign: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The variables that `dump` wrote, and those that cannot be restored, with the reason. Runs what the pickles say:
-    only ever in a locked-down child. Raises what the last one raised if none can be restored.
+    only ever in a locked-down child. Raises what the last one raised if none can be restored. `foreign`: what holds
+    code is not restored.
     """
     start = file.tell()
+    if foreign:
+        return _salvaged(file, partial(_without_code, _StateUnpickler(io.BytesIO(), namespace, own).find_class))
     try:
         unpickler = _StateUnpickler(file, namespace, own)
         return {name: unpickler.load() for name in variables(unpickler)}, {}
     except Exception:
         file.seek(start)
     return _salvaged(file, _StateUnpickler(io.BytesIO(), namespace, own).find_class)
+
+
+def _without_code(find: Any, module: str, name: str) -> Any:
+    """Find what a pickle names, but for what makes code and classes of the program's."""
+    if module.startswith("cloudpickle") or name in ("CodeType", "restore_function", "restore_function_elsewhere"):
+        raise pickle.UnpicklingError("it is code, and another minor version of Python has saved it")
+    return find(module, name)
 
 
 def _salvaged(file: Any, find_class: Any) -> tuple[dict[str, Any], dict[str, str]]:

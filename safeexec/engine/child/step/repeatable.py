@@ -422,6 +422,23 @@ class Repeatable:
         self._listed = True
         return not self._computed and not self._tainted
 
+    def known(self) -> tuple[Any, ...]:
+        """What a state must tell of the steps that led to it, for `know`."""
+        return [getattr(self, name) for name in _KNOWN], self._set_sources, list(self._learnt)
+
+    def know(self, known: Any) -> None:
+        """A state has been restored of which this is known. Its objects are walked through, as no step has named
+        them here.
+        """
+        flags, self._set_sources, learnt = known
+        for name, value in zip(_KNOWN, flags, strict=True):
+            setattr(self, name, bool(value))
+        if self._random:
+            self._plain -= SEEDED
+        for name in learnt:
+            self._learn(name)
+        self._taint()
+
     def assigned(self, value: Any) -> None:
         """The host has bound a variable."""
         if type(value) not in _ATOMS:
@@ -542,6 +559,11 @@ def _shows_address(things: Iterable[Any]) -> bool:
     return any(type(thing) is str and " at 0x" in thing for thing in things)
 
 
+_KNOWN: Final = (
+    *("_sets", "_views", "_operates", "_functions", "_texts", "_sorts", "_fills_sets", "_sets_of_anything"),
+    *("_computed", "_listed", "_spelt", "_classes", "_random", "_tainted", "unpredictable"),
+)
+"""What is known of the steps so far, of `Repeatable`."""
 _NAMED: Final = {code: opname[code] for code in hasname}
 """The instructions that have a name."""
 _BITS: Final = {

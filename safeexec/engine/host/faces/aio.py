@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Gener
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from safeexec.engine.host.faces.blocking import OneStep, Piece, Sandbox, SandboxFace, Session, SessionFace, environment
+from safeexec.engine.host.faces.blocking import OneStep, Piece, Sandbox, SandboxFace, Session, SessionFace
 from safeexec.engine.host.faces.loops import abandon, answered, awaited, drive, running_loop
 from safeexec.engine.host.faces.many import each_of, parts_of, workers_for
-from safeexec.engine.host.startup.launch import Launched
+from safeexec.engine.host.startup.launch import Launched, environment
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
@@ -139,7 +139,10 @@ class AsyncSandbox(SandboxFace):
             await self.close()  # what its zygote left
             self._opened = None
         core = self._opened or self._new_core()
-        await drive(core.open(None if self._engine is not None else Launched(environment(core.policy))))
+        if self._engine is not None:
+            await drive(core.open(None))
+        else:
+            await drive(core.open(Launched(environment(core.policy, stored=core.store is not None))))
         self._opened = core
         return self
 
@@ -162,6 +165,8 @@ class AsyncSandbox(SandboxFace):
         return Opening(begin())
 
     session_for = opening(Sandbox.session_for)
+    forget = awaited(Sandbox.forget)
+    stored = awaited(Sandbox.stored)
     template = awaited(Sandbox.template)
     drop_template = awaited(Sandbox.drop_template)
     command = awaited(Sandbox.command)

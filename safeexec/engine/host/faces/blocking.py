@@ -13,7 +13,7 @@ from importlib import import_module
 from types import TracebackType
 
 from safeexec.common.typed import TYPE_CHECKING, Unseen
-from safeexec.engine.host.startup.launch import Launched
+from safeexec.engine.host.startup.launch import Launched, environment
 from safeexec.engine.host.waiting import blocking, drive, stepwise
 from safeexec.errors import SandboxClosed, SandboxError
 
@@ -40,13 +40,9 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.settings import Checkpoints
     from safeexec.engine.recordings.tape import RecordOptions
     from safeexec.engine.recordings.timeline import Timeline
+    from safeexec.engine.store import StoredSession, StoreOptions
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import CheckpointInfo, CommandResult, Result, ToolCallRecord, Variable
-
-
-def environment(policy: Policy) -> dict[str, str]:
-    """The environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
-    return {} if policy.determinism is None else {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
 
 
 class SandboxFace:
@@ -64,6 +60,8 @@ class SandboxFace:
         queue_seconds: float = 30.0,
         idle_seconds: float | None = None,
         audit: AuditTarget | None = None,
+        store: str | os.PathLike[str] | StoreOptions | None = None,
+        durable: Literal["step", "second", "close"] = "second",
         requirements: Sequence[str] | os.PathLike[str] | None = None,
         engine: Literal["container"] | None = None,
         **unknown: Never,
@@ -86,6 +84,8 @@ class SandboxFace:
             "queue_seconds": queue_seconds,
             "idle_seconds": idle_seconds,
             "audit": audit,
+            "store": store,
+            "durable": durable,
         }
         self._opened: SandboxCore | None = None
         if tools or files or approval is not None:
@@ -167,10 +167,15 @@ class Sandbox(SandboxFace):
     sessions to come.
 
     At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
-    (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
-    gets a record of every step. `requirements` are packages of the index, or a lock file of them: they are fetched when
-    the sandbox is opened, for guest code alone. Threads may share a sandbox, each with sessions of its own.
-    `engine="container"` runs it in a container of podman or docker, as every sandbox does on macOS and Windows.
+    (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed, or left to the `store` until it is used
+    again: a directory, or the URL of a PostgreSQL database, in which the sessions of `session_for` outlive the host.
+    `durable` says when a step is on the disk: before its result is given (``step``), at most a second later, or when
+    the session rests or is closed (``close``).
+
+    `audit` (a file, a stream or a function) gets a record of every step. `requirements` are packages of the index, or a
+    lock file of them: they are fetched when the sandbox is opened, for guest code alone. Threads may share a sandbox,
+    each with sessions of its own. `engine="container"` runs it in a container of podman or docker, as every sandbox
+    does on macOS and Windows.
 
     Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
     requires.
@@ -205,7 +210,7 @@ class Sandbox(SandboxFace):
         launched = Launched({})
         try:
             core = self._opened = self._prepared()
-            if variables := environment(core.policy):
+            if variables := environment(core.policy, stored=core.store is not None):
                 launched.discard()
                 launched = Launched(variables)
         except BaseException:
@@ -249,16 +254,37 @@ class Sandbox(SandboxFace):
 
     @blocking
     def session_for(
-        self, label: str, /, *, restore: str | os.PathLike[str] | None = None, **tightened: Unpack[SessionChanges]
+        self,
+        label: str,
+        /,
+        *,
+        restore: str | os.PathLike[str] | None = None,
+        new: bool = True,
+        **tightened: Unpack[SessionChanges],
     ) -> Core[Session]:
         """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
+        With a `store` it goes on where that session was left, by whatever process; what is lost of it is in the notes
+        of its first result. With ``new=False`` there must be one, open or in the store (`SessionClosed`). Raises
+        `SessionTaken` where another process has it open, and `StoreError`.
 
         One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. To ask for
         an open one with other limits than it was opened with is a `PolicyError`; without any it is given as it is. A
         new one goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`,
         and `RecordingError` where it is to be recorded and begins in a template too.
         """
-        return self._session((yield from self._core.session_for(label, restore, dict(tightened))))
+        return self._session((yield from self._core.session_for(label, restore, dict(tightened), new)))
+
+    @blocking
+    def forget(self, label: str) -> Core[None]:
+        """Close the session of this label, and remove it from the store for good. Raises `SessionTaken`, `StoreError`;
+        `SandboxError` where there is no store.
+        """
+        return self._core.remove_stored(label)
+
+    @blocking
+    def stored(self) -> Core[list[StoredSession]]:
+        """The sessions in the store: label, bytes, when each was last written to. Raises as `forget`."""
+        return self._core.stored()
 
     @blocking
     def template(
@@ -465,6 +491,8 @@ class SessionFace:
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
+        core.callers += 1
+        core.abandoned = False
 
     def __reduce__(self) -> NoReturn:
         """A copy would end the session when it is given up: neither `copy` nor `pickle` make one."""

@@ -16,7 +16,7 @@ import os
 import platform
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, repeat
 from struct import Struct
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -124,7 +124,7 @@ class SavedState(NamedTuple):
         """The file again, as it was read."""
         parts = [self.head]
         for fd in (self.files, self.payload):
-            _each_chunk(fd, 0, os.fstat(fd).st_size, parts.append)
+            parts += _chunks(fd, 0, os.fstat(fd).st_size)
         return b"".join([*parts, self.sum])
 
     def size(self) -> int:
@@ -163,32 +163,47 @@ def free_payload(fd: int) -> None:
     os.close(fd)
 
 
-def write(real: str, header: Header, open_file: Callable[[str], int], payload: int) -> None:
-    """Write a state to a file that `target` gave. `open_file` opens a file of the workspace; `payload` is a descriptor
-    with the pickle. The state appears whole or not at all. Raises `StateFileError`, OSError.
+def pieces(header: Header, open_file: Callable[[str], int], payload: int) -> Iterator[bytes]:
+    """A state as the bytes of its file, a piece at a time. `open_file` opens a file of the workspace; `payload` is a
+    descriptor with the pickle. Raises `StateFileError`, OSError.
     """
     checksum = hashlib.sha256()
     encoded = msgspec.msgpack.encode(header)
+    for piece in chain([MAGIC + _LENGTH.pack(len(encoded)) + encoded], _parts(header, open_file, payload)):
+        checksum.update(piece)
+        yield piece
+    yield checksum.digest()
+
+
+def _parts(header: Header, open_file: Callable[[str], int], payload: int) -> Iterator[bytes]:
+    for name, size in header.files:
+        fd = open_file(name)
+        try:
+            done = 0
+            for chunk in _chunks(fd, 0, size):
+                done += len(chunk)
+                yield chunk
+        finally:
+            os.close(fd)
+        if done < size:
+            raise StateFileError(f"the file {name!r} became shorter while it was saved")
+    done = 0
+    for chunk in _chunks(payload, 0, header.payload_bytes):
+        done += len(chunk)
+        yield chunk
+    if done < header.payload_bytes:
+        raise StateFileError("the saved state was cut off while it was read from the child")
+
+
+def write(real: str, state: Iterable[bytes]) -> None:
+    """Write the `pieces` of a state to a file that `target` gave. It appears whole or not at all. Raises
+    `StateFileError`, OSError.
+    """
     directory = os.path.dirname(real)
     temporary = os.path.join(directory, f".{secrets.token_hex(8)}.safeexec")
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
-
-            def put(data: bytes) -> None:
-                checksum.update(data)
-                out.write(data)
-
-            put(MAGIC + _LENGTH.pack(len(encoded)) + encoded)
-            for name, size in header.files:
-                fd = open_file(name)
-                try:
-                    if _each_chunk(fd, 0, size, put) < size:
-                        raise StateFileError(f"the file {name!r} became shorter while it was saved")
-                finally:
-                    os.close(fd)
-            if _each_chunk(payload, 0, header.payload_bytes, put) < header.payload_bytes:
-                raise StateFileError("the saved state was cut off while it was read from the child")
-            out.write(checksum.digest())
+            out.writelines(state)
             out.flush()
             os.fsync(out.fileno())
         os.replace(temporary, real)
@@ -204,13 +219,12 @@ def write(real: str, header: Header, open_file: Callable[[str], int], payload: i
             os.unlink(temporary)
 
 
-def _each_chunk(fd: int, start: int, size: int, use: Callable[[bytes], object]) -> int:
-    """Read `size` bytes of a file from `start` on, a part at a time. How many there were."""
+def _chunks(fd: int, start: int, size: int) -> Iterator[bytes]:
+    """Read `size` bytes of a file from `start` on, a part at a time, or as many as there are."""
     done = 0
     while done < size and (chunk := os.pread(fd, min(_CHUNK, size - done), start + done)):
-        use(chunk)
+        yield chunk
         done += len(chunk)
-    return done
 
 
 def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
@@ -236,6 +250,19 @@ def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
         raise StateFileError(f"{shown} cannot be read: {error.strerror}") from None
     finally:
         os.close(fd)
+
+
+def read_pieces(state: Iterable[bytes], limits: Limits, shown: str) -> SavedState:
+    """As `read`, of a state that comes in pieces."""
+    most = ((limits.workspace_mb + 2 * limits.memory_mb) << 20) + _HEADER_CAP + _CHUNK
+    with open(os.memfd_create("state", os.MFD_CLOEXEC), "wb") as file:
+        size = 0
+        for piece in state:
+            if (size := size + len(piece)) > most:
+                raise StateFileError(f"{shown} is larger than any session of this policy may be")
+            file.write(piece)
+        file.flush()
+        return _read(file.fileno(), size, limits, shown)
 
 
 def _read(fd: int, size: int, limits: Limits, shown: str) -> SavedState:
@@ -297,14 +324,12 @@ def _copy(fd: int, start: int, size: int, use: Callable[[bytes], object], shown:
     """A sealed memory file with part of a file, which `use` has seen. Nobody can change it any more."""
     copy = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-
-        def take(chunk: bytes) -> None:
+        for chunk in _chunks(fd, start, size):
             use(chunk)
             rest = memoryview(chunk)
             while rest:
                 rest = rest[os.write(copy, rest) :]
-
-        if _each_chunk(fd, start, size, take) < size:
+        if os.fstat(copy).st_size < size:
             raise StateFileError(f"{shown} became shorter while it was read")
         os.lseek(copy, 0, os.SEEK_SET)
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
@@ -315,10 +340,14 @@ def _copy(fd: int, start: int, size: int, use: Callable[[bytes], object], shown:
     return copy
 
 
-def put_back(workspace: Workspace, saved: SavedState) -> None:
-    """Write the files of a state, whose names a foreign one may have chosen. Raises `StateFileError`."""
+def put_back(workspace: Workspace, saved: SavedState, *, alone: bool = False) -> None:
+    """Write the files of a state, whose names a foreign one may have chosen; `alone`: others that are there go. Raises
+    `StateFileError`.
+    """
     header, name = saved.header, ""
     try:
+        if alone:
+            workspace.restore({})
         os.lseek(saved.files, 0, os.SEEK_SET)
         for name in header.directories:
             workspace.make_directories(name)

@@ -30,6 +30,8 @@ class Memory(Struct, eq=False, gc=True):
     """Entries since the last memory that only a copy leads to."""
     size: int = 0
     """Bytes of these, as the caller counts them."""
+    number: int = 0
+    """By which a store knows it; 0: not at all, or that of a new child."""
 
 
 FRESH: Final = Memory()

@@ -63,6 +63,36 @@ class RecordsSession(Protocol):
         """The session is over."""
 
 
+class KeepsSession(Protocol):
+    """What keeps a session in a store."""
+
+    asleep: bool
+    """Whether the session is left to the store, until it is used again."""
+
+    @property
+    def overdue(self) -> bool:
+        """Whether its state is to be saved, now that nobody uses it."""
+
+    def wake(self, session: Any) -> Core[None]:
+        """Go on with what is in the store."""
+
+    def leave(self, session: Any) -> Core[None]:
+        """See to it that all of the session is in the store."""
+
+    def sleep(self, session: Any) -> Core[None]:
+        """Leave it to the store."""
+
+
+class HasEffects(Protocol):
+    """The calls of a session's tools that have effects."""
+
+    def resume(self, called: Any, *, again: bool = False) -> bool:
+        """A deferred call of an earlier process waits to be carried out."""
+
+    def unfinished(self) -> list[Any]:
+        """The deferred calls that wait, as they were written down."""
+
+
 class Home(Protocol):
     """A sandbox, as its sessions see it."""
 
@@ -130,6 +160,15 @@ class Home(Protocol):
 
     def session_wakes(self, session: Any) -> None:
         """A session that rests is used again. Raises `SandboxBusy` where there are too few descriptors for it."""
+
+    def admit(self, session: Any, seconds: float | None) -> Core[None]:
+        """A place for a session that comes back from its store. Raises `SandboxBusy`."""
+
+    def session_returns(self, session: Any) -> None:
+        """A session that was left to its store has a process again."""
+
+    def session_sleeps(self, session: Any) -> None:
+        """A session is left to its store."""
 
     def look_after(self, session: Any) -> None:
         """A session that may rest is to be looked at soon."""

@@ -526,6 +526,25 @@ class Line:
             pass
         return False
 
+    @property
+    def entropy(self) -> bytes:
+        """What the random numbers of its first process came from."""
+        return self._entropy
+
+    def repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
+        """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
+        did. `entropy`: of the process that did them first, if this is the beginning.
+        """
+        self._entropy = entropy or self._entropy
+        return (yield from self._repeat(entries, entropy)) if entries or entropy else True
+
+    def resume(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
+        """The process has done these once more: they are part of the session, and lead to the state of that number."""
+        for entry in entries:
+            self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
+            self.commit(self.history.current.files, tool_calls, entry)
+        self.history.current.memory.number = number
+
     def thaw_in_time(self) -> Core[None]:
         """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not
         where guest code may start processes: this one would take the place of one of them. Where there are files, it is

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.common.text import shorten
+from safeexec.engine.host.session.durable import NEVER, Durable
 from safeexec.engine.host.session.given import pieces_of
+from safeexec.engine.host.startup.launch import environment
 from safeexec.engine.host.waiting import Core, Work, apart, weight
 from safeexec.engine.host.watch.bill import AT_ONCE_BYTES
 from safeexec.engine.recordings import format as form
@@ -26,8 +28,9 @@ from safeexec.engine.recordings import forms
 from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.tape import RecordOptions, Tape, numbered
 from safeexec.engine.recordings.timeline import Timeline
-from safeexec.errors import RecordingError, WorkspaceError
+from safeexec.errors import RecordingError, StoreError, WorkspaceError
 from safeexec.protocol import messages as m
+from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.home import RecordsSession, ToolAnswers
@@ -57,11 +60,15 @@ def record(
     """Record a session that has just been opened, with the `state` that it goes on from, or how its template was
     `prepared`. `options`: a path, True (in memory), or `RecordOptions`. Raises `RecordingError`.
     """
+    durable = options if isinstance(options, Durable) else None
+    if durable is not None:
+        session.durable, session.identity, durable.entropy = durable, durable.identity, session.line.entropy
     if options is True:
         options = RecordOptions()
-    if not isinstance(options, RecordOptions):
+    if durable is None and not isinstance(options, RecordOptions):
         options = RecordOptions(path=options)
-    recording = RecordedLineage(Tape(options))
+    recording = RecordedLineage(Tape(options) if durable is None else durable.new_tape(), durable)
+    redacted = sorted(recording.tape.options.redact)
     started = datetime.now(UTC).isoformat()
     files = {} if state is not None or prepared is not None else _workspace_files(session)
     shapes = session.sandbox.toolbox.signatures
@@ -69,13 +76,15 @@ def record(
     def heading(n: int, at: float) -> form.Heading:
         held = forms.contents(files) if prepared is None else prepared.heading.files
         saved = None if state is None else forms.content(state)
-        return _heading(session, shapes(), held, saved, sorted(options.redact), started)
+        made = _heading(session, shapes(), held, saved, redacted, started)
+        return made if durable is None else durable.headed(made)
 
     recording.tape.add(heading)
     if prepared is not None:
         recording.begin_with(prepared, session)
-    recording.join(session)
-    session.toolbox = recording.tools(session.toolbox)
+    recording.follow(session)
+    if durable is not None:
+        durable.begun(session, saved=state is not None)
     return recording
 
 
@@ -111,15 +120,14 @@ def _heading(
     redacted: list[str],
     started: str,
 ) -> form.Heading:
-    policy = session.policy
-    fixed = policy.determinism
+    policy, stored = session.policy, session.durable is not None
     return form.Heading(
         format=form.FORMAT,
         safeexec=vars(sys.modules["safeexec"])["__version__"],
         python=platform.python_version(),
         machine=f"{platform.system()} {platform.release()} {platform.machine()}",
         libraries=libraries(policy),
-        environment={"TZ": "UTC"} | ({} if fixed is None else {"PYTHONHASHSEED": str(fixed.hash_seed)}),
+        environment={"TZ": "UTC"} | environment(policy, stored=stored),
         started=started,
         policy=policy.name,
         digest=policy.digest,
@@ -150,8 +158,15 @@ def libraries(policy: Policy) -> dict[str, str]:
 class RecordedLineage:
     """One recording: a session and its branches."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    tape: Tape
+
+    def __init__(self, tape: Tape | None, durable: Durable | None = None) -> None:
+        """`durable`: what keeps it, in a store; then the `tape` may come later."""
+        if tape is not None:
+            self.tape = tape
+        self.durable = durable
+        if durable is not None:
+            durable.lineage = self
         self.calls = count(1)
         self._numbers: Iterator[int] = count(1)
         self._open = 0
@@ -173,6 +188,11 @@ class RecordedLineage:
         now = session.line.history.current.step
         self.tape.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
+
+    def follow(self, session: SessionCore) -> None:
+        """Record this session and the calls of its tools."""
+        self.join(session)
+        session.toolbox = self.tools(session.toolbox)
 
     def open(self, session: SessionCore) -> None:
         """Record one more session, that has just been opened."""
@@ -196,7 +216,9 @@ class RecordedLineage:
     def leave(self) -> None:
         """One session less; with the last one the recording ends."""
         self._open -= 1
-        if not self._open:
+        if self.durable is not None:
+            self.durable.closed()
+        elif not self._open:
             self.tape.close()
 
 
@@ -225,13 +247,14 @@ class Recorder:
 
     def history(self) -> Timeline:
         """Of this session and those that it has branched into, or came from."""
-        tape = self.recording.tape
+        tape, durable = self.recording.tape, self.recording.durable
         tape.flush()
-        return Timeline(Recording(tape.path), self.number)
+        return Timeline(Recording(tape.path) if durable is None else durable.recording(), self.number)
 
     def closed(self, session: SessionCore) -> None:
         """The session is over."""
-        self.tell(form.Closed(session=self.number, step=session.step))
+        if self.recording.durable is None:  # another process may go on with one of a store
+            self.tell(form.Closed(session=self.number, step=session.step))
         self.recording.leave()
 
     def left(self, session: SessionCore, name: str) -> None:
@@ -255,6 +278,8 @@ class Recorder:
         """What was told is on the disk, where that is asked for; an intent is written in any case."""
         if intent or self.recording.tape.options.durable:
             yield Work(self.recording.tape.flush)
+            if self.recording.durable is not None:
+                self.recording.durable.check()
 
     def tell(self, record: form.Record) -> None:
         self.recording.tape.add(numbered(record))
@@ -295,6 +320,9 @@ class Recorder:
 
         if not isinstance(source, str):
             return (yield from operation(session, *args, **kwargs))
+        if self.recording.durable is not None:
+            fits = all(len(data) <= forms.VALUE_BYTES for data in values.values())
+            self.recording.durable.begin(source, len(values) if fits else NEVER, len(source))
         tape.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
         return (yield from self._to_its_end(operation(session, *args, **kwargs), session, heard))
 
@@ -326,6 +354,8 @@ class Recorder:
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
         tape.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
+        if self.recording.durable is not None:
+            return (yield from self.recording.durable.after(session, result))
         if tape.options.durable:
             yield from self.secured()
         if tape.problem and not self._stop_noted:
@@ -334,7 +364,10 @@ class Recorder:
         return result
 
     def _where(self, session: SessionCore) -> dict[str, Any]:
-        return {"session": self.number, "step": session.step, "now": session.line.history.current.step}
+        where = {"session": self.number, "step": session.step, "now": session.line.history.current.step}
+        if self.recording.durable is not None and self.number == 1:
+            where |= self.recording.durable.moment(session)
+        return where
 
     # Other operations: one line each, when they are over
 
@@ -356,6 +389,9 @@ class Recorder:
         if isinstance(request, m.Remove):
             with self._line(session, partial(form.Deleted, name=request.name)):
                 return (yield from operation(session, *args, **kwargs))
+
+        if self.recording.durable is not None and len(request.value) > forms.VALUE_BYTES:
+            self.recording.durable.begin("", NEVER, 0)
 
         def bound(**fields: Any) -> form.Set:
             data = request.value
@@ -406,7 +442,8 @@ class Recorder:
     def _branch(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         with self._line(session, form.Branched) as known:
             branches = yield from operation(session, *args, **kwargs)
-            known["branches"] = [self.recording.join(branch) for branch in branches]
+            if self.recording.durable is None:  # those of a stored session end with their host
+                known["branches"] = [self.recording.join(branch) for branch in branches]
         return branches
 
 
@@ -494,24 +531,39 @@ class RecordedTools:
         if session.calls_of_step > session.policy.tools.max_calls:
             # A guest may make a hundred thousand of them. The first one that was refused is in the recording.
             return (yield from self._tools.answer(call, session, deadline))
-        number = next(recording.calls)
+        number, durable = next(recording.calls), recording.durable
         where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}
         shape = session.sandbox.toolbox.tools.get(call.tool)
         rule = getattr(shape, "effect", None)
+        before = None if durable is None else durable.before(call)
         session.recorder.call = number
-        self._intend(call, where, "deferred" if rule is not None and rule.deferred else "at-once")
-        yield from session.recorder.secured(intent=rule is not None)
+        session.call_key = before.key if before is not None else session.next_key()
+        self._intend(call, where, session.call_key, "deferred" if rule is not None and rule.deferred else "at-once")
         calls = len(session.tool_records)
-        reply = yield from self._tools.answer(call, session, deadline)
+        if before is not None and (reply := before.reply(call, rule)) is not None:
+            session.calls_of_step += 1
+            outcome: Any = "error" if reply.error_type else "ok"
+            session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))
+            if before.unknown and reply.error_type:
+                return reply  # it is as unknown as it was
+        else:
+            try:
+                yield from session.recorder.secured(intent=rule is not None or durable is not None)
+            except StoreError as error:
+                # What cannot be written down is not done.
+                return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
+            reply = yield from self._tools.answer(call, session, deadline)
         self._answered(reply, session.tool_records.since(calls), where)
+        if durable is not None:
+            yield from session.recorder.secured(intent=durable.mode == "step")
         return reply
 
-    def _intend(self, call: m.ToolRequest, where: dict[str, Any], effect: Any) -> None:
+    def _intend(self, call: m.ToolRequest, where: dict[str, Any], key: str, effect: Any) -> None:
         data = call.arguments
 
         def called(n: int, at: float) -> form.Called:
             arguments = forms.packed(data, forms.call_text(data))
-            return form.Called(n=n, at=at, tool=call.tool[:200], arguments=arguments, effect=effect, **where)
+            return form.Called(n=n, at=at, tool=call.tool[:200], arguments=arguments, effect=effect, key=key, **where)
 
         self.recording.tape.add(called, len(data))
 

@@ -6,6 +6,7 @@ The child pickles and unpickles, as that runs code of the guest: it is confined 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,12 +39,14 @@ class Saving:
         self._answer_tool = answer_tool
         self._seconds = seconds
 
-    def save(self, path: str | os.PathLike[str], step: int) -> Core[dict[str, str]]:
-        """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
-        target = state_file.target(path)
+    def save(self, put: Callable[[Iterator[bytes]], None], step: int, *, lasting: bool = False) -> Core[dict[str, str]]:
+        """Give the variables and the workspace's files to `put`, as the bytes of a state. Returns what could not be
+        saved, and why. `lasting`: steps will be done once more from there.
+        """
         fd = state_file.new_payload()
         try:
-            answer = yield from self._keeper.ask(lambda runner: self._watched(runner, m.Save(), m.Saved, (fd,)))
+            save = m.Save(lasting)
+            answer = yield from self._keeper.ask(lambda runner: self._watched(runner, save, m.Saved, (fd,)))
             if isinstance(answer, Verdict):
                 became = self._keeper.became((yield from self._keeper.undo_step()))
                 raise StateFileError(f"the session could not be saved: {answer.message}; {became}")
@@ -52,7 +55,7 @@ class Saving:
             files = yield from self._files()
             digest, size = self._keeper.sandbox.policy.digest, os.fstat(fd).st_size
             header, failed = state_file.header_of(answer, size, files, self._policy, digest, step)
-            yield Work(partial(state_file.write, target, header, self._open_file, fd))
+            yield Work(lambda: put(state_file.pieces(header, self._open_file, fd)))
             return failed
         finally:
             yield from ending(os.fstat(fd).st_size, partial(state_file.free_payload, fd))
@@ -71,11 +74,11 @@ class Saving:
         assert self._line.workspace is not None
         return self._line.workspace.open(name, os.O_RDONLY)
 
-    def load(self, fd: int) -> Core[None]:
-        """Bind the variables of a saved payload."""
+    def load(self, fd: int, *, foreign: bool = False) -> Core[None]:
+        """Bind the variables of a saved payload; without code, if it is `foreign`."""
 
         def bind(runner: Runner, fds: tuple[int, ...]) -> Core[m.Done]:
-            answer = yield from self._watched(runner, m.Load(), m.Done, (fd, *fds))
+            answer = yield from self._watched(runner, m.Load(foreign), m.Done, (fd, *fds))
             if isinstance(answer, Verdict):
                 raise StateFileError(f"the state could not be restored: {answer.message}")
             return answer

@@ -8,6 +8,7 @@ request that runs, and `requests` judges what is asked. This module calls them i
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
@@ -72,7 +73,7 @@ from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRe
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.home import Home, RecordsSession, ToolAnswers
+    from safeexec.engine.host.session.home import HasEffects, Home, KeepsSession, RecordsSession, ToolAnswers
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.saving import Saving
     from safeexec.engine.host.session.spare import Spare
@@ -137,6 +138,20 @@ class SessionCore:
         self.frames: list[Frame] = []
         self.recorder: RecordsSession | None = None
         """Writes down what is done here, where that is asked for."""
+        self.durable: KeepsSession | None = None
+        """Keeps it in a store, where there is one."""
+        self.effects: HasEffects | None = None
+        """The calls of its tools that have effects, where there are such tools."""
+        self.identity = ""
+        """What the keys of its tools' calls begin with: the same wherever it goes on."""
+        self.call_key = ""
+        """Of the call that is made, where calls are written down."""
+        self.again: tuple[int, float] | None = None
+        """What the last step did, as a number, and the milliseconds of processor that it took, where another process
+        could do it once more.
+        """
+        self.files_changed = False
+        """Whether the host has changed files, for whoever writes that down."""
         self.calls_of_step = 0
         self.step = 0
         """The number of the last step."""
@@ -162,6 +177,8 @@ class SessionCore:
         self.rested = self.used
         """The use after which it last began to rest, as `used` was then."""
         self.watched = WatchedSession(self)
+        self.callers = 0
+        """How many hold it."""
         self.abandoned = False
         """Whether no caller has it any more."""
         self.rests = False
@@ -188,6 +205,8 @@ class SessionCore:
             self.sandbox.session_wakes(self)
             self.rests = False
         try:
+            if self.durable is not None and self.durable.asleep:
+                yield from self.durable.wake(self)
             return (yield from work)
         finally:
             self.used = monotonic()
@@ -245,13 +264,22 @@ class SessionCore:
             raise
 
     def close(self) -> Core[None]:
-        """End every process of the session and remove its files. Harmless when closed already."""
-        return self._close(CLOSED_HERE)
+        """End every process of the session and remove its files. Harmless when closed already. What a store keeps of
+        it stays.
+        """
+        if self.durable is not None:
+            yield from self.attend(partial(self.durable.leave, self))
+        yield from self._close(CLOSED_HERE)
 
     def close_if_idle(self, seconds: float) -> Core[None]:
-        """Close the session if nobody has used it for `seconds`."""
+        """Close the session if nobody has used it for `seconds`, or leave it to its store."""
         if self._turn.goes_on or monotonic() - self.used < seconds:
             return
+        if self.durable is not None and not self.abandoned:
+            yield from self.attend(partial(self.durable.sleep, self))
+            return
+        if self.durable is not None:
+            yield from self.attend(partial(self.durable.leave, self))
         why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
         yield from self._close(f"the session was closed {why}")
 
@@ -368,15 +396,33 @@ class SessionCore:
     def rest(self) -> Core[None]:
         """While it is idle: give up its process, or at least memory."""
         self.rested = self.used
+        if self.durable is not None:
+            yield from self.durable.leave(self)
         yield from self.keeper.rest()
         if self.keeper.state is RESTING:
             self.rests = True
             self.sandbox.session_rests(self)
 
+    def next_key(self) -> str:
+        """The key of the call of a tool that comes next."""
+        self.identity = self.identity or secrets.token_hex(8)
+        return f"{self.identity}-{self.step}-{self.calls_of_step + 1}"
+
+    @exclusive
+    def arouse(self) -> Core[None]:
+        """Have a process, if it is left to its store."""
+        yield from ()
+
+    def watch_anew(self) -> None:
+        """It has other processes, and what they use counts from now on."""
+        self.watched = WatchedSession(self)
+
     def abandon(self) -> None:
-        """No caller has it any more."""
-        self.abandoned = True
-        self.sandbox.look_after(self)
+        """A caller less holds it."""
+        self.callers -= 1
+        if self.callers <= 0:
+            self.abandoned = True
+            self.sandbox.look_after(self)
 
     # Steps
 
@@ -554,6 +600,7 @@ class SessionCore:
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
+        self.again = (done.did, step.cpu * 1000) if done.again and not records else None
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
         result = build_result(facts, done, step.value)
         if number:
@@ -914,14 +961,18 @@ class SessionCore:
     @exclusive
     def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
-        return (yield from self._saving(timeout).save(path, self.step))
+        from safeexec.engine.host.files import state_file
+
+        put = partial(state_file.write, state_file.target(path))
+        return (yield from self.saving(timeout).save(put, self.step))
 
     @exclusive
     def load(self, fd: int, timeout: float | None) -> Core[None]:
         """Bind the variables of a saved payload."""
-        yield from self._saving(timeout).load(fd)
+        yield from self.saving(timeout).load(fd)
 
-    def _saving(self, timeout: float | None) -> Saving:
+    def saving(self, timeout: float | None) -> Saving:
+        """What saves and loads its state, by whoever has a turn."""
         from safeexec.engine.host.session.saving import Saving  # with hashlib and its like 10 ms
 
         return Saving(self.keeper, self.policy, self._answer_tool, timeout_of(self.policy, timeout))
@@ -947,6 +998,7 @@ class SessionCore:
         finally:
             self.commanding = False
         self.line.history.change_files((yield from self.line.on_files(workspace.snapshot_or_undo)))
+        self.files_changed = True
         return result
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
@@ -963,6 +1015,7 @@ class SessionCore:
         workspace, history = self._files(), self.line.history
         path, files = yield Work(partial(workspace.write, name, data, history.current.files))
         history.change_files(files)
+        self.files_changed = True
         if path in files:
             self.keeper.marks[path] = files[path].mark
 
@@ -978,6 +1031,7 @@ class SessionCore:
             return workspace.snapshot()
 
         self.line.history.change_files((yield Work(put)))
+        self.files_changed = True
         self.keeper.marks = workspace.marks
 
     def list_files(self) -> list[str]:
@@ -988,6 +1042,8 @@ class SessionCore:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.keeper.why_closed is not None:
             raise SessionClosed(self.keeper.why_closed)
+        if self.durable is not None and self.durable.asleep:
+            drive(self.arouse())
         if self.line.workspace is None:
             raise WorkspaceError(
                 f"the policy {self.policy.name!r} gives sessions no workspace "

@@ -8,7 +8,11 @@ import socket
 import sys
 
 from safeexec import errors
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.errors import ProtectionError
+
+if TYPE_CHECKING:
+    from safeexec.engine.policy.model import Policy
 
 CONTROL_FD = 3
 _BOOT = "import sys;sys.path[:]={path!r};from safeexec.engine.zygote.__main__ import main;main({fd})"
@@ -25,6 +29,17 @@ def unsupported_build() -> str:
     if glibc is None:
         return "musl (Alpine) is not supported: take a Python for glibc, as in the image python:3.13-slim"
     return ""
+
+
+STORED_SEED = 1
+"""Of the order of sets of strings where sessions are stored: in another process they have the same one."""
+
+
+def environment(policy: Policy, *, stored: bool = False) -> dict[str, str]:
+    """The environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
+    if policy.determinism is None:
+        return {"PYTHONHASHSEED": str(STORED_SEED)} if stored else {}
+    return {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
 
 
 class Launched:

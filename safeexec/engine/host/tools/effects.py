@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import secrets
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -31,7 +30,9 @@ from safeexec.engine.host.tools.tool import EFFECT_ATTRIBUTE, Tool, contained
 from safeexec.engine.host.tools.toolbox import PendingCall, Toolbox
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.recordings import format as form
+from safeexec.engine.recordings.forms import arguments_of, call_text, packed
 from safeexec.errors import RecordingError, ToolError
+from safeexec.protocol.arguments import encode_arguments
 from safeexec.results import Result
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class _Entry(Struct, eq=False):
 def follow_effects(session: Any, toolbox: Toolbox, *, branch: bool = False) -> None:
     """Have the effects of a session's tools follow it. `branch`: deferred calls wait until it is adopted."""
     effects = Effects(session, toolbox, branch)
-    effects.inner, session.recorder = session.recorder, effects
+    effects.inner, session.recorder, session.effects = session.recorder, effects, effects
     if isinstance(session.toolbox, RecordedTools):
         session.toolbox = RecordedTools(effects.tools, session.toolbox.recording)
     else:
@@ -133,7 +134,6 @@ class Effects:
         """The numbers of the calls of which no effect is left."""
         self._calls = count(1)
         self._notes: list[str] = []
-        self._prefix = secrets.token_hex(8)
         self.call = 0
         """The number of the call that is made, where it is recorded."""
         self.tools = toolbox.with_tools({name: self._noting(tool) for name, tool in toolbox.tools.items()})
@@ -152,7 +152,7 @@ class Effects:
 
     def _entry(self, tool: Tool, rule: EffectRule, args: Any, kwargs: Any, state: Any) -> _Entry:
         session, made = self._session, next(self._calls)
-        number, key = len(session.tool_records), f"{self._prefix}-{made}"
+        number, key = len(session.tool_records), session.call_key or session.next_key()
         return _Entry(self.call or made, number, session.step, tool, rule, args, kwargs, key, state)
 
     def _defer(self, tool: Tool, rule: EffectRule, /, *args: Any, **kwargs: Any) -> None:
@@ -177,6 +177,37 @@ class Effects:
 
     def _function(self, entry: _Entry) -> Callable[..., Any]:
         return partial(entry.tool.function, effect_key=entry.key) if entry.rule.idempotent else entry.tool.function
+
+    def resume(self, called: form.Called, *, again: bool = False) -> bool:
+        """A deferred call of an earlier process waits to be carried out, or (`again`) may have been begun: then it is
+        carried out only if that is harmless, with the same key. Returns whether it will be.
+        """
+        tool = self._toolbox.tools.get(called.tool)
+        rule: EffectRule | None = None if tool is None else tool.effect
+        if tool is None or rule is None or called.effect != "deferred" or (again and not rule.idempotent):
+            return False
+        try:
+            args, kwargs = arguments_of(called.arguments)
+            tool.signature.bind(*args, **kwargs)
+        except (ValueError, TypeError):
+            return False
+        before = self._session.tool_records.total - 1
+        self._entries.append(_Entry(called.call, before, called.step, tool, rule, args, kwargs, called.key, "pending"))
+        return True
+
+    def unfinished(self) -> list[form.Called]:
+        """The deferred calls that wait, as they were written down, for a part of a store that does not have them."""
+        limits, found = self._session.policy.limits, []
+        for entry in self._entries:
+            if entry.state == "pending":
+                most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}
+                data = encode_arguments(entry.args, entry.kwargs, **most).data
+                where: dict[str, Any] = {"session": self.number, "step": entry.step, "call": entry.call}
+                arguments = packed(data, call_text(data))
+                found.append(
+                    form.Called(tool=entry.tool.name, arguments=arguments, effect="deferred", key=entry.key, **where)
+                )
+        return found
 
     def pending(self) -> list[PendingCall]:
         """The deferred calls that wait, in order."""

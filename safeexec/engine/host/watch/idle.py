@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import _thread
 import weakref
+from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         def open_sessions(self, *, awake: bool = False) -> list[SessionCore]: ...
         def labelled(self, session: SessionCore) -> bool: ...
         def replenish(self) -> None: ...
+        def tidy(self) -> None: ...
 
 
 TICK_SECONDS = 0.5
@@ -76,11 +79,15 @@ class IdleSessions:
         if (sandbox := self._sandbox()) is None:
             return False
         sandbox.replenish()
+        with suppress(SandboxError):
+            sandbox.tidy()
         awake = self._close_after is None or monotonic() < self._next
         if self._close_after is not None and not awake:
             self._next = monotonic() + max(self._tick, self._close_after / LATE)
         for session in sandbox.open_sessions(awake=awake):
             try:
+                if session.durable is not None and session.durable.overdue:
+                    drive(session.attend(partial(session.durable.leave, session)))
                 if session.can_rest():
                     drive(session.attend(session.rest))
                 if session.abandoned and not sandbox.labelled(session):

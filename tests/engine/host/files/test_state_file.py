@@ -237,9 +237,8 @@ def test_what_becomes_shorter_while_it_is_saved_leaves_the_old_state(
         "the file 'own' became shorter while it was saved" if file > 3 else "cut off while it was read from the child"
     )
     with open(tmp_path / "pickle", "rb") as pickle, pytest.raises(StateFileError, match=told):
-        state_file.write(
-            str(tmp_path / "state"), header, lambda name: os.open(tmp_path / name, os.O_RDONLY), pickle.fileno()
-        )
+        pieces = state_file.pieces(header, lambda name: os.open(tmp_path / name, os.O_RDONLY), pickle.fileno())
+        state_file.write(str(tmp_path / "state"), pieces)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "pickle", "state"]
     assert (tmp_path / "state").read_bytes() == b"old"
 

@@ -456,6 +456,8 @@ class BareSession:
         self.policy, self.toolbox = STANDARD, world.toolbox
         self.recorder: Any = None
         self.step, self.lost, self.tool_records = 0, False, ToolLog()
+        self.call_key = ""
+        self._keys = count()
         self.line = SimpleNamespace(history=History[object]())
         if parent is not None:
             copy = object()
@@ -471,6 +473,9 @@ class BareSession:
         self.dead: set[int] = set()
         self.carried: set[int] = set()
         self.keeper = self
+
+    def next_key(self) -> str:
+        return f"key-{next(self._keys)}"
 
     def do(self, operation: Any, *args: Any) -> Any:
         return drive(self.recorder.follow(operation, self, args, {}))

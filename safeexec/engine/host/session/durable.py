@@ -1,0 +1,597 @@
+"""Keeps a session in a store: what of it is written when, and how it comes back, here or in another process.
+
+The lines are those of its recording. Where a step cannot be done once more, or doing all of them would take long, a
+saved state is written, and with it a new part begins. To come back is to take the newest state that there is, or a new
+child, and to do the steps since once more.
+
+A session that nobody uses is left to the store: it has no process then, and no file, until it is used again.
+"""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import sys
+from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
+
+from safeexec.common.text import one_line, spelt
+from safeexec.engine.host.files import state_file
+from safeexec.engine.host.session.history import FRESH
+from safeexec.engine.host.session.keeper import Keeper
+from safeexec.engine.host.session.line import Line, wait_for
+from safeexec.engine.host.session.requests import checked_source
+from safeexec.engine.host.session.states import CLOSED
+from safeexec.engine.host.waiting import Core, Work, ending
+from safeexec.engine.recordings import format as form
+from safeexec.engine.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
+from safeexec.engine.recordings.reader import Recording
+from safeexec.engine.recordings.tape import RecordOptions, Tape, numbered
+from safeexec.engine.store import comeback
+from safeexec.engine.store.interface import Held, Store
+from safeexec.errors import SandboxError, SessionTaken, StateFileError, StoreError
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import encode
+from safeexec.results import ErrorInfo, Result
+from safeexec.results.outcomes import Changes
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.session import SessionCore
+
+Mode = Literal["step", "second", "close"]
+MODES = ("step", "second", "close")
+LATE_SECONDS = 1.0
+"""How long after a step its state is on the disk at the latest, with ``second``."""
+REPEAT_CPU_MS = 150.0
+"""What the steps since a saved state may take to be done once more before the next one is saved."""
+MOST_STEPS, MOST_BYTES = 300, 1 << 20
+"""How many they may be, and how long their sources."""
+NEVER = 1 << 30
+"""Stands for how many variables are set before a step whose values have no room in a line."""
+OTHERWISE = "a step came out otherwise when it was done once more"
+BATCH = 100
+"""Steps that are done once more by one message."""
+
+
+class StorePlace:
+    """A part of a stored session, as a tape writes to it."""
+
+    def __init__(self, store: Store, held: Held, part: str, at: int) -> None:
+        self._store, self._held, self._part, self._at = store, held, part, at
+        self.path = f"{store.options.tenant}/{held.label}/{part}"
+
+    def write(self, lines: bytes, *, sync: bool = False) -> None:
+        """Append lines. Raises OSError with what the store says."""
+        try:
+            self._store.append(self._held, self._part, self._at, lines, sync=sync)
+        except StoreError as error:
+            raise OSError(0, str(error)) from error
+        self._at += len(lines)
+
+    def sync(self) -> None:
+        """Wait until all is on the disk."""
+        self.write(b"", sync=True)
+
+    def close(self) -> None:
+        """The store knows what it has open."""
+
+
+class EarlierCall:
+    """A call that an earlier run of the same step has made."""
+
+    def __init__(self, call: comeback.MadeCall) -> None:
+        self.key = call.called.key
+        self.unknown = call.unknown
+        self._call = call
+
+    def reply(self, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
+        """What it got then. None where the call is to be made now, with the same key."""
+        answer, again = self._call.answer, rule is not None and rule.idempotent
+        if self._call.called.effect == "deferred":
+            if self._call.effect is None or self._call.effect.became == "dropped" or (self.unknown and again):
+                return None
+            return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
+        if answer is None:
+            if again:
+                return None
+            error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
+            return m.ToolReply(call.call, error_type="ToolError", error=error)
+        if answer.value is None:
+            return m.ToolReply(call.call, None, answer.error_type, answer.error, answer.inside)
+        try:
+            return m.ToolReply(call.call, bytes_of(answer.value))
+        except ValueError as error:
+            text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
+            return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+class Durable:
+    """What keeps one session in a store."""
+
+    def __init__(self, store: Store, held: Held, mode: Mode) -> None:
+        self._store = store
+        self._held: Held | None = held
+        self._label = held.label
+        self.mode = mode
+        self.identity = secrets.token_hex(8)
+        self.entropy = b""
+        """What the random numbers of its first process came from."""
+        self.asleep = False
+        """Whether the session is left to the store, until it is used again."""
+        self._tape: Tape | None = None
+        self._part = 1
+        self._heading: form.Heading | None = None
+        self._moments = 0
+        self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
+        """The states that steps done once more lead to: how many, what they take, and the bytes of their sources."""
+        self._bytes = self._values = 0
+        """Of the step that runs: of its source, and how many variables are set first."""
+        self._now = 0
+        self._since: float | None = None
+        """Since when the state is one that nothing in the store leads to."""
+        self._saving_seconds = 0.0
+        """What the last saved state took."""
+        self._queue_seconds: float | None = None
+        self._left: comeback.Left | None = None
+        """What was read already, for the next time it comes back."""
+        self.lineage: Any = None
+        """The recording that goes on with each new tape."""
+        self._undone: deque[comeback.Undone] = deque()
+        """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
+        self._before: deque[comeback.MadeCall] = deque()
+
+    # What the recorder asks
+
+    def new_tape(self) -> Tape:
+        """The tape of a session of which nothing is stored yet."""
+        held = self._held
+        assert held is not None
+        self._part = next(iter(comeback.names(held)), 0) + 1
+        return self._taped(StorePlace(self._store, held, comeback.part_of(self._part), 0))
+
+    def _taped(self, place: StorePlace, **there: Any) -> Tape:
+        options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
+        later = LATE_SECONDS if self.mode == "second" else None
+        self._tape = Tape(options, place, sync_seconds=later, **there)
+        return self._tape
+
+    def headed(self, heading: form.Heading) -> form.Heading:
+        """The heading of the first part, as it is written."""
+        self._heading = replace(heading, identity=self.identity, entropy=self.entropy.hex())
+        return self._heading
+
+    def begun(self, session: SessionCore, *, saved: bool) -> None:
+        """Its recording has begun. `saved`: the heading holds the state that the session is in."""
+        memory = session.line.history.current.memory
+        if memory is not FRESH and not saved:
+            self._since = monotonic()  # of a template: nothing in the store leads there
+        elif memory is not FRESH:
+            memory.number, self._ways = self._number(), {}
+            self._since = monotonic()
+        elif session.sandbox.files:
+            self._since = monotonic()  # what every session has of files, the next host may have otherwise
+
+    def _number(self) -> int:
+        self._moments += 1
+        return self._moments
+
+    def recording(self) -> Recording:
+        """The lines since the newest saved state."""
+        held = self._held
+        if held is None:
+            raise StoreError(f"the session {self._label!r} rests in its store: use it first")
+        part = comeback.part_of(self._part)
+        return Recording(f"{self._label}/{part}", partial(self._store.read, held, part))
+
+    def begin(self, source: str, values: int, size: int) -> None:
+        """A step begins, after so many variables are set. `size`: bytes of its source."""
+        self._bytes, self._values = size, values
+        self._before.clear()
+        if self._undone and self._undone[0].run.source == source:
+            self._before.extend(self._undone.popleft().made)
+        else:
+            self._undone.clear()
+
+    def before(self, call: m.ToolRequest) -> EarlierCall | None:
+        """The same call, where an earlier run of this step has made it."""
+        if not self._before:
+            return None
+        made = self._before.popleft()
+        try:
+            if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
+                return EarlierCall(made)
+        except ValueError:
+            pass  # too large to be kept: nobody knows whether it is the same
+        self._before.clear()
+        return None
+
+    def check(self) -> None:
+        """Raises `StoreError` where nothing more can be written."""
+        if self._tape is not None and self._tape.problem:
+            raise StoreError(self._tape.problem)
+
+    def moment(self, session: SessionCore) -> dict[str, Any]:
+        """Which state an operation has led to, and how: fields of its line. Nothing where only a saved state leads
+        there.
+        """
+        current, again, values = session.line.history.current, session.again, self._values
+        memory, session.again, self._values = current.memory, None, 0
+        if session.files_changed:
+            session.files_changed = False
+            self._ways.pop(memory.number, None)  # the same variables with other files
+        elif memory is not FRESH and not memory.number:
+            memory.number = self._number()
+            entry, spent = memory.entry, 0.0
+            origin = current.before.memory if entry is None and current.before is not None else memory.origin
+            if again is not None:
+                did, spent = again
+            elif entry is not None and type(entry.request) is not m.Execute:
+                did = entry.did
+            else:
+                origin = None
+            steps = 1
+            while origin is not None and origin is not FRESH and not origin.number:
+                origin, steps = origin.origin, steps + 1  # what was set before the step
+            way = self._ways.get(origin.number) if origin is not None and steps == 1 + values else None
+            if way is not None and origin is not None:
+                self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self._bytes
+                self._arrive(memory.number)
+                return {"moment": memory.number, "since": origin.number, "did": did}
+        self._arrive(memory.number)
+        return {"moment": memory.number} if memory.number in self._ways else {}
+
+    def _arrive(self, number: int) -> None:
+        self._now = number
+        if number in self._ways:
+            self._since = None
+        else:
+            self._lose()
+
+    def _lose(self) -> None:
+        self._now = -1
+        self._since = self._since or monotonic()
+
+    # When what is written
+
+    @property
+    def due(self) -> bool:
+        """Whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
+        if self._since is not None:
+            return True
+        steps, spent, size = self._ways[self._now]
+        return steps > MOST_STEPS or size > MOST_BYTES or spent > max(REPEAT_CPU_MS, 2000 * self._saving_seconds)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether that is to be done now, while nobody uses the session."""
+        return self._held is not None and not self.asleep and self.mode != "close" and self.due
+
+    def after(self, session: SessionCore, result: Result) -> Core[Result]:
+        """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
+        tape = self._tape
+        assert tape is not None
+        late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
+        try:
+            if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
+                yield from self.save(session)
+            elif self.mode == "step":
+                yield Work(tape.flush)
+            self.check()
+        except (StoreError, StateFileError, OSError) as error:
+            return self._refused(session, result, error)
+        return result
+
+    def _refused(self, session: SessionCore, result: Result, error: Exception) -> Result:
+        """The store did not take a step: it is no part of the session, which comes back as it is stored."""
+        self.asleep = True
+        taken = isinstance(error, SessionTaken) or "taken over" in str(error)
+        kind = SessionTaken if taken else StoreError
+        told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
+        return replace(
+            result,
+            outcome="cancelled",
+            value=None,
+            text="",
+            error=ErrorInfo(kind.__name__, told),
+            changes=Changes(),
+            files=(),
+            state="restored",
+        )
+
+    def save(self, session: SessionCore) -> Core[None]:
+        """Save the state, if that is due, and begin a new part with it. By whoever has the turn. Raises `StoreError`,
+        `StateFileError`.
+        """
+        held, tape, began = self._held, self._tape, monotonic()
+        if held is None or tape is None or not self.due:
+            return
+        self.check()
+        number = self._part + 1
+        state: list[form.Content] = []
+        put = partial(self._put, held, number, state)
+        yield from session.saving(None).save(put, session.step, lasting=True)
+        history = session.line.history
+        memory = history.current.memory
+        if memory is FRESH or not memory.number:
+            moment = self._number()
+            if memory is not FRESH:
+                memory.number = moment
+        else:
+            moment = memory.number
+        yield Work(tape.flush)
+        self.check()
+        assert self._heading is not None
+        self._heading = heading = replace(
+            self._heading,
+            **self._here(),
+            started=datetime.now(UTC).isoformat(),
+            files={},
+            state=state[0],
+            step=session.step,
+            now=history.current.step,
+            moment=moment,
+            entropy="",
+        )
+        line = line_of(heading)
+        yield Work(partial(self._store.append, held, comeback.part_of(number), 0, line, sync=True))
+        place = StorePlace(self._store, held, comeback.part_of(number), len(line))
+        yield Work(partial(tape.turn_over, place, len(line)))
+        held.parts[comeback.part_of(self._part)] = tape.size
+        self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
+        self._saving_seconds = monotonic() - began
+        for record in self._carried(session):
+            tape.add(numbered(record))
+        yield Work(partial(self._make_room, held))
+
+    def _carried(self, session: SessionCore) -> Iterator[form.Record]:
+        """What the lines before the saved state say that is still to be known."""
+        for name in session.line.history.named:
+            yield form.Named(name=name, step=session.step, now=session.line.history.current.step)
+        for run, made in self._undone:
+            yield replace(run, undone=True)
+            for call in made:
+                yield call.called
+                if call.answer is not None:
+                    yield call.answer
+                if call.effect is not None:
+                    yield call.effect
+        if session.effects is not None:
+            yield from session.effects.unfinished()
+
+    @staticmethod
+    def _here() -> dict[str, Any]:
+        return {"safeexec": vars(sys.modules["safeexec"])["__version__"], "python": platform.python_version()}
+
+    def _put(self, held: Held, number: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
+        """Store a saved state: in the heading, or beside it where it is large."""
+        data = bytearray()
+        part, at = comeback.part_of(number, comeback.STATE), 0
+        for piece in pieces:
+            data += piece
+            if at or len(data) > CONTENT_BYTES // 8:
+                self._store.append(held, part, at, bytes(data))
+                at += len(data)
+                data.clear()
+        if not at:
+            state.append(content(bytes(data)))
+            return
+        self._store.append(held, part, at, bytes(data), sync=True)
+        held.parts[part] = at + len(data)
+        state.append(form.Content(left_out="large", size=at + len(data)))
+
+    def _make_room(self, held: Held) -> None:
+        """Remove the oldest parts, down to what one session may have."""
+        most = self._store.options.session_mb << 20
+        for part in sorted(held.parts):
+            if sum(held.parts.values()) <= most or part.startswith(f"{self._part:06}"):
+                return
+            self._store.remove(held, part)
+            del held.parts[part]
+
+    # To the store, and back
+
+    def leave(self, session: SessionCore) -> Core[None]:
+        """The session is about to end, and nobody uses it: what is not in the store yet is written."""
+        if not self.asleep and self._held is not None and session.keeper.state is not CLOSED:
+            try:
+                yield from self.save(session)
+            except (SandboxError, OSError) as error:
+                session.keeper.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
+
+    def sleep(self, session: SessionCore) -> Core[None]:
+        """Leave the session to the store, until it is used again."""
+        if self.asleep or session.keeper.state is CLOSED:
+            return
+        yield from self.leave(session)
+        yield from self._drop(session)
+        self.asleep = True
+
+    def _drop(self, session: SessionCore) -> Core[None]:
+        """End all that the session has in this process."""
+        if self._held is None:
+            return
+        yield from wait_for(session.line.end_processes())
+        session.keeper.doing = None
+        if (workspace := session.line.workspace) is not None:
+            yield from ending(1 << 20, workspace.close)
+        session.line.close()
+        session.sandbox.session_sleeps(session)
+        if self._tape is not None:
+            yield Work(self._tape.close)
+        self.release()
+
+    def closed(self) -> None:
+        """The session is over here."""
+        if self._tape is not None:
+            self._tape.close()
+        self.release()
+
+    def release(self) -> None:
+        """Another process may have the session."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._store.release(held)
+
+    def wake(self, session: SessionCore) -> Core[None]:
+        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`."""
+        if self._left is None:
+            yield from self._drop(session)
+        notes = session.keeper.notes_next
+        yield from session.sandbox.admit(session, self._queue_seconds)
+        try:
+            if self._held is None:
+                self._held = yield Work(partial(self._store.claim, self._label))
+            left, self._left = self._left, None
+            left = left or (yield Work(partial(comeback.read, self._store, self._held)))
+            if left is None:
+                raise StoreError(f"the session {self._label!r} is no longer in its store")
+            yield from self._come_back(session, left, notes)
+        except BaseException:
+            yield from wait_for(session.line.end_processes())
+            session.line.close()
+            session.sandbox.session_sleeps(session)
+            self.release()
+            raise
+        self.asleep = False
+
+    def take(self, left: comeback.Left, queue_seconds: float | None) -> None:
+        """The session is the one that was left so. It comes back with its first use."""
+        self.asleep, self._left, self._queue_seconds = True, left, queue_seconds
+        self.identity = left.heading.identity or self.identity
+
+    def _come_back(self, session: SessionCore, left: comeback.Left, notes: list[str]) -> Core[None]:
+        doings, size = left.doings, BATCH
+        try:
+            entropy = bytes.fromhex(left.heading.entropy)[: m.ENTROPY_BYTES]
+        except ValueError:
+            raise StoreError(f"the stored session {self._label!r} is damaged: its entropy is none") from None
+        while True:
+            yield from self._begin(session, left)
+            done = yield from self._again(session, doings, size, entropy)
+            if done == len(doings):
+                break
+            yield from wait_for(session.line.end_processes())
+            session.line.close()
+            if size == 1:
+                # Up to the one that came out otherwise, and no further.
+                otherwise = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
+                left.lost = sorted({*left.lost, *(run.step for run in otherwise)})
+                left.undone = [*(comeback.Undone(run, []) for run in otherwise), *left.undone]
+                left.now = doings[done - 1].step if done else left.heading.now
+                notes = [*notes, OTHERWISE]
+                doings = doings[:done]
+            size = 1 if size > 1 else BATCH
+        session.keeper.notes_next[:0] = notes
+        self._resume(session, left, doings)
+
+    def _begin(self, session: SessionCore, left: comeback.Left) -> Core[None]:
+        """A process in the state that the part begins with."""
+        sandbox, held, policy = session.sandbox, self._held, session.policy
+        assert held is not None
+        records = session.keeper.tool_records
+        session.line = line = Line(sandbox, policy, sandbox.spare_for(policy))
+        session.keeper = keeper = Keeper(sandbox, line)
+        keeper.tool_records = records
+        yield from line.begin()
+        session.mechanisms = sandbox.mechanisms
+        keeper.arrived()
+        sandbox.session_returns(session)
+        if left.heading.state is None:
+            return
+        told = f"the stored session {self._label!r}"
+        saved = yield Work(
+            lambda: state_file.read_pieces(comeback.state_of(self._store, held, left), policy.limits, told)
+        )
+        try:
+            header = saved.header
+            foreign = header.python != state_file.python_version()
+            if line.workspace is not None:
+                yield Work(partial(state_file.put_back, line.workspace, saved, alone=True))
+            elif header.files:
+                keeper.notes_next.append(f"the policy {policy.name!r} gives no workspace: its files are not kept")
+            yield from session.saving(None).load(saved.payload, foreign=foreign)
+        finally:
+            yield from ending(saved.size(), saved.close)
+        line.history.current.memory.number = left.heading.moment
+        failed = list(header.failed.items())[: comeback.NAMED]
+        keeper.notes_next += [one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed]
+        if foreign:
+            keeper.notes_next.append(
+                f"its state was saved by Python {one_line(header.python, 20)}, and this is "
+                f"{state_file.python_version()}: no function or class of it is kept"
+            )
+
+    def _again(self, session: SessionCore, doings: list[comeback.Doing], size: int, entropy: bytes) -> Core[int]:
+        """Do once more what led to the newest state, so many at a time. Returns how many came out as they did, if not
+        all did: of them, those of whole parts.
+        """
+        line, steps = session.line, [self._entries(session, doing) for doing in doings]
+        for start in range(0, max(len(steps), 1), size):
+            batch = [entry for entries in steps[start : start + size] for entry in entries]
+            if not (yield from line.repeat(batch, b"" if start else entropy)):
+                return start
+        total = session.keeper.tool_records.total
+        line.history.current.tool_calls = total
+        for entries, doing in zip(steps, doings, strict=True):
+            line.resume(entries, doing.moment, total)
+            if isinstance(doing.record, form.Run):
+                session.keeper.sources.add(doing.step, doing.record.source)
+        return len(doings)
+
+    def _entries(self, session: SessionCore, doing: comeback.Doing) -> list[m.JournalEntry]:
+        record = doing.record
+        try:
+            if isinstance(record, form.Deleted):
+                return [m.JournalEntry(m.Remove(record.name), doing.did)]
+            if isinstance(record, form.Set):
+                return [m.JournalEntry(m.Assign(record.name, bytes_of(record.value)), doing.did)]
+            given = [m.Assign(spelt(name), bytes_of(value)) for name, value in record.namespace.items()]
+        except ValueError as error:
+            raise StoreError(f"the stored session {self._label!r} is damaged: {error}") from None
+        text, refusal = checked_source(session.policy, record.source)
+        if refusal is not None:
+            raise StoreError(f"step {record.step} of the stored session {self._label!r}: {refusal.message}")
+        return [*(m.JournalEntry(one, 0) for one in given), m.JournalEntry(m.Execute(record.step, text), doing.did)]
+
+    def _resume(self, session: SessionCore, left: comeback.Left, doings: list[comeback.Doing]) -> None:
+        """The session is in the newest state that can be had: go on writing."""
+        held, lineage = self._held, self.lineage
+        assert held is not None and lineage is not None
+        session.step, session.identity = left.step, self.identity
+        self._heading, self._part, self._moments = left.heading, left.part, left.moments
+        self._now = left.heading.moment
+        self._ways, way = {self._now: (0, 0.0, 0)}, (0, 0.0, 0)
+        for doing in doings:
+            size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
+            way = way[0] + 1, way[1] + doing.cpu_ms, way[2] + size
+            self._now = doing.moment
+            self._ways[self._now] = way
+        self._since, session.again, session.files_changed = None, None, False
+        self._undone = deque(left.undone)
+        place = StorePlace(self._store, held, comeback.part_of(left.part), left.size)
+        tape = self._taped(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
+        lineage.tape, lineage.calls = tape, count(left.calls + 1)
+        if (effects := session.effects) is not None:
+            left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
+            left.waiting = [called for called in left.waiting if not effects.resume(called)]
+        session.keeper.notes_next += comeback.told(left)
+        resumed = form.Resumed(
+            **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
+            steps=len(left.lost),
+        )  # fmt: skip
+        tape.add(numbered(resumed))
+
+
+def _seconds_since(started: str) -> float:
+    try:
+        began = datetime.fromisoformat(started)
+        return max(0.0, (datetime.now(UTC) - began).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,0 +1,119 @@
+"""What a store is, and what it says of sessions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from time import time
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from safeexec.errors import StoreError
+
+LABEL_BYTES = 200
+"""Of the label of a stored session, or of a tenant, as UTF-8."""
+
+
+class StoreOptions(Struct, frozen=True, kw_only=True):
+    """Where sessions are stored, whose they are, and how much room they have."""
+
+    at: str | os.PathLike[str]
+    """A directory, which is made, or the URL of a PostgreSQL database (``postgresql://…``)."""
+    tenant: str = "default"
+    """Whose sessions these are: the labels of one tenant are not those of another."""
+    session_mb: int = 256
+    """Of one session, MiB. Its older parts go first; a step that has no room then is not done."""
+    tenant_mb: int | None = None
+    """Of all sessions of the tenant, MiB."""
+    keep_days: float | None = None
+    """How long a session is kept that nobody uses."""
+
+
+class Held(Struct, eq=False):
+    """A session that this process owns."""
+
+    label: str
+    generation: int
+    """How many owners it has had."""
+    parts: dict[str, int]
+    """Its parts, and their bytes when it was claimed."""
+    handle: Any = None
+    """The store's own."""
+
+
+class StoredSession(Struct, frozen=True):
+    """One row of a list."""
+
+    label: str
+    bytes: int
+    used: float
+    """When it was last written to, seconds since 1970."""
+
+
+class Store(Protocol):
+    """Where the sessions of one tenant are kept. From any thread. All raise `StoreError`."""
+
+    options: StoreOptions
+
+    def claim(self, label: str) -> Held:
+        """Own a session from now on; it need not be there yet. Raises `SessionTaken`."""
+
+    def release(self, held: Held) -> None:
+        """Own it no more."""
+
+    def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
+        """Write to a part from the byte `at` on, which is where it ends from then on; whole or not at all. `sync`: it
+        is on the disk then, with all that was written before. Raises `SessionTaken` where another one owns it.
+        """
+
+    def read(self, held: Held, part: str) -> Iterator[bytes]:
+        """The bytes of a part, piece by piece."""
+
+    def list(self) -> Iterator[StoredSession]:
+        """The sessions of the tenant."""
+
+    def used(self) -> int:
+        """Bytes of all sessions of the tenant, as of a moment ago."""
+
+    def remove(self, held: Held, part: str | None = None) -> None:
+        """Remove a part of a session; None: all of it, which is released."""
+
+    def close(self) -> None:
+        """Release what is held."""
+
+    def forget(self) -> None:
+        """This process is a fork of the one that opened it: let go of it without ending anything."""
+
+
+def check_label(label: str, what: str = "label") -> None:
+    """Raises ValueError for a text by which nothing can be stored."""
+    try:
+        size = len(label.encode())
+    except UnicodeEncodeError:
+        size = 0
+    if not 0 < size <= LABEL_BYTES or "\0" in label:
+        raise ValueError(f"{what}={label[:40]!r}: in a store it is a text of 1 to {LABEL_BYTES} bytes of UTF-8")
+
+
+def expire(store: Store) -> None:
+    """Remove the sessions that nobody has used for as long as they are kept, but for those that are open."""
+    if (days := store.options.keep_days) is None:
+        return
+    before = time() - days * 86400
+    for row in list(store.list()):
+        if row.used < before:
+            with suppress(StoreError):  # it is open, or somebody was faster
+                store.remove(store.claim(row.label))
+
+
+def full(store: Store) -> StoreError | None:
+    """Why nothing more may be written; None where it may."""
+    most = store.options.tenant_mb
+    if most is None or (held := store.used()) < most << 20:
+        return None
+    return StoreError(
+        f"the sessions of {store.options.tenant!r} take {held >> 20} MiB, and tenant_mb allows {most}: remove some "
+        "(`Sandbox.forget`)"
+    )
