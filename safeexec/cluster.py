@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import ErrorInfo, Policy, ProtectionError, Result, Sandbox, SandboxError, StoreOptions
 from safeexec.engine.host.faces.many import each_of, parts_of
 from safeexec.servers.access import hosts_for
-from safeexec.servers.http.grants import Grant
+from safeexec.servers.http.grants import Grant, read_tenants
 from safeexec.servers.service import Service
 
 try:
@@ -36,6 +36,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from safeexec.engine.host.session.options import Program
 
+Durability = Literal["step", "second", "close"]
 CHUNK_SECONDS, CHUNK = 0.2, 256
 """A worker gets as many programs at once as take about so long, and never more than so many."""
 AHEAD = 4
@@ -187,6 +188,7 @@ def serve(
     allow_policy: Sequence[str] | None = None,
     *,
     store: str | os.PathLike[str] | StoreOptions | None = None,
+    durable: Durability = "second",
     replicas: int = 1,
     autoscaling: Mapping[str, Any] | None = None,
     hosts: Sequence[str] = (),
@@ -196,7 +198,8 @@ def serve(
     """Run what `safeexec serve` does as one application of Ray Serve, with so many replicas; its path, for `connect`.
 
     `token` has 16 characters or more; or give the tenants of a token file (`read_tenants`), whose quotas hold over all
-    replicas. `store` is where sessions outlive their replica: a place that all machines reach. `autoscaling` is what
+    replicas. `store` is where sessions of `session_for` outlive their replica: a place that all machines reach; after
+    a kill they are as `durable` says (`Sandbox`). `autoscaling` is what
     Ray Serve takes (`min_replicas`, `max_replicas` …) in place of `replicas`; it needs a store, since a replica that
     is taken away ends its sessions. `hosts` are names by which clients call the cluster, beside its addresses and
     localhost.
@@ -205,10 +208,43 @@ def serve(
     a replica does not start, ValueError for what cannot be asked for. `ray.serve.delete(name)` ends it.
     """
     from ray import serve as behind  # with all that an HTTP server needs: for this alone
-    from ray.serve.config import RequestRouterConfig
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
+    server = _bound(token, policy, allow_policy, store, durable, replicas, autoscaling, hosts)
+    behind.run(server, name=name, route_prefix=path)
+    return path
+
+
+def build(arguments: Mapping[str, Any]) -> Any:
+    """The same application for a configuration of Ray Serve, which names it as ``safeexec.cluster:build``.
+
+    `arguments` are those of `serve`, with the path of a token file as `token_file` in place of `token`; name and path
+    are the configuration's. Raises as `serve`, and as `read_tenants`.
+    """
+    given: dict[str, Any] = {"policy": "standard", "allow_policy": None, "store": None, "durable": "second"}
+    given |= {"replicas": 1, "autoscaling": None, "hosts": ()}
+    if unknown := sorted(arguments.keys() - given.keys() - {"token_file"}):
+        raise ValueError(f"a server of a cluster takes no {unknown[0]!r}; it takes token_file, {', '.join(given)}")
+    if "token_file" not in arguments:
+        raise ValueError("a server of a cluster needs a token_file")
+    given |= arguments
+    return _bound(read_tenants(given.pop("token_file")), **given)
+
+
+def _bound(
+    token: str | Mapping[str, Grant],
+    policy: str,
+    allow_policy: Sequence[str] | None,
+    store: str | os.PathLike[str] | StoreOptions | None,
+    durable: Durability,
+    replicas: int,
+    autoscaling: Mapping[str, Any] | None,
+    hosts: Sequence[str],
+) -> Any:
+    from ray import serve as behind
+    from ray.serve.config import RequestRouterConfig
+
     if autoscaling is not None and store is None:
         raise ValueError("autoscaling takes replicas away, and their sessions with them: give a store=")
     grants = {"": Grant(token=token)} if isinstance(token, str) else dict(token)
@@ -217,7 +253,7 @@ def serve(
     count = {"num_replicas": replicas} if autoscaling is None else {"autoscaling_config": dict(autoscaling)}
     server = behind.deployment(
         behind.ingress()(_Replica),
-        name=name,
+        name="safeexec",
         max_ongoing_requests=1000,  # how many it takes is for the tenant
         ray_actor_options={"runtime_env": {"env_vars": QUIET_FORKS}},
         request_router_config=RequestRouterConfig(request_router_class="safeexec.cluster_router:SessionRouter"),
@@ -226,8 +262,7 @@ def serve(
         graceful_shutdown_timeout_s=longest + GRACE_SECONDS,
         **count,
     )
-    behind.run(server.bind(policy, allow_policy, at, grants, tuple(hosts)), name=name, route_prefix=path)
-    return path
+    return server.bind(policy, allow_policy, at, durable, grants, tuple(hosts))
 
 
 class _Replica:
@@ -238,13 +273,14 @@ class _Replica:
         policy: str,
         allowed: Sequence[str] | None,
         store: StoreOptions | None,
+        durable: Durability,
         grants: dict[str, Grant],
         hosts: tuple[str, ...],
     ) -> None:
         from ray import serve as behind
 
         here = behind.get_replica_context()
-        offers = Service(policy, allowed, replica=here.replica_id.unique_id, store=store)
+        offers = Service(policy, allowed, replica=here.replica_id.unique_id, store=store, durable=durable)
         self._tenancy = Tenancy(offers, grants)
         self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(1800, 86400))
         self._app.peers = Peers(offers.replica, self._tenancy, partial(_tell, here.app_name))

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -29,7 +30,7 @@ TOKEN, TOKEN_OF_FEW = "a-token-of-the-tests", "another-token-of-the-tests"
 
 @pytest.fixture(scope="module", autouse=True)
 def started() -> Iterator[None]:
-    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
+    ray.init(num_cpus=8, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
     yield
     ray.shutdown()
 
@@ -131,12 +132,12 @@ def served() -> Iterator[str]:
         serve.shutdown()
 
 
-def replicas() -> list[psutil.Process]:
-    """The processes of the replicas, which are children of Ray's own."""
+def replicas(name: str) -> list[psutil.Process]:
+    """The processes of the replicas of an application, which are children of Ray's own."""
     found = []
     for one in psutil.process_iter():
         with suppress(psutil.Error):
-            if one.username() == psutil.Process().username() and "ServeReplica" in "".join(one.cmdline()[:1]):
+            if one.username() == psutil.Process().username() and f"ServeReplica:{name}:" in "".join(one.cmdline()[:1]):
                 found.append(one)
     return found
 
@@ -202,7 +203,7 @@ def test_a_lost_replica_ends_its_sessions_with_an_error_and_no_other(served: str
         sessions = [sandbox.session() for _ in range(12)]
         for number, session in enumerate(sessions):
             session.run(f"x = {number}")
-        replicas()[0].kill()
+        replicas("safeexec")[0].kill()
         left = []
         for number, session in enumerate(sessions):
             try:
@@ -219,6 +220,76 @@ def test_a_lost_replica_ends_its_sessions_with_an_error_and_no_other(served: str
         assert all(session.run("x + 1").ok for session in left)
 
 
-def test_replicas_that_come_and_go_need_a_store() -> None:
+def test_a_sandbox_of_e2b_stays_where_its_header_leads(served: str) -> None:
+    def call(path: str, body: bytes | None = None) -> Any:
+        headers = {"X-API-Key": TOKEN, "x-session-id": "sandbox-of-ada"}
+        with urllib.request.urlopen(urllib.request.Request(f"{served}{path}", body, headers), timeout=30) as answer:
+            return json.loads(answer.read())
+
+    identity = call("/sandboxes", b'{"templateID": "base"}')["sandboxID"]
+    assert [call(f"/sandboxes/{identity}")["state"] for _ in range(6)] == ["running"] * 6
+
+
+def test_what_cannot_be_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="store"):
         cluster.serve(TOKEN, autoscaling={"min_replicas": 1, "max_replicas": 3})
+    with pytest.raises(ValueError, match="token_file"):
+        cluster.build({})
+    with pytest.raises(ValueError, match="takes no 'polcy'"):
+        cluster.build({"token_file": str(tmp_path), "polcy": "standard"})
+
+
+def test_with_a_store_no_client_sees_that_replicas_are_replaced_or_lost(tmp_path: Path) -> None:
+    """Users go on all the time: through a rolling update without an error, after a kill with what they had."""
+    serve = pytest.importorskip("ray.serve")
+    (tmp_path / "token").write_text(TOKEN)
+    settings = {
+        "token_file": str(tmp_path / "token"),
+        "policy": "calculator",
+        "store": str(tmp_path / "sessions"),
+        "durable": "step",
+    }
+    try:
+        serve.run(cluster.build({**settings, "replicas": 2}), name="stored", route_prefix="/")
+        with safeexec.connect("http://127.0.0.1:8000", TOKEN) as sandbox:
+            users = [sandbox.session_for(f"user-{number}") for number in range(8)]
+            counts, wrong, done = [0] * len(users), [], threading.Event()
+
+            def use(number: int) -> None:
+                users[number].run("count = 0")
+                while not done.is_set():
+                    try:
+                        value = users[number].run("count += 1\ncount").value
+                        counts[number] += 1
+                        if value != counts[number]:
+                            wrong.append(f"{value} and not {counts[number]}")
+                    except safeexec.SandboxError as error:
+                        wrong.append(str(error))
+                    done.wait(0.1)
+
+            threads = [threading.Thread(target=use, args=(number,)) for number in range(len(users))]
+            for thread in threads:
+                thread.start()
+            until(lambda: min(counts) > 3)
+            before = {one.pid for one in replicas("stored")}
+            serve.run(cluster.build({**settings, "replicas": 2}), name="stored", route_prefix="/")
+            until(lambda: not before & {one.pid for one in replicas("stored")}, seconds=120)
+            reached = min(counts)
+            until(lambda: min(counts) > reached + 3)
+            done.set()
+            for thread in threads:
+                thread.join()
+            assert wrong == []
+            replicas("stored")[0].kill()
+            assert [user.run("count").value for user in users] == counts
+            tight = sandbox.session_for("user-9", memory_mb=200)
+            tight.run("y = 1")
+            tight.close()
+            assert tight.run("y").value == 1 and tight.policy.limits.memory_mb == 200
+            users[1].close()
+            assert users[1].run("count").value == counts[1]
+            sandbox.forget("user-1")
+            with pytest.raises(safeexec.SessionClosed):
+                users[1].run("count")
+    finally:
+        serve.shutdown()
