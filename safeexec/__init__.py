@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
-    from safeexec.engine.approvals import Allow, Deny
+    from safeexec.engine.approvals import Allow, Deny, Later
     from safeexec.engine.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
     from safeexec.engine.host.faces.blocking import Namespace, Sandbox, Session, Stream
     from safeexec.engine.host.plugins.aio import AsyncPlugin
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from safeexec.engine.host.plugins.source import Manifest, plugin_manifest
     from safeexec.engine.host.replay.policies import compare_policies
     from safeexec.engine.host.replay.replay import Replay, replay
-    from safeexec.engine.host.session.template import TemplateInfo
     from safeexec.engine.host.startup.confinement import describe as machine_protection
     from safeexec.engine.host.stats import SandboxStats, SessionCounts
     from safeexec.engine.host.tools.effects import tool
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
         SessionClosed,
         SessionTaken,
         StateFileError,
+        StepWaiting,
         StoreError,
         ToolError,
         WorkspaceError,
@@ -64,9 +64,11 @@ if TYPE_CHECKING:
         PluginError,
         Result,
         StepFailed,
+        TemplateInfo,
         ToolCallRecord,
         Usage,
         Variable,
+        WaitingCall,
     )
     from safeexec.searching.jobs import SearchState
     from safeexec.searching.plan import Budget, Proposal
@@ -76,8 +78,8 @@ if TYPE_CHECKING:
 _HOME = {
     "safeexec.errors": (
         "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
-        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StoreError ToolError "
-        "WorkspaceError"
+        "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StepWaiting StoreError "
+        "ToolError WorkspaceError"
     ),
     "safeexec.engine.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.engine.host.faces.blocking": "Namespace Sandbox Session Stream",
@@ -87,9 +89,8 @@ _HOME = {
     "safeexec.engine.host.plugins.source": "Manifest plugin_manifest",
     "safeexec.engine.host.replay.policies": "compare_policies",
     "safeexec.engine.host.replay.replay": "Replay replay",
-    "safeexec.engine.host.session.template": "TemplateInfo",
     "safeexec.engine.host.stats": "SandboxStats SessionCounts",
-    "safeexec.engine.approvals": "Allow Deny",
+    "safeexec.engine.approvals": "Allow Deny Later",
     "safeexec.engine.host.tools.effects": "tool",
     "safeexec.engine.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",
@@ -103,7 +104,7 @@ _HOME = {
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
-        "ToolCallRecord Usage Variable"
+        "TemplateInfo ToolCallRecord Usage Variable WaitingCall"
     ),
     "safeexec.searching.plan": "Budget Proposal",
     "safeexec.engine.store.interface": "StoredSession StoreOptions",
@@ -134,6 +135,7 @@ __all__ = [
     "FileChange",
     "Formula",
     "Handle",
+    "Later",
     "Limits",
     "Manifest",
     "Mechanism",
@@ -169,6 +171,7 @@ __all__ = [
     "SessionTaken",
     "StateFileError",
     "StepFailed",
+    "StepWaiting",
     "StoreError",
     "StoreOptions",
     "StoredSession",
@@ -179,6 +182,7 @@ __all__ = [
     "ToolError",
     "Usage",
     "Variable",
+    "WaitingCall",
     "WorkspaceError",
     "async_connect",
     "async_search",

@@ -10,6 +10,7 @@ What guest code does wrong is data (a `Result`); what the caller, the policy or 
     ├── SandboxBusy            no session became free before the deadline
     ├── SessionClosed          the session is closed, or could not be restored
     ├── SessionBusy            another thread or task is using the session right now
+    ├── StepWaiting            a step waits for an answer, or none does, or the answer came too late
     ├── CheckpointError        no such checkpoint, or no room for another one
     ├── WorkspaceError         a path leaves the workspace, or is not a regular file
     ├── StateFileError         a saved state is damaged, foreign or newer
@@ -75,6 +76,12 @@ class SessionClosed(SandboxError):
 
 class SessionBusy(SandboxError):
     """A step of this session is running in another thread or task."""
+
+
+class StepWaiting(SandboxError):
+    """A step of this session waits for an answer, so that nothing else may change its state; or no step waits, or none
+    for this answer any more.
+    """
 
 
 class CheckpointError(SandboxError):

@@ -19,7 +19,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 PAGE = (HOUSE / "README.md").read_text(encoding="utf-8")
 TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
 OUTSIDE = ("tests/", "policies/", "benchmarks/")
-PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|json|md)|/))(?::(\w+))?")
+PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|jsonl?|md)|/))(?::(\w+))?")
 RECIPES = (
     "Refuse a name early",
     "Add a hint",
@@ -168,7 +168,7 @@ FIRST_RUN = {
     "engine/host/files": "layers",
     "engine/host/session": (
         "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
-        "given standard_input states step tightened turn"
+        "given standard_input states step step_calls tightened turn"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "toolbox",

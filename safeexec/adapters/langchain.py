@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from safeexec import AsyncSession
 from safeexec.adapters.functions import INVALID, NAME, describe
 from safeexec.adapters.sessions import pictures, run_async
+from safeexec.common.text import shorten
 
 if TYPE_CHECKING:
     from safeexec import Policy, Result, Session
@@ -45,13 +46,19 @@ def python_tool(
         name=NAME,
         description=describe(session if policy is None else policy, tools),
         args_schema=RunPython,
-        handle_validation_error=INVALID,
+        handle_validation_error=_told,
         response_format="content_and_artifact",
     )
 
 
 async_python_tool = python_tool
 """The same: the name from when there were two."""
+
+
+def _told(error: Any) -> str:
+    """What the model reads of arguments that are none: by pydantic, its first complaint."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return INVALID.format(why=f"{shorten('.'.join(map(str, first['loc'])), 60)}: {shorten(first['msg'], 200)}")
 
 
 def _answer(result: Result, max_tokens: int) -> tuple[Any, Result]:

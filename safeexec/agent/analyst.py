@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safeexec.agent.alternatives import Alternative, Alternatives, Compared, Score
+from safeexec import WorkspaceError
 from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
@@ -17,8 +19,8 @@ from safeexec.agent.models.base import Model
 from safeexec.agent.notebook import notebook
 from safeexec.agent.outcome import AgentResult, Event, OfRun
 from safeexec.agent.report import html_report, markdown_report, pictures_of
+from safeexec.agent.requests import Loop, Request, RunApart
 from safeexec.agent.survey import SUFFIXES, FileSurvey, survey_of, survey_program
-from safeexec.agent.wishes import ListFiles, Loop, ReadFile, RunApart, Wish
 from safeexec.common.text import printable
 from safeexec.untrusted.saving import NewFiles
 
@@ -52,9 +54,6 @@ class Analysis(OfRun):
     """The files that the steps left in the workspace, new or changed: name → content."""
     left_out: tuple[str, ...] = ()
     """Names of those that did not fit into `keep_bytes`."""
-    alternatives: tuple[Alternative, ...] = ()
-    """With `alternatives` more than one: the programs for the cleaning that were compared, in order. That which was
-    kept is the first step of the run, with the number 0."""
 
     def __repr__(self) -> str:
         return f"<Analysis of {', '.join(survey.name for survey in self.surveys)}: {self.run!r}>"
@@ -136,10 +135,6 @@ class DataAnalyst:
     place of a policy there can be an open Sandbox, AsyncSandbox or session, which has its own files. A session keeps
     what the steps leave; files are surveyed in a copy of it. Of what the steps write, up to `keep_bytes` come back as
     `Analysis.files`. Other keywords are those of `CodeAgent`.
-
-    With `alternatives` the model first writes so many programs that clean the data. Each runs in a branch of the
-    session; kept is that with the highest `score`, a program whose value counts (``"-df.isna().sum().sum()"``, which
-    the model is shown) or a function of the session. It costs one more question to the model, and so many steps.
     """
 
     def __init__(
@@ -151,12 +146,9 @@ class DataAnalyst:
         tools: Any = None,
         on_event: Callable[[Event], None] = ignore_event,
         keep_bytes: int = 64 << 20,
-        alternatives: int = 1,
-        score: Score | None = None,
         **options: Any,
     ) -> None:
         self._keep_bytes = keep_bytes
-        self._alternatives = Alternatives(alternatives, score, native=bool(options.get("native")))
         self._files: dict[str, Any] = dict(files) if isinstance(files, Mapping) else _by_name(files)
         self._agent = CodeAgent(
             model,
@@ -186,38 +178,23 @@ class DataAnalyst:
 
     def _begun(self, question: str) -> _Start:
         agent = self._agent
-        if self._alternatives.count == 1:
-            return lambda session: self._analysis(question, lambda task: agent.loop(session, task))
-        return lambda session: self._compared(question, session)
+        return lambda session: self._analysis(question, session, lambda task: agent.loop(session, task))
 
     def _resumed(self, transcript: Transcript, question: str | None) -> _Start:
         agent, asked = self._agent, question or transcript.task.partition(_HEADING)[0]
-        return lambda session: self._analysis(asked, lambda _: agent.loop(session, question, transcript, rebuild=True))
+        return lambda session: self._analysis(
+            asked, session, lambda _: agent.loop(session, question, transcript, rebuild=True)
+        )
 
-    def _compared(self, question: str, session: Any) -> Generator[Wish, Any, Analysis]:
-        """An analysis that begins with the best of several alternatives."""
-        agent, transcript = self._agent, self._agent.new_transcript()
-        compared = Compared()
-
-        def loop(task: str) -> Loop:
-            nonlocal compared
-            asked = task + self._alternatives.request()
-            compared = yield from self._alternatives.compare(agent, session, transcript, asked)
-            run = yield from agent.loop(session, None, transcript)
-            return compared.with_run(run)
-
-        analysis = yield from self._analysis(question, loop)
-        return replace(analysis, alternatives=compared.tried)
-
-    def _analysis(self, question: str, loop: Callable[[str], Loop]) -> Generator[Wish, Any, Analysis]:
+    def _analysis(self, question: str, session: Any, loop: Callable[[str], Loop]) -> Generator[Request, Any, Analysis]:
         """Survey, run, collect what was written: whoever drives it blocks or awaits."""
-        given: list[str] = yield ListFiles()
+        given: list[str] = yield session.list_files
         surveys = []
         for name in self._to_survey(given):
             ran = yield RunApart(survey_program(name))
             surveys.append(survey_of(name, ran[0] if ran else None))
         run = yield from loop(_task(question, tuple(surveys)))
-        files, left_out = yield from self._written(run, set(given))
+        files, left_out = yield from self._written(session, run, set(given))
         return Analysis(question, tuple(surveys), run, files, left_out)
 
     def _to_survey(self, given: list[str]) -> list[str]:
@@ -226,19 +203,22 @@ class DataAnalyst:
         return [name for name in self._files if name in given] + within[:_MAX_SURVEYED]
 
     def _written(
-        self, run: AgentResult, given: set[str]
-    ) -> Generator[Wish, Any, tuple[dict[str, bytes], tuple[str, ...]]]:
-        """What the steps left in the workspace, as far as it is small enough; the names of the rest."""
+        self, session: Any, run: AgentResult, given: set[str]
+    ) -> Generator[Request, Any, tuple[dict[str, bytes], tuple[str, ...]]]:
+        """Return what the steps left in the workspace, as far as it is small enough; the names of the rest."""
         touched = {change.name for step in run.steps for change in step.result.files}
         files: dict[str, bytes] = {}
         left_out = []
         room = self._keep_bytes
-        left: list[str] = yield ListFiles()
+        left: list[str] = yield session.list_files
         for name in left:
             if name in given and name not in touched:
                 continue
             size = next((f.size for step in reversed(run.steps) for f in step.result.files if f.name == name), 0)
-            data: bytes | None = (yield ReadFile(name)) if size <= room and len(files) < _MAX_FILES else None
+            data: bytes | None = None
+            if size <= room and len(files) < _MAX_FILES:
+                with suppress(WorkspaceError):
+                    data = yield partial(session.read_file, name)
             if data is None or len(data) > room:
                 left_out.append(name)
             else:
@@ -247,7 +227,7 @@ class DataAnalyst:
         return files, tuple(left_out)
 
 
-_Start = Callable[[Any], Generator[Wish, Any, Analysis]]
+_Start = Callable[[Any], Generator[Request, Any, Analysis]]
 """Begins an analysis in a session."""
 
 

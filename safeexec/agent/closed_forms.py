@@ -1,4 +1,4 @@
-r"""What a closed form is worth: `\frac{-1 \pm \sqrt{5}}{2}`, `-1/2 + sqrt(3)*I/2`, `2**(1/3)`.
+r"""What a closed form is worth: `\frac{-1 \pm \sqrt{5}}{2}`, `-1/2 + sqrt(3)*I/2`, `2**(1/3)`, `1 ± 2i`, `ln 2`, `e^2`.
 
 Pure, to 50 digits. Time is bounded: a form has at most so many characters, tokens and digits, and so deep a nesting.
 """
@@ -12,17 +12,20 @@ from typing import NamedTuple
 
 _PI = Fraction("3.14159265358979323846264338327950288419716939937510")
 _DIGITS = Context(prec=50)
+_E = Fraction(_DIGITS.exp(1))
 _MAX_CHARACTERS = 300
 _MAX_DEPTH = 12
 _MAX_BITS = 4_000
 _MAX_POWER = 20
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d{1,30}+(?>(?:\.\d{1,30}+)?))|(?P<frac>\\[dt]?frac)|(?P<root>√|\\sqrt|sqrt(?=\s?\())"
-    r"|(?P<pi>π|\\pi(?![A-Za-z])|pi\b)|(?P<imaginary>[iIj]\b)|(?P<both>±|\\pm(?![A-Za-z]))|(?P<power>\*\*|\^)"
+    r"|(?P<log>\\?ln(?![A-Za-z])|log(?=\()|\\log(?![A-Za-z_]))|(?P<exp>exp(?=\())|(?P<e>(?:(?<!\d)[eE]|e(?=\^|\*\*))(?![A-Za-z]))"
+    r"|(?P<pi>π|\\pi(?![A-Za-z])|pi\b)|(?P<imaginary>[iIj](?![A-Za-z]))|(?P<both>±|\\pm(?![A-Za-z]))|(?P<power>\*\*|\^)|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
     r"|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])|(?P<sign>[+/(){}\[\]]))"
 )
+_PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _CLOSER = {"(": ")", "{": "}", "[": "]"}
-_BEGINS = frozenset({"number", "frac", "root", "pi", "imaginary", "(", "{"})
+_BEGINS = frozenset({"number", "frac", "root", "log", "exp", "e", "pi", "imaginary", "(", "{"})
 
 
 class ClosedForm(NamedTuple):
@@ -39,11 +42,14 @@ class _NoForm(Exception):
 
 
 def read(text: str, begin: int) -> ClosedForm:
-    """The closed form with a root or π in it that begins here."""
+    """The closed form that begins here: with a root, π, e, a logarithm or `i` in it, or with a ±. `log` is natural.
+    One with decimals is a rounded number wherever no root makes it exact: it is none.
+    """
     first = _Reader(text, begin, -1)
     try:
         values = [first.total(0)]
-        if first.kind() in ("times", "power", "minus", "both", "+", "/", *_BEGINS) or not first.rooted:
+        goes_on = first.kind() in ("times", "power", "raised", "minus", "both", "+", "/", *_BEGINS)
+        if goes_on or not (first.rooted or (first.whole and (first.both or first.unreal))):
             values = []
         elif first.both:
             values.append(_Reader(text, begin, 1).total(0))
@@ -62,7 +68,9 @@ class _Reader:
         self._next = begin
         self.last = begin
         """Where the last token ended."""
-        self.rooted = self.both = False
+        self.rooted = self.both = self.unreal = False
+        self.whole = True
+        """Whether no number in it is a decimal."""
         self._token = self._scan()
 
     def _scan(self) -> re.Match[str] | None:
@@ -115,13 +123,19 @@ class _Reader:
 
     def _power(self, depth: int) -> tuple[Fraction, Fraction]:
         value = self._atom(depth)
+        if self.kind() == "raised":
+            return self._to_the(value, Fraction(self._take().translate(_PLAIN_DIGITS)))
         if self.kind() != "power":
             return value
         self._take()
         negative = self.kind() == "minus" and bool(self._take())
         exponent, imaginary = self._atom(depth)
-        exponent = -exponent if negative else exponent
-        if imaginary or abs(exponent) > _MAX_POWER:
+        if imaginary:
+            raise _NoForm
+        return self._to_the(value, -exponent if negative else exponent)
+
+    def _to_the(self, value: tuple[Fraction, Fraction], exponent: Fraction) -> tuple[Fraction, Fraction]:
+        if abs(exponent) > _MAX_POWER:
             raise _NoForm
         if exponent.denominator > 1:
             return self._root(value, exponent)
@@ -157,13 +171,29 @@ class _Reader:
                 raise _NoForm
             return self._root(self._atom(depth), 1 / degree)
         if kind == "number":
-            return Fraction(self._take()), Fraction(0)
-        if kind == "pi":
+            text = self._take()
+            self.whole = self.whole and "." not in text
+            return Fraction(text), Fraction(0)
+        if kind in ("log", "exp"):
+            self._take()
+            return self._function(kind, self._power(depth + 1))
+        if kind in ("pi", "e"):
             self._take()
             self.rooted = True
-            return _PI, Fraction(0)
+            return (_PI if kind == "pi" else _E), Fraction(0)
         self._take("imaginary")
+        self.unreal = True
         return Fraction(0), Fraction(1)
+
+    def _function(self, kind: str, value: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
+        """The logarithm or the exponential of a real number."""
+        self.rooted = True
+        if value[1] or abs(value[0]) > _MAX_POWER**4 or (kind == "log" and value[0] <= 0):
+            raise _NoForm
+        number = _DIGITS.divide(Decimal(value[0].numerator), Decimal(value[0].denominator))
+        if kind == "exp" and abs(number) > 10 * _MAX_POWER:
+            raise _NoForm
+        return _bounded((Fraction(_DIGITS.ln(number) if kind == "log" else _DIGITS.exp(number)), Fraction(0)))
 
     def _group(self, depth: int) -> tuple[Fraction, Fraction]:
         if self.kind() != "{":

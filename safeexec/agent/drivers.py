@@ -1,31 +1,21 @@
-"""Drives the agent loop: fulfils its wishes with a model and a session, and opens and closes what is the run's own."""
+"""Drive the agent loop: answer its requests with a model and a session, open and close what is the run's own."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AsyncExitStack, ExitStack, suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-import safeexec  # its names load on first use: search with threads, AsyncSandbox with asyncio
+import safeexec  # its names load on first use: AsyncSandbox with asyncio
 from safeexec import Policy, Sandbox, WorkspaceError
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply, ToolSpec
 from safeexec.agent.models.asking import answering, ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
-from safeexec.agent.wishes import (
-    AskModel,
-    CompareBranches,
-    Confirm,
-    FetchVariable,
-    InThread,
-    ListFiles,
-    ReadFile,
-    RunApart,
-    RunStep,
-    Wish,
-)
+from safeexec.agent.requests import AskModel, Confirm, Request, RunApart
+from safeexec.agent.transcript import Transcript
 from safeexec.engine.approvals import decision
 from safeexec.errors import CheckpointError
 
@@ -33,7 +23,7 @@ T = TypeVar("T")
 
 
 class Driven(Protocol):
-    """What is driven: the agent, as far as its wishes need it."""
+    """The agent, as far as its requests need it."""
 
     model: Model
 
@@ -51,49 +41,92 @@ class Driven(Protocol):
 
     def model_events(self, seconds: float | None) -> ModelEvents: ...
 
-    def on_output(self, text: str) -> None: ...
+
+def drive(
+    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool, hold: Transcript | None = None
+) -> T:
+    """Run the loop in this thread. `aparts`: it may have programs run apart. `hold` keeps the session of a run that
+    ends to wait, open for the one that goes on.
+    """
+    with ExitStack() as stack:
+        held, session, apart = _held(hold)
+        if held is None:
+            session, apart = _opened(agent, aparts, stack)
+        else:
+            stack.enter_context(held)
+        waits = held is not None
+        try:
+            result = _driven(agent, apart, start(session))
+            waits = getattr(result, "stop", "") == "waiting"
+            return result
+        finally:
+            if hold is not None and waits:
+                hold.held = stack.pop_all(), session, apart
 
 
-def drive(agent: Driven, start: Callable[[Any], Generator[Wish, Any, T]], *, aparts: bool) -> T:
-    """Run the loop in this thread. `aparts`: it may have programs run apart."""
-    with _opened(agent, aparts) as (session, apart):
-        loop = start(session)
-        answer: Any = None
-        error: Exception | None = None
-        while True:
-            try:
-                wish = loop.throw(error) if error is not None else loop.send(answer)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            answer, error = None, None
-            try:
-                answer = _fulfil(agent, session, apart, wish)
-            except (ModelError, TranscriptError) as caught:
-                error = caught
+def _held(hold: Transcript | None) -> tuple[Any, Any, Any]:
+    """What closes the session that a transcript has kept open, the session, and what runs beside it."""
+    if hold is None or hold.held is None:
+        return None, None, None
+    held, hold.held = hold.held, None
+    stack, session, apart = held
+    return stack, session, apart
 
 
-async def drive_async(agent: Driven, start: Callable[[Any], Generator[Wish, Any, T]], *, aparts: bool) -> T:
+def _driven(agent: Driven, apart: Apart, loop: Generator[Request, Any, T]) -> T:
+    answer: Any = None
+    error: Exception | None = None
+    while True:
+        try:
+            request = loop.throw(error) if error is not None else loop.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        answer, error = None, None
+        try:
+            answer = _answer(agent, apart, request)
+        except (ModelError, TranscriptError, WorkspaceError) as caught:
+            error = caught
+
+
+async def drive_async(
+    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool, hold: Transcript | None = None
+) -> T:
     """As `drive`, in this task; a model or a session that blocks gets a thread."""
-    async with _async_opened(agent, aparts) as (session, apart):
-        loop = start(session)
-        answer: Any = None
-        error: Exception | None = None
-        while True:
-            try:
-                wish = loop.throw(error) if error is not None else loop.send(answer)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            answer, error = None, None
-            try:
-                answer = await _fulfil_async(agent, session, apart, wish)
-            except (ModelError, TranscriptError) as caught:
-                error = caught
+    async with AsyncExitStack() as stack:
+        held, session, apart = _held(hold)
+        if held is None:
+            session, apart = await _async_opened(agent, aparts, stack)
+        else:
+            await stack.enter_async_context(held)
+        waits = held is not None
+        try:
+            result = await _driven_async(agent, session, apart, start(session))
+            waits = getattr(result, "stop", "") == "waiting"
+            return result
+        finally:
+            if hold is not None and waits:
+                hold.held = stack.pop_all(), session, apart
+
+
+async def _driven_async(agent: Driven, session: Any, apart: Apart, loop: Generator[Request, Any, T]) -> T:
+    answer: Any = None
+    error: Exception | None = None
+    while True:
+        try:
+            request = loop.throw(error) if error is not None else loop.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        answer, error = None, None
+        try:
+            answer = await _answer_async(agent, session, apart, request)
+        except (ModelError, TranscriptError, WorkspaceError) as caught:
+            error = caught
 
 
 class Apart:
-    """Where programs run apart: each in a session that `fresh` opens, or all in `before`, a branch of the session from
+    """Runs programs apart: each in a session that `fresh` opens, or all in `before`, a branch of the session from
     before the run, which goes back for the next one. Without either they get no answer.
     """
 
@@ -102,127 +135,80 @@ class Apart:
         self._before = before
         self._used = False
 
-    def run(self, wish: RunApart) -> Any:
-        """The result and the variable that the wish names; None where nothing can be run apart."""
+    def run(self, request: RunApart) -> Any:
+        """Return the result and the variable that is named; None where nothing can be run apart."""
         if self._fresh is not None:
             with self._fresh() as alone:
-                return _ran(alone, wish)
+                return _ran(alone, request)
         if self._before is None:
             return None
         if self._used:
             self._before.rollback()
         self._used = True
-        ran = _ran(self._before, wish)
+        ran = _ran(self._before, request)
         self._used = ran[0].state == "kept"
         return ran
 
-    async def run_async(self, wish: RunApart) -> Any:
+    async def run_async(self, request: RunApart) -> Any:
         """As `run`."""
         if self._fresh is not None:
             async with self._fresh() as alone:
-                return await _ran_async(alone, wish)
+                return await _ran_async(alone, request)
         if self._before is None:
             return None
         if self._used:
             await self._before.rollback()
         self._used = True
-        ran = await _ran_async(self._before, wish)
+        ran = await _ran_async(self._before, request)
         self._used = ran[0].state == "kept"
         return ran
 
 
-def _ran(alone: Any, wish: RunApart) -> tuple[Any, Any]:
-    result = alone.run(wish.source, timeout=wish.timeout)
-    return result, alone.get(wish.name) if wish.name else None
+def _ran(alone: Any, request: RunApart) -> tuple[Any, Any]:
+    result = alone.run(request.source, timeout=request.timeout)
+    return result, alone.get(request.name) if request.name else None
 
 
-async def _ran_async(alone: Any, wish: RunApart) -> tuple[Any, Any]:
-    result = await alone.run(wish.source, timeout=wish.timeout)
-    return result, await alone.get(wish.name) if wish.name else None
+async def _ran_async(alone: Any, request: RunApart) -> tuple[Any, Any]:
+    result = await alone.run(request.source, timeout=request.timeout)
+    return result, await alone.get(request.name) if request.name else None
 
 
-def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
-    if isinstance(wish, AskModel):
-        return _ask(agent, wish)
-    if isinstance(wish, Confirm):
-        answer = agent.confirm(wish.source) if agent.confirm is not None else True
-        if inspect.isawaitable(answer):
-            close = getattr(answer, "close", None)
-            if close is not None:
-                close()
-            raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
-        return decision(answer, "confirm")
-    if isinstance(wish, RunApart):
-        return apart.run(wish)
-    if isinstance(wish, InThread):
-        return wish.work()
-    if isinstance(wish, CompareBranches):
-        with safeexec.search(
-            session, wish.sources, wish.score, width=len(wish.sources), timeout=wish.timeout, merge=False
-        ) as found:
-            return _scores(found.tree)
-    if isinstance(wish, ListFiles):
-        return session.list_files()
-    if isinstance(wish, ReadFile):
-        with suppress(WorkspaceError):
-            return session.read_file(wish.name)
-        return None
-    if isinstance(wish, RunStep):
-        return session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
-    if isinstance(wish, FetchVariable):
-        return session.get(wish.name)
-    session.set(wish.name, None)
-    return None
+def _answer(agent: Driven, apart: Apart, request: Request) -> Any:
+    if isinstance(request, AskModel):
+        return _ask(agent, request)
+    if isinstance(request, RunApart):
+        return apart.run(request)
+    if not isinstance(request, Confirm):
+        return request()
+    answer = agent.confirm(request.source) if agent.confirm is not None else True
+    if inspect.isawaitable(answer):
+        close = getattr(answer, "close", None)
+        if close is not None:
+            close()
+        raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
+    return decision(answer, "confirm")
 
 
-def _scores(tree: Any) -> list[tuple[str, float | None, str]]:
-    """What became of each program of a comparison."""
-    nodes = tree.root.children
-    if not nodes and tree.root.problem:
-        raise AgentError(f"the alternatives cannot be compared: {tree.root.problem}")
-    return [(node.source, node.score, node.problem or _failure(node.result)) for node in nodes]
+def _ask(agent: Driven, request: AskModel) -> Reply:
+    ask = partial(agent.model.complete, request.messages, tools=agent.tool_specs)
+    with answering(agent.model.name, agent.model_events(request.seconds)) as events:
+        return ask(events=events) if request.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
 
 
-def _failure(result: Any) -> str:
-    return "" if result is None or result.error is None else f"{result.error.type}: {result.error.message}"
-
-
-def _ask(agent: Driven, wish: AskModel) -> Reply:
-    ask = partial(agent.model.complete, wish.messages, tools=agent.tool_specs)
-    with answering(agent.model.name, agent.model_events(wish.seconds)) as events:
-        return ask(events=events) if wish.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
-
-
-async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
+async def _answer_async(agent: Driven, session: Any, apart: Apart, request: Request) -> Any:
     import asyncio
 
-    if isinstance(wish, AskModel):
-        return await _ask_async(agent, wish)
-    if isinstance(wish, Confirm):
-        answer = agent.confirm(wish.source) if agent.confirm is not None else True
+    if isinstance(request, AskModel):
+        return await _ask_async(agent, request)
+    if isinstance(request, Confirm):
+        answer = agent.confirm(request.source) if agent.confirm is not None else True
         return decision(await _now_or_awaited(answer), "confirm")
-    if isinstance(wish, InThread) or not inspect.iscoroutinefunction(session.run):
-        return await asyncio.to_thread(_fulfil, agent, session, apart, wish)
-    if isinstance(wish, CompareBranches):
-        compared = await safeexec.async_search(
-            session, wish.sources, wish.score, width=len(wish.sources), timeout=wish.timeout, merge=False
-        )
-        async with compared:
-            return _scores(compared.tree)
-    if isinstance(wish, ListFiles):
-        return await _now_or_awaited(session.list_files())
-    if isinstance(wish, ReadFile):
-        with suppress(WorkspaceError):
-            return await _now_or_awaited(session.read_file(wish.name))
-        return None
-    if isinstance(wish, RunApart):
-        return await apart.run_async(wish)
-    if isinstance(wish, RunStep):
-        return await session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
-    if isinstance(wish, FetchVariable):
-        return await session.get(wish.name)
-    await session.set(wish.name, None)
-    return None
+    if not inspect.iscoroutinefunction(session.run):
+        return await asyncio.to_thread(_answer, agent, apart, request)
+    if isinstance(request, RunApart):
+        return await apart.run_async(request)
+    return await _now_or_awaited(request())
 
 
 async def _now_or_awaited(answer: Any) -> Any:
@@ -230,98 +216,60 @@ async def _now_or_awaited(answer: Any) -> Any:
     return await answer if inspect.isawaitable(answer) else answer
 
 
-async def _ask_async(agent: Driven, wish: AskModel) -> Reply:
+async def _ask_async(agent: Driven, request: AskModel) -> Reply:
     import asyncio
 
     call = getattr(agent.model, "complete_async", None)
     if call is None:
-        return await asyncio.to_thread(_ask, agent, wish)
-    with answering(agent.model.name, agent.model_events(wish.seconds)) as events:
-        asked: Awaitable[Reply] = call(wish.messages, tools=agent.tool_specs, events=events)
-        if wish.seconds is None:
+        return await asyncio.to_thread(_ask, agent, request)
+    with answering(agent.model.name, agent.model_events(request.seconds)) as events:
+        asked: Awaitable[Reply] = call(request.messages, tools=agent.tool_specs, events=events)
+        if request.seconds is None:
             return await asked
         try:
-            async with asyncio.timeout(wish.seconds) as patience:
+            async with asyncio.timeout(request.seconds) as patience:
                 return await asked
         except TimeoutError:
             if not patience.expired():
                 raise
-        raise out_of_time(wish.seconds)
+        raise out_of_time(request.seconds)
 
 
-@contextmanager
-def _opened(agent: Driven, aparts: bool) -> Iterator[tuple[Any, Apart]]:
-    """The session of a run, and what opens one apart from it."""
+def _opened(agent: Driven, aparts: bool, stack: ExitStack) -> tuple[Any, Apart]:
+    """The session of a run, and what opens one apart from it. `stack` closes what is the run's own."""
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
-        with Sandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, Apart(partial(sandbox.session, checkpoints="off"))
+        given = stack.enter_context(Sandbox(given, **agent.opening))
     elif inspect.iscoroutinefunction(given.run):
         raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
-    elif hasattr(given, "session"):
-        with given.session() as session:
-            if given.max_sessions is None:
-                yield session, Apart(partial(given.session, checkpoints="off"))
-                return
-            with _beside(session, aparts) as opened:
-                yield opened
-    else:
-        with _beside(given, aparts) as opened:
-            yield opened
+    session = stack.enter_context(given.session()) if hasattr(given, "session") else given
+    if session is not given and given.max_sessions is None:
+        return session, Apart(partial(given.session, checkpoints="off"))
+    # A branch takes no place of `max_sessions`: runs that each held a place and waited for one more would wait for each
+    # other.
+    before = None
+    if aparts:
+        with suppress(CheckpointError):
+            before = stack.enter_context(session.branch(checkpoints="before-step")[0])
+    return session, Apart(before=before)
 
 
-@contextmanager
-def _beside(session: Any, aparts: bool) -> Iterator[tuple[Any, Apart]]:
-    """A session and a branch of it as it is now, which takes no place of `max_sessions`: runs that each held a place
-    and waited for one more would wait for each other.
-    """
-    try:
-        before = session.branch(checkpoints="before-step")[0] if aparts else None
-    except CheckpointError:
-        before = None
-    with before or nullcontext():
-        yield session, Apart(before=before)
-
-
-@asynccontextmanager
-async def _async_opened(agent: Driven, aparts: bool) -> AsyncIterator[tuple[Any, Apart]]:
-    given = agent.sandbox
-    if isinstance(given, (str, Policy)):
-        async with safeexec.AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, Apart(partial(sandbox.session, checkpoints="off"))
-    elif not inspect.iscoroutinefunction(given.run):
-        async with in_thread(_opened(agent, aparts)) as opened:
-            yield opened
-    elif hasattr(given, "session"):
-        async with given.session() as session:
-            if given.max_sessions is None:
-                yield session, Apart(partial(given.session, checkpoints="off"))
-                return
-            async with _async_beside(session, aparts) as opened:
-                yield opened
-    else:
-        async with _async_beside(given, aparts) as opened:
-            yield opened
-
-
-@asynccontextmanager
-async def _async_beside(session: Any, aparts: bool) -> AsyncIterator[tuple[Any, Apart]]:
-    """As `_beside`."""
-    try:
-        before = (await session.branch(checkpoints="before-step"))[0] if aparts else None
-    except CheckpointError:
-        before = None
-    async with before or nullcontext():
-        yield session, Apart(before=before)
-
-
-@asynccontextmanager
-async def in_thread(blocking: AbstractContextManager[T]) -> AsyncIterator[T]:
-    """Enter and leave a blocking context without holding up the event loop."""
+async def _async_opened(agent: Driven, aparts: bool, stack: AsyncExitStack) -> tuple[Any, Apart]:
+    """As `_opened`; one that blocks is opened and closed in a thread."""
     import asyncio
 
-    entered = await asyncio.to_thread(blocking.__enter__)
-    try:
-        yield entered
-    finally:
-        await asyncio.to_thread(blocking.__exit__, None, None, None)
+    given = agent.sandbox
+    if isinstance(given, (str, Policy)):
+        given = await stack.enter_async_context(safeexec.AsyncSandbox(given, **agent.opening))
+    elif not inspect.iscoroutinefunction(given.run):
+        blocking = ExitStack()
+        stack.push_async_callback(asyncio.to_thread, blocking.close)
+        return await asyncio.to_thread(_opened, agent, aparts, blocking)
+    session = await stack.enter_async_context(given.session()) if hasattr(given, "session") else given
+    if session is not given and given.max_sessions is None:
+        return session, Apart(partial(given.session, checkpoints="off"))
+    before = None
+    if aparts:
+        with suppress(CheckpointError):
+            before = await stack.enter_async_context((await session.branch(checkpoints="before-step"))[0])
+    return session, Apart(before=before)

@@ -1,4 +1,4 @@
-"""What goes wrong with a model, a transcript or a repository.
+"""Exceptions of models, transcripts and repositories.
 
 SandboxError
 └── AgentError

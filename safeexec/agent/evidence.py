@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from safeexec.agent import formulas, inequalities, readings
+from safeexec.agent import closed_forms, formulas, inequalities, readings
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
 
 _MAX_LEAVES = 60
@@ -41,6 +41,8 @@ _FORMULA = re.compile(
 )
 """A variable, or a function that is no root, beside an operator."""
 _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
+_ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
+"""Of which a list has no order."""
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
 """An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
 
@@ -96,6 +98,16 @@ def judge(
         return Comparison(said_factors == value, said_factors != value)
     if type(value) is str and _contains(answer, value, known):
         return Comparison(True)
+    if denied := readings.refused(answer):
+        computed = leaves(value) or ()
+        wrong = any(agrees(one, leaf, percent=percent) for one in numerals(denied) or () for leaf in computed)
+        return Comparison(False, wrong)
+    none = readings.says_none(answer)
+    if _is_empty(value):
+        claims = any(one.sure and one.lead == "claim" for one in numerals(answer, vocabulary) or ())
+        return Comparison(none, claims and not none)
+    if none and isinstance(value, (list, tuple, set)) and not numerals(answer):
+        return Comparison(False, bool(leaves(value)))
     said_sign = readings.infinity(answer)
     if sign := _infinite(value):
         if said_sign:
@@ -130,6 +142,11 @@ def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
     stated = numerals(readings.without_dates(answer))
     others = stated is None or not all(any(_is_known(numeral, leaf) for leaf in known) for numeral in stated)
     return Comparison(named[-1] == day and not others, day not in named)
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a value says that there is none: a list of no solutions, sympy's empty set."""
+    return value in ([], (), set(), {}) or getattr(value, "repr", "") == "EmptySet"
 
 
 def _is_factors(value: dict[Any, Any]) -> bool:
@@ -191,6 +208,7 @@ def _judge(
     rows: list[list[bool]] = []
     paired: list[bool] = []
     unsupported: list[Numeral] = []
+    labels: set[str] = set()
     denied = last_denied = says_other = False
     named: dict[bool, set[str]] = {True: set(), False: set()}
     """Whether it is computed → the unknowns that such a number is claimed for."""
@@ -208,6 +226,7 @@ def _judge(
                 unsupported.append(numeral)
         before = "claim" if is_value else "mention" if lead in ("mention", "either") else ""
         rows.append(agreeing if is_value else [False] * len(wanted))
+        labels.update([numeral.label] if is_value else ())
         paired.append(numeral.paired)
         denied = denied or (numeral.marked and not is_value)
         says_other = says_other or ((numeral.marked or numeral.lead == "claim") and not any(agreeing))
@@ -217,7 +236,8 @@ def _judge(
     denied = denied or last_denied or not named[True].isdisjoint(named[False])
     contradicted = (denied and says_other) or any(numeral.sure and numeral.value is not None for numeral in unsupported)
     orders = [rows, _swapped(rows, paired)] if any(paired) else [rows]
-    unordered = isinstance(value, (set, frozenset))
+    of_one_unknown = len(labels) == 1 and "" not in labels
+    unordered = isinstance(value, (set, frozenset)) or of_one_unknown or bool(_ROOTS.search(answer))
     matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
     return Comparison(matched, contradicted, tuple(dict.fromkeys(numeral.text for numeral in unsupported)))
 
@@ -361,8 +381,11 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
         for item in value:
             yield from _leaves(item, name, depth - 1)
     elif hasattr(value, "repr") and type(value.repr) is str:  # Opaque: an object that stayed in the sandbox
+        form = closed_forms.read(value.repr, 0)
         inner = _WRAPPED.fullmatch(value.repr)
-        if inner or not _FORMULA.search(value.repr):  # a formula is compared as it is written
+        if form.values and form.end == len(value.repr):
+            yield _of_numeral(Numeral("", *form.values[0]), name)
+        elif inner or not _FORMULA.search(value.repr):  # a formula is compared as it is written
             yield from _of_text(inner[1] if inner else value.repr, name)
     else:
         raise ValueError("not a number")

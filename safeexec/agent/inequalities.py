@@ -11,6 +11,19 @@ from typing import Any, NamedTuple
 
 from safeexec.agent import formulas
 
+_IN_WORDS = [
+    (
+        re.compile(r"\b(?:is|are|lies) (?:strictly )?between (\S{1,20}) and ([^\s,.]{1,20}),? \(?exclusive\)?", re.I),
+        r"∈ (\1, \2)",
+    ),
+    (re.compile(r"\b(?:is|are|lies) strictly between (\S{1,20}) and ([^\s,.]{1,20})", re.I), r"∈ (\1, \2)"),
+    (re.compile(r"\b(?:is|are|lies) between (\S{1,20}) and ([^\s,.]{1,20}),? \(?inclusive\)?", re.I), r"∈ [\1, \2]"),
+    (re.compile(r"\bis (?:at least|no less than|greater than or equal to|no smaller than)\b", re.I), ">="),
+    (re.compile(r"\bis (?:at most|no more than|less than or equal to|no greater than)\b", re.I), "<="),
+    (re.compile(r"\bis (?:strictly )?(?:greater|more|larger) than\b", re.I), ">"),
+    (re.compile(r"\bis (?:strictly )?(?:less|smaller) than\b", re.I), "<"),
+]
+
 
 class Bound(NamedTuple):
     """What an unknown is below, above, or at most, at least. `rounded`: the number was written as a decimal."""
@@ -42,12 +55,26 @@ _INTERVAL = re.compile(
 )
 
 
+_ABSOLUTE = re.compile(rf"\|([A-Za-z])\|\s*({_SIGN})\s*({_TERM})(?![\w.]*\w)")
+
+
+def _without_bars(found: re.Match[str]) -> str:
+    """Of |x| < 2 what it says of x."""
+    name, sign, number = found.groups()
+    if _SIGNS[sign][0] == "<":
+        return f"-{number} {sign} {name} {sign} {number}"
+    return f"{name} {_TURNED[_SIGNS[sign]]} -{number} or {name} {sign} {number}"
+
+
 def bounds(text: str) -> list[Bound] | None:
     """The bounds in a text; None where it states none, or one that cannot be read."""
     if len(text) > _MAX_TEXT:
         return None
     text = re.sub(r"\\left|\\right|\*\*|[$`]", "", text)
+    for words, sign in _IN_WORDS:
+        text = words.sub(sign, text)
     found: list[tuple[str, str]] = []
+    text = _ABSOLUTE.sub(_without_bars, text)
     for chain in _CHAIN.finditer(text):
         if "|" in chain["name"] and (chain["first"] or chain["second"]):
             return None  # of |x| < 2 the bounds of x are others

@@ -1,7 +1,7 @@
 """`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or
 a limit.
 
-The loop itself is a generator without I/O: it yields what it wants (`wishes`) and is sent what came of it. `run` drives
+The loop itself is a generator without I/O: it yields requests and is sent their answers. `run` drives
 it blocking, `run_async` awaiting. The only thing that a reply can cause is a step in the session: there is no way from
 a reply, an observation or a file to the policy.
 """
@@ -13,9 +13,12 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
+from functools import partial
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
 
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
@@ -41,9 +44,9 @@ from safeexec.agent.outcome import (
     TextEvent,
     as_text,
 )
+from safeexec.agent.requests import AskModel, Confirm, Loop, Request
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation
-from safeexec.agent.wishes import AskModel, Confirm, FetchVariable, ForgetVariable, Loop, RunStep, Wish
 from safeexec.common.text import shorten
 from safeexec.engine.approvals import Decision
 from safeexec.untrusted.json_text import loads
@@ -66,13 +69,13 @@ _SHORTEST_STEP = 0.05
 _PICTURES_KEPT = 16 << 20
 """Characters of pictures in one transcript."""
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
-"""What differs between two messages of the same failure."""
+"""Parts that differ between two messages of the same failure."""
 
-Objection = str | None | Generator[Wish, Any, str | None]
-"""Against an answer, in words for the model; None: it is taken. A generator has its wishes fulfilled first."""
+Objection = str | None | Generator[Request, Any, str | None]
+"""Against an answer, in words for the model; None: it is taken. A generator has its requests answered first."""
 Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
 """Judges an answer, given with the steps so far."""
-Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Wish, Any, bool]]
+Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Request, Any, bool]]
 """Whether the prose of a reply is the answer, given with the steps so far."""
 
 
@@ -82,7 +85,7 @@ def ignore_event(event: Event) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentLimits:
-    """When a run ends by itself, and how much the model is sent. Raises `AgentError` for what is not a number."""
+    """Limits of a run, and of what the model is sent. Raises `AgentError` for a limit that is no number."""
 
     max_steps: int = 10
     max_tokens: int | None = None
@@ -188,7 +191,7 @@ class CodeAgent:
         twin._review, twin.conclude = review, conclude
         return twin
 
-    # Faces
+    # Sync and async API
 
     def run(self, task: str) -> AgentResult:
         """Work on `task` until there is an answer or a limit. The model's mistakes are in the result; none raises."""
@@ -198,35 +201,68 @@ class CodeAgent:
         """As `run`."""
         return await self._run_async(None, task)
 
-    def resume(self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True) -> AgentResult:
+    def resume(
+        self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET, rebuild: bool = True
+    ) -> AgentResult:
         """Go on from `transcript`: with `task`, a further request; without, where it stopped.
 
         `rebuild` runs the recorded steps again, which a fresh session needs and a session that is still open does not.
+        `answer` (`Allow()`, `Deny(reason)` …) is for a run that ended as `waiting`, as that of `Session.answer`. Its
+        session is kept open by the transcript that the run has given; a transcript that was loaded needs an agent with
+        that session, restored or still open.
         """
-        return self._run(transcript, task, rebuild)
+        return self._run(transcript, task, rebuild, answer)
 
     async def resume_async(
-        self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True
+        self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET, rebuild: bool = True
     ) -> AgentResult:
         """As `resume`."""
-        return await self._run_async(transcript, task, rebuild)
+        return await self._run_async(transcript, task, rebuild, answer)
 
-    def _run(self, transcript: Transcript | None, task: str | None, rebuild: bool = False) -> AgentResult:
-        proven = self.conclude is not None
-        return drive(self, lambda session: self.loop(session, task, transcript, rebuild=rebuild), aparts=proven)
+    def _run(
+        self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
+    ) -> AgentResult:
+        proven, kept, start = self._begin(transcript, task, rebuild, answer)
+        return drive(self, start, aparts=proven, hold=kept)
 
-    async def _run_async(self, transcript: Transcript | None, task: str | None, rebuild: bool = False) -> AgentResult:
-        proven = self.conclude is not None
-        return await drive_async(
-            self, lambda session: self.loop(session, task, transcript, rebuild=rebuild), aparts=proven
+    async def _run_async(
+        self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
+    ) -> AgentResult:
+        proven, kept, start = self._begin(transcript, task, rebuild, answer)
+        return await drive_async(self, start, aparts=proven, hold=kept)
+
+    def _begin(
+        self, transcript: Transcript | None, task: str | None, rebuild: bool, answer: Any
+    ) -> tuple[bool, Transcript, Callable[[Any], Loop]]:
+        """Whether programs are run apart, the transcript, and the loop for a session. Raises `AgentError`."""
+        kept = self.new_transcript() if transcript is None else transcript
+        if answer is not UNSET:
+            if kept.waiting is None:
+                raise AgentError("the run of this transcript does not wait for an answer")
+            if kept.held is None and (isinstance(self.sandbox, Policy) or hasattr(self.sandbox, "session")):
+                raise AgentError(
+                    "the session of this run is not open here: give the agent the session itself, as it was saved "
+                    "with the step that waits (Sandbox.restore), or as it is still open"
+                )
+        again = rebuild and answer is UNSET and kept.held is None
+        return (
+            self.conclude is not None,
+            kept,
+            lambda session: self.loop(session, task, kept, rebuild=again, answer=answer),
         )
 
     def loop(
-        self, session: Any, task: str | None, transcript: Transcript | None = None, *, rebuild: bool = False
+        self,
+        session: Any,
+        task: str | None,
+        transcript: Transcript | None = None,
+        *,
+        rebuild: bool = False,
+        answer: Any = UNSET,
     ) -> Loop:
         """The run itself, for a driver, or as a part of something larger that is driven."""
         kept = self.new_transcript() if transcript is None else transcript
-        return _Work(self, session, kept, task, rebuild).loop()
+        return _Work(self, session, kept, task, rebuild, answer).loop()
 
     # What the drivers need
 
@@ -274,7 +310,7 @@ class _Work:
     """One run of the loop."""
 
     def __init__(
-        self, agent: CodeAgent, session: Session, transcript: Transcript, task: str | None, rebuild: bool
+        self, agent: CodeAgent, session: Session, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
     ) -> None:
         self._agent = agent
         self._limits = agent.limits
@@ -282,6 +318,7 @@ class _Work:
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
+        self._answer_given = answer
         card = session.card()
         self._system = agent.system_of(card)
         self._has_sql = not agent.native and prompts.has_sql(card)
@@ -308,6 +345,8 @@ class _Work:
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
             self._notice(rebuilt)
+        if self._answer_given is not UNSET and (ended := (yield from self._go_on())) is not None:
+            return ended
         while True:
             if stop := self._exhausted():
                 return self._end(stop)
@@ -322,7 +361,7 @@ class _Work:
             if ended is not None:
                 return ended
 
-    def _rebuild_session(self) -> Generator[Wish, Any, str | None]:
+    def _rebuild_session(self) -> Generator[Request, Any, str | None]:
         """Run the recorded steps again, in a session that has not seen them. What the model is told about it."""
         recorded = self._transcript.kept_steps()
         failed = 0
@@ -330,17 +369,18 @@ class _Work:
             again = yield from self._execute(entry["source"], shown=False)
             failed += again.outcome != entry["outcome"]
         if self._watched:
-            yield ForgetVariable(_ANSWER_NAME)
+            yield partial(self._session.set, _ANSWER_NAME, None)
         return prompts.resumed(len(recorded), failed) if recorded else None
 
-    def _execute(self, source: str, *, shown: bool = True) -> Generator[Wish, Any, Result]:
+    def _execute(self, source: str, *, shown: bool = True) -> Generator[Request, Any, Result]:
         """Run a step. final_answer is defined before the first source that names it: until then the steps of the
         session are numbered as the model counts them.
         """
         if not self._defined and "final_answer" in source:
-            yield RunStep(FINAL_ANSWER, self._timeout(), shown=False)
+            yield partial(self._session.run, FINAL_ANSWER, timeout=self._timeout())
             self._defined = self._watched = True
-        result: Result = yield RunStep(source, self._timeout(), shown)
+        on_output = self._agent.on_output if shown else None
+        result: Result = yield partial(self._session.run, source, timeout=self._timeout(), on_output=on_output)
         if result.state != "kept":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
@@ -363,7 +403,7 @@ class _Work:
             return "max_tokens"
         return None
 
-    def _ask(self) -> Generator[Wish, Any, Reply]:
+    def _ask(self) -> Generator[Request, Any, Reply]:
         messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens, self._pictures)
         usage = self._usage
         began = time.monotonic()
@@ -383,7 +423,7 @@ class _Work:
 
     # One reply
 
-    def _take(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
+    def _take(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
         if reply.finish == "content_filter":
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
@@ -415,13 +455,13 @@ class _Work:
         return (yield from self._answer(_plain_answer(found.text), "answer"))
 
     def _read(self, text: str) -> Extraction:
-        """What a reply holds. Where there are tables, a fence of SQL is a step; a query that has run, or for which no
-        step is left, is quoted in an answer.
+        """Return what a reply holds. Where there are tables, a fence of SQL is a step; a query that has run, or for
+        which no step is left, is quoted in an answer.
         """
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
         return extract(text) if any(step.source == found.code for step in self._steps) else found
 
-    def _take_calls(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
+    def _take_calls(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
         without knowing of it.
         """
@@ -446,8 +486,8 @@ class _Work:
         return self._count_empty() if len(self._steps) == before else None
 
     def _is_said(self, found: Extraction) -> bool:
-        """Whether a reply that may be Python is meant as words: with native calling always, else once the model has
-        sent code with markup: `x = 7` and `[1, 2]` are answers then.
+        """Return whether a reply that may be Python is meant as words: with native calling always, else once the model
+        has sent code with markup: `x = 7` and `[1, 2]` are answers then.
         """
         if self._agent.native:
             return found.bare or (found.unmarked and found.kind == "none" and bool(self._steps))
@@ -493,13 +533,15 @@ class _Work:
             )
         return None
 
-    def _concludes(self, prose: str) -> Generator[Wish, Any, bool]:
-        """Whether the prose behind the code of a reply is the answer: the model wrote it before it saw the result."""
+    def _concludes(self, prose: str) -> Generator[Request, Any, bool]:
+        """Return whether the prose behind the code of a reply is the answer: the model wrote it before it saw the
+        result.
+        """
         if self._agent.conclude is None or not self._steps or not self._steps[-1].result.ok:
             return False
         return (yield from self._agent.conclude(_plain_answer(prose), tuple(self._steps)))
 
-    def _answer(self, answer: Any, stop: Stop) -> Generator[Wish, Any, AgentResult | None]:
+    def _answer(self, answer: Any, stop: Stop) -> Generator[Request, Any, AgentResult | None]:
         objection = self._agent.objection(answer, tuple(self._steps))
         if isinstance(objection, Generator):
             objection = yield from objection
@@ -513,7 +555,7 @@ class _Work:
 
     # One step
 
-    def _step(self, source: str, call: str | None) -> Generator[Wish, Any, AgentResult | None]:
+    def _step(self, source: str, call: str | None) -> Generator[Request, Any, AgentResult | None]:
         if len(self._steps) >= self._limits.max_steps:
             return self._end("max_steps")
         if self._left() == 0.0:
@@ -526,9 +568,25 @@ class _Work:
             if said.source is not None and said.source != source:
                 source, changed = said.source, f"{prompts.edited(said.source)}\n\n"
         self._empty = 0
-        number = len(self._steps) + 1
-        self._agent.emit(StepEvent(number, source))
+        self._agent.emit(StepEvent(len(self._steps) + 1, source))
         result = yield from self._execute(source)
+        return (yield from self._took(source, call, result, changed))
+
+    def _go_on(self) -> Generator[Request, Any, AgentResult | None]:
+        """Have the step that waits go on with the answer that was given."""
+        entry = self._transcript.waiting
+        assert entry is not None
+        source = entry["source"]
+        self._defined = self._watched = "final_answer" in source
+        self._agent.emit(StepEvent(len(self._steps) + 1, source))
+        result = yield partial(self._session.answer, self._answer_given, on_output=self._agent.on_output)
+        return (yield from self._took(source, entry.get("call"), result, ""))
+
+    def _took(
+        self, source: str, call: str | None, result: Result, changed: str
+    ) -> Generator[Request, Any, AgentResult | None]:
+        """What follows from the result of a step."""
+        number = len(self._steps) + 1
         observation = changed + result.observation(max_tokens=self._limits.observation_tokens)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
@@ -544,11 +602,11 @@ class _Work:
         if self._agent.images and pictures:
             self._pictures[len(self._transcript.entries) - 1] = pictures
         self._agent.emit(ObservationEvent(step))
-        if result.outcome == "cancelled":
-            return self._end("cancelled")
-        given = (yield FetchVariable(_ANSWER_NAME)) if self._watched else None
+        if result.outcome in ("cancelled", "waiting"):
+            return self._end(result.outcome)
+        given = (yield partial(self._session.get, _ANSWER_NAME)) if self._watched else None
         if given is not None:
-            yield ForgetVariable(_ANSWER_NAME)
+            yield partial(self._session.set, _ANSWER_NAME, None)
             if result.ok and is_answer(given):
                 return (yield from self._answer(given[0], "final_answer"))
         return self._judge(result, source)
@@ -593,12 +651,12 @@ class _Work:
 
 
 def is_answer(given: Any) -> bool:
-    """Whether final_answer() left this. Guest code may have bound anything to the name."""
+    """Return whether final_answer() left this. Guest code may have bound anything to the name."""
     return type(given) is list and len(given) == 1
 
 
 def _pictures(result: Result) -> tuple[str, ...]:
-    """What a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
+    """Return what a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
     if not result.displays:
         return ()
     blocks = result.observation(format="mistral")
@@ -606,7 +664,7 @@ def _pictures(result: Result) -> tuple[str, ...]:
 
 
 def _failure(result: Result) -> str | None:
-    """What went wrong, without what differs from attempt to attempt; None for a step that went well."""
+    """Return what went wrong, without what differs from attempt to attempt; None for a step that went well."""
     if result.ok:
         return None
     error = result.error
@@ -614,7 +672,7 @@ def _failure(result: Result) -> str | None:
 
 
 def _was_a_sentence(step: AgentStep) -> bool:
-    """Whether a line without markup that failed was prose: "It is 4." is valid Python, and an unknown name `It`."""
+    """Return whether a line without markup that failed was prose: "It is 4." is valid Python with a name `It`."""
     error = step.result.error
     line = step.source.strip()
     return error is not None and error.type == "NameError" and not any(mark in line for mark in "\n(=[{")

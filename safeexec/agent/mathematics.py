@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from safeexec import Opaque
+from safeexec.agent import readings
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
-from safeexec.agent.readings import predicates
+from safeexec.agent.requests import Request, RunApart
 from safeexec.agent.snippets import Parser
-from safeexec.agent.wishes import RunApart, Wish
 from safeexec.common.text import REPR_FAILED, short_repr, shorten
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class _Proof:
             return f"not verified: the words of the answer do not plainly say {value}, which the code computed"
         return "not verified: the code, run again by itself, did not give this value"
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
+    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, str | None]:
         """What is to be objected to an answer, None once the model was asked."""
         self._found = found = yield from self._prove(answer, steps)
         self._contradiction = _contradiction(found, answer)
@@ -220,7 +220,7 @@ class _Proof:
         self._asked = objection is not None
         return objection
 
-    def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, bool]:
+    def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, bool]:
         """Whether prose that was written behind code says what the code then computed."""
         found = yield from self._prove(prose, steps)
         if found.verified:
@@ -236,19 +236,18 @@ class _Proof:
             return _PROVE
         return _STATED if is_stated(sources) else None
 
-    def _prove(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, _Found]:
+    def _prove(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, _Found]:
         """The shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
         known = self._known(good, steps)
         percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
-        vocabulary = frozenset(_WORDS.findall(self._question[:20_000].lower()))
         best = _Found()
         for program in _programs(good, kept):
             ran = yield RunApart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
-            found = _compared(program, ran[1], answer, known, percent=percent, vocabulary=vocabulary)
+            found = _compared(program, ran[1], answer, known, percent=percent, question=self._question)
             if found.verified:
                 return found
             if not best.code or (best.verdict is not None and found.verdict is None):
@@ -295,16 +294,18 @@ def _equal(a: Any, b: Any) -> bool:
     return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
 
 
-def _compared(
-    program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, vocabulary: frozenset[str]
-) -> _Found:
+def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
     computed = not is_stated([program])
     if _same(value, answer):
         return _Found(program, value, computed)
     if type(answer) is not str:
         return _Found()
-    asked = predicates(program)
-    verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=asked)
+    vocabulary = frozenset(_WORDS.findall(question[:20_000].lower()))
+    predicates = readings.predicates(program) | readings.asked(question)
+    verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
+    if converted := readings.in_unit_asked(answer[:20_000], question):
+        in_unit = judge(converted, value, known, percent=percent, vocabulary=vocabulary)
+        verdict = in_unit if in_unit.matched else replace(verdict, matched=False)
     return _Found(program if computed else "", value, computed, verdict)
 
 

@@ -1,4 +1,4 @@
-"""What passes between the loop and a model: messages, tool calls, replies and token counts. Plain data."""
+"""Messages, tool calls, replies and token counts: the data between the loop and a model."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _cell(identity: str, count: int | None, source: str, outputs: list[dict[str,
 
 
 def _ran(step: AgentStep) -> bool:
-    """Whether a step ran, to its end or to an exception of its own, and was not refused or undone."""
+    """Return whether a step ran, to its end or to an exception of its own, and was not refused or undone."""
     error = step.result.error
     return step.result.outcome in ("ok", "error") and (error is None or not error.rule)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
 from fractions import Fraction
 from unicodedata import numeric
 
@@ -20,8 +19,6 @@ MAX_TEXT = 20_000
 MAX_NUMBERS = 400
 _MAX_DIGITS = 2_000
 _MAX_EXPONENT = 2_000
-_PI = Fraction("3.14159265358979323846264338327950288419716939937510")
-_ROOTS = Context(prec=50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,9 @@ _EXPONENT = (
 _NUMBER = re.compile(
     rf"(?P<number>{_DIGITS})(?>(?:[eE](?P<e>[-+]?\d{{1,6}})(?!\w)|\s?(?:×|·|\*|x|\\times|\\cdot)\s?10{_EXPONENT})?)"
 )
-_ROOT_NEAR = re.compile(r"√|sqrt|π|pi\b|\*\*\s?\(|\^\s?[{(]")
+_ROOT_NEAR = re.compile(
+    r"√|sqrt|π|pi\b|\*\*\s?\(|\^\s?[{(]|\d\s?(?:±|\\pm)\s?[\d\\]|\bln\b|\bexp\(|\)\s?[²³]|[-+−]\s?\d*\s?[ij](?![A-Za-z])|(?<![A-Za-z])e\b"
+)
 _NEAR = 200
 """Characters from the beginning of a closed form to its first root, at most."""
 _OPENED = re.compile(r"(?:(?:\(|\\[dt]?frac\s?\{)\s?[-−+]?\s?)+$")
@@ -75,13 +74,12 @@ _OPENERS = 40
 _SIGN = re.compile(r"(?<![\w)\]}²³%.])\s?([-−])\s?$")
 _POWER = re.compile(rf"\s?{_EXPONENT}")
 _OVER = re.compile(r"\s?/\s?(\d{1,400}+)(?!\.?\d)")
-_ROOT = re.compile(
-    r"\s?[*·]?\s?(?:√\s?\(?(\d{1,400}+)\)?|sqrt\s?\(\s?(\d{1,400}+)\s?\)|\\sqrt\s?\{\s?(\d{1,400}+)\s?\})"
-)
-_PI_SIGN = re.compile(r"\s?[*·]?\s?(?:π|\\pi(?![A-Za-z])|pi\b)")
 _START = re.compile(
-    rf"\\[dt]?frac\s?\{{\s?(?P<fraction>\d{{0,400}}+)\s?(?P<pi>π|\\pi)?\s?\}}\s?\{{\s?(?P<under>\d{{1,400}}+)\s?\}}"
-    rf"|(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|(?P<root>√|\\sqrt|sqrt\b)|(?P<alone>π|\\pi(?![A-Za-z])|\bpi\b)|(?P<digits>{_DIGITS})"
+    rf"\\[dt]?frac\s?\{{\s?(?P<fraction>\d{{1,400}}+)\s?\}}\s?\{{\s?(?P<under>\d{{1,400}}+)\s?\}}"
+    r"|(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|(?P<root>\\[dt]?frac\s?\{|√|\\sqrt|sqrt\b|π|\\pi(?![A-Za-z])|\bpi\b)"
+    rf"|(?P<digits>{_DIGITS})"
+    r"|(?P<letter>(?<![\w.])(?:\\?ln(?![A-Za-z_])|exp(?=\()"
+    r"|[ije](?!\.\w)(?=\s?(?:[,;.)}$*·√^]|\\sqrt|\Z|\n|(?:and|or)\b))))"
 )
 _MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d{1,9})/(\d{1,9})(?![\d/])|\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\})")
 _SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
@@ -155,8 +153,12 @@ def numerals(text: str, vocabulary: Collection[str] = ()) -> list[Numeral] | Non
     """Where the last look for a closed form ended: none is looked for again before it, so that time is linear."""
     while len(found) <= MAX_NUMBERS and (start := _START.search(text, position)):
         begin, numeral = start.start(), None
-        if begin >= looked and _ROOT_NEAR.search(text, begin, begin + _NEAR):
+        is_letter = start.lastgroup == "letter"
+        if begin >= looked and (is_letter or _ROOT_NEAR.search(text, begin, begin + _NEAR)):
             begin, looked, numeral = _form(text, position, begin)
+        if is_letter and (numeral is None or _EQUALS_AFTER.match(text, looked)):
+            position = max(start.end(), looked if numeral else 0)  # a name, or a function before its value
+            continue
         if numeral is not None:
             position = looked
         else:
@@ -196,22 +198,14 @@ def _read(text: str, start: re.Match[str]) -> tuple[Numeral, int]:
     kind = start.lastgroup
     if start["fraction"] is not None:
         under = int(start["under"])
-        over = Fraction(int(start["fraction"] or (1 if start["pi"] else 0)))
-        value = over / under if under and (start["fraction"] or start["pi"]) else None
-        end = start.end()
-        if start["pi"] and value is not None:
-            return _irrational(text, start.start(), end, value * _PI)
-        return _finish(text, start.start(), end, Numeral("", value))
+        return _finish(
+            text, start.start(), start.end(), Numeral("", Fraction(int(start["fraction"]), under) if under else None)
+        )
     if kind == "vulgar":
         return _finish(text, start.start(), start.end(), Numeral("", _VULGAR[start["vulgar"]]))
     if kind == "digits":
         return _read_digits(text, start.start())
-    if kind == "root":
-        root = _ROOT.match(text, start.start())
-        if root is None:
-            return Numeral(start.group(), None), start.end()
-        return _with_divisor(text, start.start(), root.end(), _square_root(root))
-    return _with_divisor(text, start.start(), start.end(), _PI)
+    return Numeral(start.group(), None), start.end()
 
 
 def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
@@ -230,10 +224,6 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     written = Numeral("", value, place=scale / 10**places, digits=len(significant))
     if exponent == "0" and (power := _POWER.match(text, end)):
         return _finish(text, begin, power.end(), _raised(value, next(filter(None, power.groups()))))
-    if root := _ROOT.match(text, end):
-        return _with_divisor(text, begin, root.end(), value * _square_root(root))
-    if pi := _PI_SIGN.match(text, end):
-        return _with_divisor(text, begin, pi.end(), value * _PI)
     if number.isdigit() and exponent == "0":
         if (over := _OVER.match(text, end)) and not text[over.end() :].lstrip().startswith("/"):
             under = int(over[1])
@@ -256,21 +246,6 @@ def _and_a_part(whole: Fraction, mixed: re.Match[str]) -> Fraction | None:
         return whole + _VULGAR[mixed[1]]
     over, under = (int(group) for group in [group for group in mixed.groups() if group][-2:])
     return whole + Fraction(over, under) if 0 < over < under else None
-
-
-def _square_root(root: re.Match[str]) -> Fraction:
-    return Fraction(Decimal(next(filter(None, root.groups()))).sqrt(_ROOTS))
-
-
-def _with_divisor(text: str, begin: int, end: int, value: Fraction) -> tuple[Numeral, int]:
-    if over := _OVER.match(text, end):
-        under = int(over[1])
-        return _irrational(text, begin, over.end(), value / under) if under else (Numeral("", None), over.end())
-    return _irrational(text, begin, end, value)
-
-
-def _irrational(text: str, begin: int, end: int, value: Fraction) -> tuple[Numeral, int]:
-    return _finish(text, begin, end, Numeral("", value))
 
 
 def _finish(text: str, begin: int, end: int, numeral: Numeral) -> tuple[Numeral, int]:

@@ -1,4 +1,4 @@
-"""What a run of an agent gives back, and the events it reports on the way. Plain data."""
+"""Results of an agent's run, and the events that it reports. Plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from safeexec.agent.transcript import Transcript
-    from safeexec.results import Display, Result
+    from safeexec.results import Display, Result, WaitingCall
 
 Stop = Literal[
     "answer",
@@ -27,6 +27,7 @@ Stop = Literal[
     "refused",
     "model_error",
     "cancelled",
+    "waiting",
 ]
 
 STOP_REASONS: dict[str, str] = {
@@ -40,6 +41,7 @@ STOP_REASONS: dict[str, str] = {
     "refused": "the model's provider filtered the reply",
     "model_error": "the model gave no reply",
     "cancelled": "a step was cancelled",
+    "waiting": "a call of a tool was put off: resume(transcript, answer=…) goes on",
 }
 
 
@@ -55,7 +57,7 @@ class AgentStep:
 
 @dataclass(slots=True)
 class AgentUsage:
-    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by our clock."""
+    """Costs of a run: tokens as the server counted them (`estimated_tokens`: not all were), seconds by our clock."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -91,11 +93,16 @@ class AgentResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the run ended with an answer."""
+        """Return whether the run ended with an answer."""
         return self.stop in ("answer", "final_answer")
 
     def __bool__(self) -> bool:
         return self.ok
+
+    @property
+    def waiting_for(self) -> WaitingCall | None:
+        """The call for which the run waits."""
+        return self.steps[-1].result.waiting_for if self.stop == "waiting" and self.steps else None
 
     @property
     def displays(self) -> tuple[Display, ...]:
@@ -109,14 +116,14 @@ class AgentResult:
 
 
 class OfRun:
-    """What the results of agents for one task have of their `run`. Truthy when they are `ok`."""
+    """Base of the results of agents for one task: the attributes of their `run`. Truthy when they are `ok`."""
 
     __slots__ = ()
     run: AgentResult
 
     @property
     def ok(self) -> bool:
-        """Whether the run ended with an answer."""
+        """Return whether the run ended with an answer."""
         return self.run.ok
 
     def __bool__(self) -> bool:
@@ -124,12 +131,12 @@ class OfRun:
 
     @property
     def reason(self) -> str:
-        """Why the run ended."""
+        """Return why the run ended."""
         return self.run.reason
 
     @property
     def answer(self) -> Any:
-        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        """Return what the run ended with: the value given to final_answer(), else the text of the answer, else None."""
         return self.run.answer
 
     @property
@@ -144,12 +151,12 @@ class OfRun:
 
     @property
     def stop(self) -> Stop:
-        """What ended the run, as a word."""
+        """Return what ended the run, as a word."""
         return self.run.stop
 
     @property
     def usage(self) -> AgentUsage:
-        """What the run took: tokens, calls of the model, steps, seconds."""
+        """Return what the run took: tokens, calls of the model, steps, seconds."""
         return self.run.usage
 
 
@@ -236,7 +243,7 @@ class ObservationEvent:
 
 @dataclass(frozen=True, slots=True)
 class NoticeEvent:
-    """What the loop tells the model besides an observation."""
+    """A message of the loop to the model, besides an observation."""
 
     text: str
 

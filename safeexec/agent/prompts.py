@@ -69,7 +69,7 @@ def system_prompt(card: str, *, native: bool, images: bool = False, extra: str =
 
 
 def has_sql(card: str) -> bool:
-    """Whether the policy of a card has tables."""
+    """Return whether the policy of a card has tables."""
     return "\nSQL: " in card
 
 

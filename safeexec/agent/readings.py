@@ -66,7 +66,7 @@ _COMPOUNDS = [(_compound(family), family) for family in _FAMILIES]
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,4}):(\d{1,6})(?::(\d\d))?(?![\d:]|\.\d)")
 _RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
 _MIXED = re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])")
-_OR = re.compile(r"(?<=[\d)}$]) or (?=\$?(?:[A-Za-z](?:_\d)?\s?=\s?)?[-−+]?\$?[\d\\√(])")
+_OR = re.compile(r"(?<=[\d)}$]) or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-−+]?\$?[\d\\√(])")
 
 
 def readings(text: str) -> Iterator[str]:
@@ -80,20 +80,87 @@ def readings(text: str) -> Iterator[str]:
                 return
 
 
+_NUMBERED = r"(?:is|are|was|were|equals?)?\s*(?:not|n['’]t)\s+(?:equal to\s+)?\$?([-−]?\d[\d.,/]*(?<=[\d]))\s?%?"
+_REPLACED = re.compile(
+    rf"\b{_NUMBERED},?\s+but(?:\s+rather)?\b|,\s+(?:and\s+)?not\s+\$?[-−]?\d[\d.,]*(?<=\d)\s?%?(?=[.!]|$)"
+    r"|\s+\(not\s+\$?[-−]?\d[\d.,]*\)",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(rf"\b\w*{_NUMBERED}(?=[.!]?\s*$)", re.IGNORECASE)
+_COMMA_POINT = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+|\d{1,9}),(\d{1,9})(?![\d.,]*\d)")
+_LESS = re.compile(
+    r"\b((?:fell|falls|dropped|drops|decreased|decreases|declined|shrank|went down|loss|lost|decrease|drop|decline)"
+    r"\b[^.\d\n]{0,40}?)(?<![-−])(\$?\d)",
+    re.IGNORECASE,
+)
+_NOT_REAL = re.compile(r"\b(?:there (?:are|is) )?no real (?:roots?|solutions?|zeros?)[,;:.]?", re.IGNORECASE)
+_DEGREES = re.compile(r"(\d{1,4})\s?(?:°(?![CF])|degrees\b)")
+_PARTS_TEXT = "half third quarter fifth sixth seventh eighth ninth tenth"
+_PARTS = {part: 2 + at for at, part in enumerate(_PARTS_TEXT.split())}
+_COUNTS = ("a", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_SPELT_PART = re.compile(rf"\b({'|'.join(_COUNTS)})[\s-]({'|'.join(_PARTS)})s?\b", re.IGNORECASE)
+
+
+def refused(text: str) -> str:
+    """The number that a text says it is not, where it ends with that: of "It is not 17." it is "17"."""
+    found = _REFUSED.search(_without_replaced(text[-200:]))
+    return found[1] if found else ""
+
+
+def _without_replaced(text: str) -> str:
+    """Of "not 24 but 42", and of "42, not 24", 42 alone."""
+    return _REPLACED.sub(lambda found: " is" if found[1] else "", text)
+
+
+def _part_of(found: re.Match[str]) -> str:
+    return f"{max(1, _COUNTS.index(found[1].lower()))}/{_PARTS[found[2].lower()]}"
+
+
 def _all_readings(text: str) -> Iterator[str]:
     yield without_true_sums(text)
+    yield _without_replaced(text)
+    yield _COMMA_POINT.sub(lambda found: f"{found[1].replace('.', '')}.{found[2]}", text)
+    yield _LESS.sub(r" is -\2", text)
+    yield _OR.sub(" and ", _NOT_REAL.sub("", text))
+    yield _DEGREES.sub(r"\1π/180", text)
+    yield _SPELT_PART.sub(_part_of, text)
+    yield re.sub(r"\blog(?=\s?\(?\d)", "ln", text)
     yield from _each_of_equals(text)
     yield _OR.sub(" and ", text)
     yield _MIXED.sub(r"\1 \2", text)
     for pattern, family in _COMPOUNDS:
         for unit in family if any(len(_parts(found)) > 1 for found in pattern.finditer(text)) else ():
-            yield pattern.sub(partial(_in_unit, family, unit), text)
+            yield pattern.sub(partial(_in_one_unit, family, unit), text)
     if _CLOCK.search(text):
         yield _CLOCK.sub(lambda found: found.group().replace(":", "/") if not found[3] else found.group(), text)
         yield _CLOCK.sub(lambda found: found.group().replace(":", " and "), text)
-        yield _CLOCK.sub(lambda found: str(int(found[1]) * 60 + int(found[2])) if not found[3] else found.group(), text)
+        for size in (1, 60):  # in minutes, in hours
+            yield _CLOCK.sub(partial(_of_clock, size), text)
     if "ratio" in text.lower() or "odds" in text.lower():
         yield _RATIO_WORDS.sub(r"\1/\2", text)
+
+
+_UNIT_ASKED = re.compile(r"\bhow (?:many|much) ([a-z]+)|\b(?:in|to) ([a-z]+)\s?[?.]?\s*\Z", re.IGNORECASE)
+
+
+def in_unit_asked(text: str, question: str) -> str:
+    """The text with its quantities in the unit that the question asks for, if it states none in that; else empty."""
+    asked = _UNIT_ASKED.search(question[-2000:])
+    for pattern, family in _COMPOUNDS:
+        wanted = [
+            at for at, unit in enumerate(family) if asked and re.fullmatch(unit.words, asked[1] or asked[2], re.I)
+        ]
+        stated = [_parts(found) for found in pattern.finditer(text)] if wanted else []
+        if any(stated):
+            unit = family[wanted[0]]
+            stays = any(f"n{wanted[0]}" in parts for parts in stated)
+            return "" if stays else pattern.sub(partial(_in_unit, family, unit), text)
+    return ""
+
+
+def _of_clock(size: int, found: re.Match[str]) -> str:
+    """A time of the form 1:30 as one number, of minutes or of `size` of them; one with seconds as it is."""
+    return found.group() if found[3] else str(Fraction(int(found[1]) * 60 + int(found[2]), size))
 
 
 def _each_of_equals(text: str) -> Iterator[str]:
@@ -121,9 +188,14 @@ def _parts(found: re.Match[str]) -> dict[str, str]:
     return {name: number for name, number in found.groupdict().items() if number}
 
 
-def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
+def _in_one_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
     """A quantity of two units or more as one number in this unit; any other as it is."""
-    if len(_parts(found)) < 2:
+    return _in_unit(family, unit, found) if len(_parts(found)) > 1 else found.group()
+
+
+def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
+    """A quantity as one number in this unit; what is none as it is."""
+    if not _parts(found):
         return found.group()
     total = _size(family, found) / unit.size
     text = found.group()
@@ -250,8 +322,23 @@ def infinity(text: str) -> int:
     return 0 if not found else -1 if found[-1]["sign"] else 1
 
 
+_NONE = re.compile(
+    r"\bno\s(?:[a-z]+\s){0,2}(?:solutions?|roots?|zeros?|answers?|values?|numbers?|such)\b|\bnone\b|∅|\\(?:emptyset|varnothing)"
+    r"|\bempty set\b|\bnever\s|\bdo(?:es)?(?:n['’]t| not) (?:exist|have any)\b",
+    re.IGNORECASE,
+)
+
+
+def says_none(text: str) -> bool:
+    """Whether a text says that there is no solution."""
+    return _NONE.search(text[:2000]) is not None
+
+
 _POLARITY = re.compile(r"[\W_]*(yes|no|true|false)\b", re.IGNORECASE)
-_IS_TRUE = re.compile(r"\b(?:is|was|are)\s+(?:\*\*)?(true|false)\b", re.IGNORECASE)
+_IS_TRUE = re.compile(
+    r"(?:\b(?:is|was|are)|\b(?:it|that|this)['’]s)(n['’]t|\s+not)?\s+(?:\*\*)?(true|false|correct|incorrect)\b",
+    re.IGNORECASE,
+)
 
 
 def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
@@ -263,18 +350,19 @@ def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
         return first[1].lower() in ("yes", "true")
     said = list(_IS_TRUE.finditer(text[:2000]))
     if said:
-        return said[-1][1].lower() == "true"
+        return (said[-1][2].lower() in ("true", "correct")) is (said[-1][1] is None)
     for word in predicates:
         for said_word, yes in ((word, True), *_OTHER_WORDS.get(word, ())):
-            found = re.search(_SAYS.format(re.escape(said_word)), text[:2000])
+            found = re.search(_SAYS.replace("WORD", re.escape(said_word)), text[:2000], re.IGNORECASE)
             if found is not None:
                 return (not (found["no"] or found["does"])) is yes
     return None
 
 
 _SAYS = (
-    r"(?:\b(?:is|are)(?P<no>n['’]t|\s+not|\s+never)?\s+(?:an?\s+|the\s+)?"
-    r"|\b(?P<does>does(?:n['’]t|\s+not))\s+|(?<=\d)\s)(?:\*\*)?{}\b"
+    r"(?:\b(?:is|are|was|were|must be)(?P<no>n['’]t|\s+not|\s+never)?(?:\s*,[^,.\n]{1,20},)?\s+(?:(?:indeed|definitely"
+    r"|clearly|certainly|actually|really|also|therefore|thus|in fact|an?|the)\s+){0,2}"
+    r"|\b(?P<does>does(?:n['’]t|\s+not)|can(?:not|['’]t| not)\s+be(?:\s+an?)?)\s+|(?<=\d)\s)(?:\*\*)?WORD\b"
 )
 _OTHER_WORDS = {"prime": (("composite", False),), "divisible": (("divides", True), ("divide", True))}
 """Word of a question → others for it, and whether they say the same."""
@@ -288,6 +376,18 @@ def predicates(program: str) -> frozenset[str]:
     """Return what a program asks: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
     asked = _PREDICATE.findall(program[:20_000])[:10]
     return frozenset(asked) | (_DIVISIBLE if _DIVIDES.search(program[:20_000]) else frozenset())
+
+
+_ASKED = re.compile(
+    r"\b(?:is|are|was|were)\s[^?.\n]{1,80}?\s(?:an?\s((?:[a-z-]+\s)?[a-z]{3,30})|([a-z]{4,30}))(?=\s?\?|\s(?:of|by|to)\s[^?.\n]{1,60}\?)",
+    re.IGNORECASE,
+)
+
+
+def asked(question: str) -> frozenset[str]:
+    """Return what a question asks whether something is: `perfect square` of "Is 144 a perfect square?"."""
+    found = _ASKED.search(question[:2000])
+    return frozenset([(found[1] or found[2]).lower()] if found else ())
 
 
 _DIVISIBLE = frozenset({"divisible", "multiple", "factor", "divisor"})

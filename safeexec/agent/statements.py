@@ -41,7 +41,7 @@ _CLAIM = re.compile(
     r"(?:(?<![!<>≠~/=:\\])(?<!\\not)(?<!\\not )=|[≈≃≅∈⇒]|\\(?:approx|simeq|in|Rightarrow|implies)|(?<!\d):"
     r"|\b(?:is|are|was|were|be|it's|equals?|gives?|gave|giving|makes?|made|making|yields?|yielding|gets?|got|getting"
     r"|obtain(?:s|ed)?|have|has|had|totals?|totalling|returns?|returned|finds?|found|contains?|costs?|takes?|took|needs?"
-    r"|leaves?|left|save[sd]?|earn(?:s|ed)?|pays?|paid|computes?|computed|produces?|outputs?"
+    r"|leaves?|left|save[sd]?|earn(?:s|ed)?|pays?|paid|computes?|computed|produces?|outputs?|weighs?|measures?|lasts?"
     r"|(?:equals?|comes?|came|amounts?|adds? up|sums?(?: up)?|evaluates?|simplifies|works? out|rounds?|rounded|grows?"
     r"|rises|falls|drops|reduces|converges|tends|leads|equates|boils down) to"
     r"|(?:total|value|result|answer|probability|chance|amount|area|volume|solution|distance|height|speed|interest"
@@ -58,7 +58,9 @@ _UNSOLVED = re.compile(
 )
 """A side of an equation that is not the unknown itself: 2x, x², ln x."""
 _BEGINS = re.compile(r"(?:(?:\A|\n)\s*|(?:(?<=[^\W\d_]{4})|(?<=\S\S[\d)%$}*]))[.!]\s+|[;—]\s*)\Z")
-_LIST = re.compile(r"(?:[,;&]|\\\\|\b(?:and|or|und|oder|et|ou|y|o|e))\s*(?:\b[a-z](?:_\w)?\s?=\s*)?\Z", re.IGNORECASE)
+_LIST = re.compile(
+    r"(?:[,;&]|\\\\|\b(?:and|or|und|oder|et|ou|y|o|e))\s*(?:\b[a-z](?:_\w)?\s?[=≈]\s*)?\Z", re.IGNORECASE
+)
 _MENTION = re.compile(
     r"\b(?:after|at|for|from|over|with|of|by|in|between|on|per|than|below|under|above|until|to|every|within|since|size|degree|radius"
     r"|length|order|first|nach|bei|für|von|mit|après|pour|avec)\s*\Z",

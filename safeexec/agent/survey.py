@@ -20,14 +20,19 @@ _MAX_SURVEYED = 200
 _MAX_TEXT = 200
 _MAX_PARTS = 20
 _MAX_NOTES = 10
-_OPTIONS = ("skiprows", "sep", "decimal", "thousands", "dtype", "encoding")
+_OPTIONS = ("skiprows", "sep", "decimal", "thousands", "dtype", "encoding", "compression")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
-SUFFIXES = (*(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"), *_DATABASES)
+_TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
+_PACKED = tuple(text + packed for text in _TEXTS for packed in (".gz", ".bz2", ".xz"))
+SUFFIXES = (*_TEXTS, *_PACKED, ".parquet", ".pq", ".xlsx", ".xls", *_DATABASES)
 """Files that are looked at."""
 
 _PROGRAM = r"""
-import csv, re, sqlite3
+import bz2, codecs, csv, gzip, lzma, re, sqlite3
 import pandas as pd
+
+PACKERS = {b"\x1f\x8b": ("gzip", gzip.open), b"BZh": ("bz2", bz2.open), b"\xfd7zXZ": ("xz", lzma.open)}
+PACKED = ("gz", "bz2", "xz")
 
 CHUNK_ROWS = 50_000
 MAX_ROWS = 5_000_000
@@ -39,13 +44,46 @@ DOTTED = re.compile(r"(?![+-]?\d{1,3}(?:\.\d{3})+$)[+-]?\d+(?:\.\d+)+")
 PADDED = re.compile(r"0\d+")
 MAX_TEXTS = 20
 
+def packing_of(name):
+    # By what pandas calls it, and how it is opened: the first bytes say it, whatever the name says.
+    with open(name, "rb") as file:
+        start = file.read(6)
+    return next((packer for mark, packer in PACKERS.items() if start.startswith(mark)), ("", open))
+
+def opened(name):
+    return packing_of(name)[1](name, "rb")
+
+def kind_of(name):
+    # Its last suffix; of one that is packed, the one before it.
+    parts = name.lower().split(".")
+    return "." + parts[-2 if parts[-1] in PACKED and len(parts) > 2 else -1]
+
+def encoding_of(data):
+    # What the first bytes plainly say: a mark, or the zeros of letters that have two bytes or four.
+    for encoding, marks in ("utf-32", (b"\xff\xfe\0\0", b"\0\0\xfe\xff")), ("utf-16", (b"\xff\xfe", b"\xfe\xff")):
+        if data.startswith(marks):
+            return encoding
+    start = data[:400]
+    size = 4 if start.count(0) > 0.7 * len(start) else 2
+    for encoding, zeros, letters in (
+        (f"utf-{8 * size}-le", start[size - 1::size], start[::size]),
+        (f"utf-{8 * size}-be", start[::size], start[size - 1::size]),
+    ):
+        if len(zeros) > 3 and zeros.count(0) > 0.7 * len(zeros) and letters.count(0) < 0.1 * len(letters):
+            return encoding
+    return None
+
 def options_of(name, notes):
     # How a text table has to be read: what differs from the defaults of read_csv. What is odd goes into `notes`.
-    with open(name, "rb") as file:
+    with opened(name) as file:
         data = file.read(SAMPLE)
-    options = {}
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        options["encoding"] = "utf-16"
+    options = {"encoding": encoding} if (encoding := encoding_of(data)) else {}
+    if (packing := packing_of(name)[0]) and name.lower().rpartition(".")[2] not in PACKED:
+        options["compression"] = packing
+    try:
+        codecs.getincrementaldecoder(encoding or "utf-8")().decode(data)
+    except UnicodeDecodeError:
+        options["encoding"] = eight_bit_encoding_of(name)
     text = data.decode(options.get("encoding", "utf-8-sig"), "ignore")
     whole = text[: text.rfind("\n") + 1] or text
     lines = whole.splitlines()[:200]
@@ -65,7 +103,7 @@ def options_of(name, notes):
         is_table = usual > 1 and len(wide) > 1 and wide.count(usual) >= 0.6 * len(wide)
         if 0 < first <= 20 and is_table and max(counts[:first]) < usual:
             widths[separator], above[separator] = usual, rows[first][1] - 1
-    separator = max(widths, key=widths.get)
+    separator = max(widths, key=lambda each: (widths[each], each not in above))
     if above.get(separator):
         title = [line[:60] for line in lines[remarks : remarks + above[separator]] if line.strip()]
         remarks += above[separator]
@@ -130,7 +168,7 @@ def columns_with(pattern, rows):
 def eight_bit_encoding_of(name):
     # cp1252 has letters and signs (the euro, quotation marks) where latin-1 has control characters that no text holds.
     found = "latin-1"
-    with open(name, "rb") as file:
+    with opened(name) as file:
         while data := file.read(1 << 20):
             if re.search(rb"[\x81\x8d\x8f\x90\x9d]", data):
                 return "latin-1"
@@ -145,14 +183,14 @@ def parquet(name):
         return sql("select * from '" + name.replace("'", "''") + "'")
 
 def chunks_of(name, options):
-    lower = name.lower()
-    if lower.endswith((".csv", ".tsv", ".txt")):
+    kind = kind_of(name)
+    if kind in (".csv", ".tsv", ".txt"):
         yield from pd.read_csv(name, chunksize=CHUNK_ROWS, low_memory=False, **options)
-    elif lower.endswith((".jsonl", ".ndjson")):
+    elif kind in (".jsonl", ".ndjson"):
         yield from pd.read_json(name, lines=True, chunksize=CHUNK_ROWS)
-    elif lower.endswith(".json"):
+    elif kind == ".json":
         yield pd.read_json(name)
-    elif lower.endswith((".parquet", ".pq")):
+    elif kind in (".parquet", ".pq"):
         yield parquet(name)
     else:
         raise ValueError("not a table that pandas reads: .csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, .sqlite")
@@ -255,12 +293,12 @@ def survey(chunks, options, notes=()):
     }
 
 def survey_any(name):
-    lower = name.lower()
-    if lower.endswith((".xlsx", ".xls")):
+    kind = kind_of(name)
+    if kind in (".xlsx", ".xls"):
         return survey_parts(sheets_of(name))
-    if lower.endswith((".db", ".sqlite", ".sqlite3")):
+    if kind in (".db", ".sqlite", ".sqlite3"):
         return survey_parts(tables_of(name))
-    if not lower.endswith((".csv", ".tsv", ".txt")):
+    if kind not in (".csv", ".tsv", ".txt"):
         return survey(chunks_of(name, {}), {})
     notes = []
     options = options_of(name, notes)
@@ -275,7 +313,7 @@ def survey_any(name):
 
 @dataclass(frozen=True, slots=True)
 class FileSurvey:
-    """What is known about one file; `problem` says why there is nothing more."""
+    """The survey of one file; `problem` says why there is nothing more."""
 
     name: str
     rows: int = 0
@@ -321,7 +359,7 @@ def survey_program(name: str) -> str:
 
 
 def survey_of(name: str, result: Result | None) -> FileSurvey:
-    """What that program found; None: there is no session to run it in."""
+    """Return what that program found; None: there is no session to run it in."""
     if result is None:
         return FileSurvey(name, problem="nobody looked: the session cannot be copied")
     if not result.ok:
@@ -334,8 +372,8 @@ def survey_of(name: str, result: Result | None) -> FileSurvey:
 
 
 def _read(name: str, found: Any) -> FileSurvey:
-    """What came out of the sandbox, which may be anything. Raises whatever the access to what the program does not
-    write raises (an array answers with IndexError); texts are cut.
+    """Return what came out of the sandbox, which may be anything. Raises whatever the access to what the program does
+    not write raises (an array answers with IndexError); texts are cut.
     """
     options = found["options"]
     return FileSurvey(

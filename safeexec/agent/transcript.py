@@ -50,6 +50,8 @@ class Transcript:
     def __init__(self, entries: Iterable[Mapping[str, Any]] = (), *, path: str | Path | None = None) -> None:
         self.entries: list[Entry] = [dict(entry) for entry in entries]
         self.path = Path(path) if path is not None else None
+        self.held: Any = None
+        """The open session of a run that waits, and what closes it: the drivers' own."""
         self._torn_at: int | None = None
         """Where a last line begins that a dying run has written in part: the next entry takes its place."""
 
@@ -114,6 +116,12 @@ class Transcript:
         """The end of a run that has its answer."""
         last = self.entries[-1] if self.entries else {}
         return last if last.get("kind") == "end" and last.get("stop") in ("answer", "final_answer") else None
+
+    @property
+    def waiting(self) -> Entry | None:
+        """The step that waits for an answer, if the run ended so."""
+        step = next((entry for entry in reversed(self.entries) if entry["kind"] != "end"), {})
+        return step if step.get("kind") == "step" and step.get("outcome") == "waiting" else None
 
     def kept_steps(self) -> list[Entry]:
         """The steps whose state was kept: their sources, run again in order, rebuild the session."""
@@ -185,6 +193,8 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
             talk.reply(_assistant(entry))
         elif kind == "notice":
             talk.say(entry["text"])
+        elif kind == "step" and entry["outcome"] == "waiting":
+            continue  # what came of it follows, where it has gone on
         elif kind in ("step", "unanswered"):
             text = entry["observation"] if kind == "step" else entry["text"]
             text = without_middle(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, TextIO
+from contextlib import redirect_stdout
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TextIO
 
 from safeexec.common.text import printable
+from safeexec.errors import ToolError
 from safeexec.results.outcomes import STATES
 from safeexec.untrusted.source_text import encoding_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from safeexec import ErrorInfo, Result
 
 MAX_SOURCE = 16 << 20
@@ -26,6 +31,7 @@ EXIT_CODES = {
     "output": 8,
     "cancelled": 9,
     "crashed": 10,
+    "waiting": 11,
 }
 """Exit status of `safeexec run` per outcome. 2: a wrong command line or policy, or a machine that cannot protect."""
 
@@ -40,6 +46,32 @@ def add_http_options(parser: argparse._ActionsContainer, token_file: str) -> Non
     """Where a server listens on HTTP, and the file of who may use it; `token_file` says what is in it."""
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="of HTTP; 0 picks one (default: 8000)")
     parser.add_argument("--token-file", metavar="FILE", help=token_file)
+
+
+def add_tools_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tools",
+        nargs="+",
+        default=[],
+        metavar="MODULE:FUNCTION",
+        help="host functions that code may call, if the policy allows them (tools.allow)",
+    )
+
+
+def tools_of(options: argparse.Namespace) -> list[Callable[..., Any]]:
+    """The functions that ``--tools`` names, of the current directory or installed. Raises `ToolError`. What they print
+    as they are imported goes to standard error: standard output may be a protocol's.
+    """
+    sys.path.insert(0, "")  # as with `python -m`
+    found = []
+    for name in options.tools:
+        module, _, function = name.partition(":")
+        try:
+            with redirect_stdout(sys.stderr):
+                found.append(getattr(import_module(module), function))
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ToolError(f"--tools {name}: {error}") from None
+    return found
 
 
 def add_file_option(parser: argparse.ArgumentParser) -> None:

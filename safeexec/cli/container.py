@@ -16,7 +16,7 @@ from pathlib import Path
 
 from safeexec import SandboxError, __version__
 from safeexec.cli.common import tell
-from safeexec.remote.engines import IMAGE, engine
+from safeexec.remote.engines import engine, image
 
 _WHEEL = "Wheel-Version: 1.0\nGenerator: safeexec\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
@@ -50,13 +50,13 @@ def main(options: argparse.Namespace) -> int:
         arguments = [f"SOURCE=/source/{wheel.name}", f"EXTRAS={options.extras}"]
         arguments += [f"BASE={options.base}"] if options.base else []
         built = [word for argument in arguments for word in ("--build-arg", argument)]
-        build = [*command, "build", "--file", str(containerfile), "--tag", IMAGE, *built, *options.option, context]
+        build = [*command, "build", "--file", str(containerfile), "--tag", image(), *built, *options.option, context]
         try:
             status = subprocess.run(build, stdin=subprocess.DEVNULL).returncode
         except OSError as error:
             raise SandboxError(f"{command[0]} cannot be started: {error.strerror}") from None
     tell(
-        f'made {IMAGE}: Sandbox("calculator", engine="container")' if not status else "no image was made",
+        f'made {image()}: Sandbox("calculator", engine="container")' if not status else "no image was made",
         file=sys.stderr,
     )
     return status

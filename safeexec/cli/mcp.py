@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from contextlib import redirect_stdout
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from safeexec.cli.common import add_http_options, add_policy_option
-from safeexec.errors import SandboxError, ToolError
+from safeexec.cli.common import add_http_options, add_policy_option, add_tools_option, tools_of
+from safeexec.errors import SandboxError
 from safeexec.servers.access import listen, new_token
 from safeexec.servers.http.grants import read_token
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,13 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_policy_option(parser)
     parser.add_argument("--http", action="store_true", help="serve over HTTP, and print the address and its token")
     add_http_options(parser, "the token of HTTP (default: a new one at each start)")
-    parser.add_argument(
-        "--tools",
-        nargs="+",
-        default=[],
-        metavar="MODULE:FUNCTION",
-        help="host functions that code may call, if the policy allows them (tools.allow)",
-    )
+    add_tools_option(parser)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -38,21 +28,9 @@ def main(options: argparse.Namespace) -> int:
         from safeexec.servers import mcp  # with the libraries of the extra `mcp`
     except ModuleNotFoundError as error:
         raise SandboxError(f"MCP needs {error.name}: pip install 'safeexec[mcp]'") from None
-    sys.path.insert(0, "")  # a tool may be in the current directory, as with `python -m`
-    with redirect_stdout(sys.stderr):  # standard output is the protocol's
-        tools = [tool_of(name) for name in options.tools]
+    tools = tools_of(options)
     if options.http:
         token = new_token() if options.token_file is None else read_token(options.token_file)
         return mcp.serve_http(options.policy, tools, token, listen(options.port))
     asyncio.run(mcp.serve_stdio(options.policy, tools))
     return 0
-
-
-def tool_of(name: str) -> Callable[..., Any]:
-    """The function that ``module:function`` names, of the current directory or installed. Raises `ToolError`."""
-    module, _, function = name.partition(":")
-    try:
-        found: Callable[..., Any] = getattr(import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ToolError(f"--tools {name}: {error}") from None
-    return found

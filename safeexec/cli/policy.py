@@ -115,7 +115,7 @@ def _check(args: argparse.Namespace) -> int:
             mistakes = sum((args.strict and not finding.news) or not finding.harmless for finding in found)
         except PolicyError as error:
             findings.append({"rule": "", "path": "", "text": str(error), "harmless": False} if args.json else error)
-            mistakes = 1
+            mistakes = max(1, len(error.mistakes))
         wrong += bool(mistakes)
         rows.append({"policy": str(name), "ok": not mistakes, "findings": findings})
         if not args.json:

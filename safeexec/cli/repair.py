@@ -19,7 +19,7 @@ from safeexec.common.text import printable
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "A model reads, patches and verifies a copy; every check runs confined. The diff and the warnings are shown. "
-        "Nothing is written without --apply, --commit or --branch, and then only after a question."
+        "Nothing is written without --apply, and then only after a question. Commit it yourself."
     )
     parser.add_argument("repository", metavar="REPO", help="the directory to repair")
     parser.add_argument("task", nargs="?", help="what is wrong (default: that the checks fail)")
@@ -48,13 +48,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidates", type=int, default=1, metavar="N", help="try N times, and take the smallest patch"
     )
-    parser.add_argument("--strict", action="store_true", help="count a repair with warnings as failed")
     add_model_options(parser, max_steps=30)
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds of one check (default: 120)")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--apply", action="store_true", help="write the changed files")
-    how.add_argument("--commit", action="store_true", help="write them and commit them")
-    how.add_argument("--branch", metavar="NAME", help="commit them on a new branch, and leave the files as they are")
+    parser.add_argument("--apply", action="store_true", help="write the changed files")
     parser.add_argument("--yes", action="store_true", help="write without a question")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
@@ -73,7 +69,7 @@ def main(options: argparse.Namespace) -> int:
         print(json.dumps(result.to_dict(), indent=2))
     else:
         _show(result)
-    if result.ok and result.files and (options.apply or options.commit or options.branch):
+    if result.ok and result.files and options.apply:
         _write(options, result)
     return 0 if result.ok else 1
 
@@ -88,7 +84,6 @@ def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
         editable=options.editable,
         policy=Policy.load("confined-python").replace(danger_allow_commands=options.program),
         approval=_approve if sys.stdin.isatty() else None,
-        strict=options.strict,
         candidates=options.candidates,
         timeout=options.timeout,
         max_steps=options.max_steps,
@@ -119,16 +114,12 @@ def _show(result: RepairResult) -> None:
 
 def _write(options: argparse.Namespace, result: RepairResult) -> None:
     """Write what was repaired, after a question."""
-    what = f"commit on the new branch {options.branch}" if options.branch else "write to the repository"
-    what += " and commit" if options.commit else ""
-    if not options.yes and not _asked(f"{what}: {', '.join(result.files)}?"):
+    if not options.yes and not _asked(f"write to the repository: {', '.join(result.files)}?"):
         tell(
             "nothing was written" + ("" if sys.stdin.isatty() else ": nobody is there to ask (--yes)"), file=sys.stderr
         )
         return
-    written = result.apply(commit=options.commit, branch=options.branch)
-    done = f"; commit {result.commit.id[:12]} on {result.commit.reference}" if result.commit else ""
-    tell(f"{'committed' if options.branch else 'written'}: {', '.join(written)}{done}", file=sys.stderr)
+    tell(f"written: {', '.join(result.apply())}", file=sys.stderr)
 
 
 def _approve(action: str, diff: str) -> bool:

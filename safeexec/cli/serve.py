@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 from safeexec import StoreOptions
-from safeexec.cli.common import add_http_options, add_policy_option
+from safeexec.cli.common import add_http_options, add_policy_option, add_tools_option, tools_of
+from safeexec.engine.approvals import Later
 from safeexec.errors import SandboxError
 from safeexec.servers import stdio
 from safeexec.servers.access import hosts_for, is_loopback, listen, new_token
@@ -35,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --stdio: the client brings its own policies",
     )
+    add_tools_option(parser)
     parser.add_argument("--record", metavar="DIR", help="record each session that a client opens in a new file there")
     parser.add_argument(
         "--record-mb",
@@ -83,16 +86,20 @@ def main(options: argparse.Namespace) -> int:
         service: Service = OwnedService()
     else:
         store = None if options.store is None else StoreOptions(at=options.store)
-        record = options.record, options.record_mb
-        service = Service(
-            options.policy, options.allow_policy, *record, options.replica, store=store, durable=options.durable
-        )
+        tools: dict[str, Any] = {"tools": tools_of(options), "approval": _ask_client} if options.tools else {}
+        given = (options.policy, options.allow_policy, options.record, options.record_mb, options.replica)
+        service = Service(*given, store=store, durable=options.durable, **tools)
     if not options.stdio:
         return _over_http(service, options)
     import asyncio
 
     asyncio.run(_over_pipes(service))
     return 0
+
+
+def _ask_client(tool: str, arguments: dict[str, Any]) -> Later:
+    """Whoever has the session says yes or no, however long that takes."""
+    return Later("session.answer allows it or not")
 
 
 def _over_http(offers: Service, options: argparse.Namespace) -> int:

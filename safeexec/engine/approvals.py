@@ -1,4 +1,4 @@
-"""What an approval may answer, and how its answer is read: whatever is no clear yes is a no."""
+"""What an approval may answer, and how its answer is read: whatever is no clear yes is a no, or a clear "later"."""
 
 from __future__ import annotations
 
@@ -23,7 +23,26 @@ class Deny(Struct, frozen=True):
     reason: str = "it was not approved"
 
 
-Decision = Allow | Deny | bool
+class Later(Exception):
+    """Not now: an approval returns it, a tool returns or raises it. The step ends as `waiting`, the session is as it
+    was before, and ``session.answer(…)`` has the step go on, whenever the answer is there. `note` is for who is to
+    answer; `seconds` is how long the call may wait, where that is less than the policy's `tools.wait_days`.
+
+    Raises TypeError and ValueError for a time that is none.
+    """
+
+    def __init__(self, note: str = "", seconds: float | None = None) -> None:
+        super().__init__(note, seconds)
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"seconds={seconds!r}: a call that is put off waits for more than 0 seconds")
+        self.note = str(note)
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return self.note
+
+
+Decision = Allow | Deny | Later | bool
 """True is `Allow()`, False is `Deny()`."""
 Approval = Callable[[str, dict[str, Any]], Decision | Awaitable[Decision]]
 """Sees a tool's name and its arguments."""
@@ -31,7 +50,7 @@ Approval = Callable[[str, dict[str, Any]], Decision | Awaitable[Decision]]
 
 def decision(answer: object, who: str) -> Allow | Deny:
     """What `who` (an approval, or a `confirm`) answered. An invalid answer denies, and its reason tells the author of
-    the host.
+    the host; so does `Later`, where nothing can wait.
     """
     if isinstance(answer, Allow):
         source: object = answer.source
@@ -42,6 +61,8 @@ def decision(answer: object, who: str) -> Allow | Deny:
         return answer
     if isinstance(answer, bool):
         return Allow() if answer else Deny()
+    if isinstance(answer, Later):
+        return Deny(f"{who} put its answer off ({answer.note}), and what it was asked about cannot wait")
     return Deny(
         f"{who} answered an object of type {type(answer).__name__}; "
         "it answers safeexec.Allow(...), safeexec.Deny(reason), True or False"

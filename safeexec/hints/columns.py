@@ -45,6 +45,9 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
     if not columns:
         return None
     for column in columns:
+        if "\0" in column:
+            encoding = f"utf-{32 if chr(0) * 3 in column else 16}-{'be' if columns[0].startswith(chr(0)) else 'le'}"
+            return f"The file is {encoding.upper()} without a mark, and was read as UTF-8: read it anew, with `encoding={encoding!r}`."
         for separator in (";", "\t", "|", ","):
             if separator in column and name in (part.strip(" '\"") for part in column.split(separator)):
                 return f"The columns were not taken apart: read the file anew, with `sep={separator!r}`, and look at the numbers (`decimal=','`)."

@@ -72,7 +72,9 @@ def _head(name: str) -> bytes:
 
 
 def _start(failure: Failure) -> tuple[str, bytes]:
-    """How the code names what it read, and its first bytes: those of the file, else those that the exception holds."""
+    """Return how the code names what it read, and its first bytes: those of the file, else those that the exception
+    holds.
+    """
     name = _named(failure)
     if name:
         return repr(name), _head(name)

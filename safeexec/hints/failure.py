@@ -1,4 +1,4 @@
-"""What a hint is found from: the exception, the failing expression, the steps so far and the names in sight."""
+"""The failure that a hint is found for: exception, failing expression, steps so far, visible names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 40
 
 
 class ErrorPlace(NamedTuple):
-    """Where guest code failed. `frame` is alive only while the hint is looked for."""
+    """The place where guest code failed. `frame` is alive only while the hint is looked for."""
 
     frame: FrameType
     filename: str

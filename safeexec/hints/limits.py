@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What a model can do when a step hit a limit: one sentence per outcome, with the limit and its usual causes."""
+"""Hints for steps that hit a limit: one sentence per outcome, with the limit and its usual causes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NO_PROCESSES = "No more processes can be started here: use `concurrent.futures.T
 def limit_hint(
     outcome: str, limits: LimitsPlan | None = None, *, wall_seconds: float | None = None, source_line: str = ""
 ) -> str | None:
-    """What to change after `outcome` (a word of `Result.outcome`, or the setting that was broken); None for outcomes that
-    are not limits.
+    """Return what to change after `outcome` (a word of `Result.outcome`, or the setting that was broken); None for
+    outcomes that are not limits.
 
     `wall_seconds` is the deadline the step had; `source_line` is the line it was stopped in, if known.
     """
@@ -42,6 +42,7 @@ _FIXED = {
     "limits.processes": NO_PROCESSES,
     "memory of a library": "The library maps more memory than the session may have: do without it, or have the policy raise `limits.memory_mb`.",
     "crashed": "The process ended (a crash in compiled code, or recursion that went too deep); the state before the step is back: try smaller data or a loop instead of recursion.",
+    "waiting": "The state before the step is back. The step runs again, to its end, when the answer is there: do not run its code once more yourself.",
     "cancelled": "The step was stopped from outside; the state before the step is back, and it can be run again.",
 }
 

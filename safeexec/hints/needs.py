@@ -1,4 +1,4 @@
-"""How a table of hints is read: the first text whose need the policy meets.
+"""Read a table of hints: choose the first text whose need the policy meets.
 
 An entry of a table is a text, or a dict of needs and texts. A need is one or several of these, separated by blanks:
 

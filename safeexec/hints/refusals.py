@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""What to do instead of what a policy refuses or does not have.
+"""Hints for names that a policy refuses or does not have.
 
 Hints of the policy win over ours, and no hint recommends what the policy does not have.
 """
@@ -41,7 +41,8 @@ _MOST_LISTED = 16
 
 
 def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
-    """What to do instead of `name`, which a policy refuses or does not have; None if there is nothing to recommend.
+    """Return what to do instead of `name`, which a policy refuses or does not have; None if there is nothing to
+    recommend.
 
     `kind` says what `name` is: a ``module`` (dotted), a ``builtin``, an ``attribute`` (``name``, or ``module.name``) or
     a language ``construct``; `candidates` are the names that exist instead.
@@ -142,12 +143,19 @@ def _known(plan: LanguagePlan) -> list[str]:
 
 def _available(plan: LanguagePlan) -> str:
     """The modules of the policy, those that programs use most first."""
-    if ANY in plan.imports:
-        return "every module that is installed"
+    word = ANY if ANY in plan.imports else STDLIB
+    refused = sorted(plan.imports[word].refused) if word in plan.imports else []
+    lacking = f", but {quoted(refused, 12)}" if refused else ""
+    if word == ANY:
+        return f"every module that is installed{lacking}"
     tops = {module.partition(".")[0] for module in plan.imports if module not in WORDS}
     if STDLIB in plan.imports:
         others = sorted(tops - sys.stdlib_module_names)
-        return f"the standard library, and {quoted(others, 12)}" if others else "those of the standard library"
+        return (
+            f"the standard library{lacking}, and {quoted(others, 12)}"
+            if others
+            else f"those of the standard library{lacking}"
+        )
     first = [name for name in _COMMON if name in tops]
     return quoted([*first, *sorted(tops.difference(first))], 12)
 
@@ -206,7 +214,9 @@ def without_network(plan: LanguagePlan) -> str | None:
 
 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
-    """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
+    """Return what to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's
+    names.
+    """
     full = f"{module}.{name}"
     known = plan.hints.get(full) or choose(MODULE_ATTRIBUTES.get(full, {}), plan)
     if known:

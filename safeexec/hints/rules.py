@@ -1,7 +1,7 @@
 """The rules for exceptions, and the engine that finds the one that speaks.
 
 A rule says for which exception and message it holds, and what to write instead. Examples that fail, and their mended
-forms, are in the tests (`tests/hints/mended.py`), which show that every rule answers one: so no rule hides another.
+forms, are in the tests (`tests/hints/mended.jsonl`), which show that every rule answers one: so no rule hides another.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""What to write instead of a text that is not Python: other languages, Python 2, and what surrounds code in a reply.
+"""Hints for texts that are not Python: other languages, Python 2, and the text around code in a reply.
 
 The rules are data (`tables.syntax`): first those for the line as it stands, then those for its code, then CPython's own
 message; for a plain ``invalid syntax`` the shape of the line.
@@ -36,6 +36,11 @@ def _surroundings(source: str, lines: list[str], number: int) -> str | None:
     for rule in LANGUAGES:
         if re.search(rule.pattern, line):
             return rule.hint
+    written = [text for text in lines if text.strip()]
+    if sum(_MARK.match(text) is not None for text in written) > 0.7 * len(written):
+        return "Leave out what stands before each line (a prompt, a number, the `+` or `>` of a listing): send the code alone."
+    if _PROSE.fullmatch(line):
+        return _EXPLANATIONS
     before = next((text for text in reversed(lines[: number - 1]) if text.strip()), "")
     if _OF_BRACES.fullmatch(before.strip()):
         return "In Python blocks begin with a colon and are indented, without braces `{ }`; a method is `def name(self):`, a constructor `def __init__(self):`."
@@ -44,6 +49,9 @@ def _surroundings(source: str, lines: list[str], number: int) -> str | None:
 
 _OF_BRACES = re.compile(r"(?:do|else|try|finally)\s*+\{|(?:\}\s*+)?(?:else if|\w++)?\s*+\w*+\s*+\([^=\[]*\)\s*+\{")
 """The first line of a block in a language of braces: ``} else if (x > 0) {``, ``function f(x) {``."""
+_MARK = re.compile(r"\s*(?:>(?!=)|[+-](?=[A-Za-z_ ])(?! )|@@|\d{1,4}\s?[|:](?!=)|\d{1,4}\t)")
+_EXPLANATIONS = "Send Python code alone: put explanations into comments that begin with `#`."
+_PROSE = re.compile(r"[A-Z][a-z']+(?: [A-Za-z`'()_]+){2,20}[,.:!]?")
 _BLOCK = re.compile(r"^\s*(if|elif|else|for|while|def|class|try|except|finally|with|match|case|async)\b")
 
 
@@ -111,7 +119,7 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     if re.match(r"^[A-Z][a-z]+ [a-z]+ ", line.strip()) or re.match(
         r"^(here|this|the|now|sure|first|next)\b.*\b\w+ \w+", line.strip(), re.IGNORECASE
     ):
-        return "Send Python code alone: put explanations into comments that begin with `#`."
+        return _EXPLANATIONS
     attribute = re.search(
         r"\.(class|from|import|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|print|pass|lambda)\b",
         code,

@@ -16,8 +16,8 @@ Two properties hold for whatever text is evaluated:
 - *No unbounded cost.* Every operation costs at most what its guard has taken from an account of `max_steps` units
   before it ran (at most about 100 ns or 100 bytes each). Only floats and integers of 30 bits are computed without one.
 
-An expression is parsed once and becomes a closure: `grammar` checks the tree by its table of nodes, `closures` are what
-runs. The guards with their costs: `operators`, `functions` (with `containers`, `numeric` and `mathematical`),
+An expression is parsed once: `grammar` checks the tree by its table of nodes, and writes one of guards for CPython to
+compile. The guards with their costs: `operators`, `functions` (with `containers`, `numeric` and `mathematical`),
 `subscripts`, `text` and `exact`. `costs` says what values weigh, `fuel` what an account is.
 """
 

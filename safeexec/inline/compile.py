@@ -1,4 +1,4 @@
-"""Compiled expressions: parsed once, checked once, a closure that is called with the names.
+"""Compiled expressions: parsed once, checked once, a function that is called with the names.
 
 Nothing depends on the values of the names, so an `Expression` never changes and threads may share it.
 """
@@ -91,7 +91,7 @@ class Expression:
     ZeroDivisionError, KeyError, TypeError … that Python raised.
     """
 
-    __slots__ = ("__call__", "_bare", "_nodes", "names", "source")
+    __slots__ = ("__call__", "_bare", "_nodes", "_places", "names", "source")
 
     __call__: Callable[..., object]
     names: tuple[str, ...]
@@ -116,11 +116,12 @@ class Expression:
             functions = _spelt(functions)
         builder = Builder(source.lstrip(" \t"), functions or {}, withheld, mathematics)
         try:
-            run = builder.visit(tree)
+            run = builder.compiled(tree)
         except RecursionError:
             raise failure("the expression is nested too deeply", source, 1, 0, 1) from None
         self.names = tuple(builder.names)
         self._nodes = builder.names
+        self._places = builder.places
 
         def evaluate(names: Names | None = None) -> object:
             if names and not plain:
@@ -143,7 +144,7 @@ class Expression:
         if isinstance(error, ExpressionError):
             raise error
         source = self.source.lstrip(" \t")
-        node, at_once = failed(error)
+        node, at_once = failed(error, self._places)
         if at_once and isinstance(error, KeyError) and error.args and error.args[0] in self._nodes:
             (missing,) = error.args
             given = ", ".join(sorted(map(str, names or ()))[:12]) or "none"

@@ -39,7 +39,7 @@ def items(fuel: Fuel, iterable: Any, per_item: int = 1) -> Any:
 
 
 def each(fuel: Fuel, iterable: Any, per_item: int) -> Any:
-    """What a loop walks over: the steps of its body are spent in advance, the types of its items are checked."""
+    """Return what a loop walks over: the steps of its body are spent in advance, the types of its items are checked."""
     items(fuel, iterable, per_item)
     if type(iterable) not in (range, str):
         for kind in set(map(type, iterable)):
@@ -55,6 +55,13 @@ def unpacked(fuel: Fuel, iterable: Any, per_item: int) -> Any:
             raise TypeError(f"cannot unpack non-iterable {type(item).__name__} object")
         each(fuel, item, 1)
     return iterable
+
+
+def paid_rows(fuel: Fuel, price: int, *iterables: Any) -> Any:
+    """`zip(...)` as the container of a loop: its rows are paid for and their items checked, so it can stay lazy."""
+    for iterable in iterables:
+        each(fuel, iterable, price)
+    return zip(*iterables, strict=False)
 
 
 def to_list(fuel: Fuel, *args: Any) -> list[Any]:

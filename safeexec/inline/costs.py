@@ -35,7 +35,9 @@ MAKERS: dict[str, Any] = {}
 
 
 def known(kind: type) -> bool:
-    """Whether values of exactly this type may take part; `exact` is loaded when a type of its modules is first met."""
+    """Return whether values of exactly this type may take part; `exact` is loaded when a type of its modules is first
+    met.
+    """
     if kind not in WEIGHTS and kind.__module__ in OPTIONAL_MODULES:
         load_exact()
     return kind in WEIGHTS
@@ -52,7 +54,7 @@ def load_exact() -> None:
 
 
 def bounded_digits(fuel: Fuel, value: Any) -> bool:
-    """Whether a value is of a type in `CHECKS`; refuses it if it has too many digits."""
+    """Return whether a value is of a type in `CHECKS`; refuses it if it has too many digits."""
     check = CHECKS.get(type(value)) if known(type(value)) else None
     if check is not None:
         check(fuel, value)
@@ -190,7 +192,7 @@ _FLOATS = frozenset({float})
 
 
 def bounded_numbers(values: Iterable[Any]) -> bool:
-    """Whether all are exact floats and small integers; three passes in C."""
+    """Return whether all are exact floats and small integers; three passes in C."""
     kinds = set(map(type, values))
     if int not in kinds:
         return kinds <= _FLOATS

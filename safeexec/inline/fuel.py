@@ -55,7 +55,7 @@ def conversion(number: int) -> int:
 
 
 def notes(fuel: Fuel) -> dict[Any, Any]:
-    """What one evaluation has found out about its values, kept beside what is left of its account."""
+    """Return what one evaluation has found out about its values, kept beside what is left of its account."""
     if len(fuel) == 1:
         fuel.append({})  # type: ignore[arg-type]
     return fuel[1]  # type: ignore[return-value]

@@ -1,8 +1,12 @@
-"""The language of expressions: a table of kinds of nodes, and the walk that checks a tree and makes closures of it.
+"""The language of expressions: a table of kinds of nodes, and the walk that checks a tree and writes what runs.
 
-`NODES` has a row per kind of node: the method that checks it and returns its closure, or the sentence that refuses it;
+`NODES` has a row per kind of node: the method that checks it and returns its code, or the sentence that refuses it;
 what has no row is refused too. Attributes exist only as `math.sqrt(...)`, `math.pi` and their like, functions only in
 the place where they are called, so no computation can walk from a value to its class.
+
+The code is a tree again, of calls of guards, constants, `names["x"]`, displays, `and`, `or`, `not`, `if` and
+comprehensions, and of nothing else; CPython compiles it. Its names are of our making (`$0`, which no source can spell),
+but for the variables of a comprehension. Nodes keep their places in the source, so that a traceback names the column.
 
 What each node costs stands beside its operator or function: `operators.OPERATORS`, `functions.BUILTINS` and `MODULES`.
 A comprehension pays in advance for all its rounds: its container has a length, and its body a number of nodes.
@@ -13,31 +17,36 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline import closures, containers, functions, mathematical, subscripts, text
-from safeexec.inline.operators import GUARDS, QUICK, SWAPPED
-from safeexec.inline.report import at_node
+from safeexec.inline import containers, functions, mathematical, operators, subscripts, text
+from safeexec.inline.costs import admit
+from safeexec.inline.operators import GUARDS, QUICK
+from safeexec.inline.report import FILENAME, at_node, failure, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from safeexec.errors import ExpressionError
-    from safeexec.inline.closures import Clause, Guard, Run
+    from safeexec.inline.report import Place
+
+    Guard = Callable[..., Any]
 
 MAX_DEPTH = 150
 """The deepest nesting of an expression."""
-DIGIT = (1 << 30) - 1
-"""Integers below this magnitude need no guard (CPython compares and computes those of one digit fastest)."""
 MAX_EXPONENT = 16
-"""The largest constant exponent that needs none: 30 bits become 480."""
+"""The largest constant exponent that needs no guard: 30 bits become 480."""
 FIELD = 20
 """Nodes that a field without a guard counts for: a float of 300 digits is written out in 2 us."""
-MAX_KEY = 64
-"""The longest constant key, in characters, that is looked up without a guard."""
+_LOAD, _STORE = ast.Load(), ast.Store()
+_ANYWHERE: Any = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+_NAMES = ast.Name("$names", _LOAD, **_ANYWHERE)
+_FUEL = ast.Name("$fuel", _LOAD, **_ANYWHERE)
 
 
 class Builder:
-    """Makes the closures of one tree. `names` are those of the caller that it reads, with their first places."""
+    """Writes the code of one tree. `names` are those of the caller that it reads, with their first places; `places` the
+    nodes by where they stand.
+    """
 
     def __init__(
         self,
@@ -51,12 +60,26 @@ class Builder:
         self.withheld = withheld
         self.mathematics = mathematics
         self.names: dict[str, ast.Name] = {}
-        self._scopes: list[tuple[frozenset[str], dict[str, None]]] = []
-        """Per comprehension around the node: the names that it binds, and those that it uses of what is outside."""
+        self.places: dict[Place, ast.expr] = {}
+        self._guards: dict[int, ast.Name] = {}
+        self._values: dict[str, Any] = {"__builtins__": {}}
+        self._scopes: list[frozenset[str]] = []
+        """Per comprehension around the node: the names that it binds."""
         self._depth = 0
         self._nodes = 0
 
-    def visit(self, node: ast.expr) -> Run:
+    def compiled(self, tree: ast.expr) -> Callable[[Mapping[str, Any], list[int]], Any]:
+        """Return the tree as a function of names and fuel."""
+        arguments = [ast.arg(arg=name.id, **_ANYWHERE) for name in (_NAMES, _FUEL)]
+        run = _lambda(tree, self.visit(tree), arguments)
+        try:
+            code = compile(ast.Expression(body=run), FILENAME, "eval", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise failure("the expression is nested too deeply", self.source, 1, 0, 1) from None
+        made: Callable[[Mapping[str, Any], list[int]], Any] = eval(code, self._values)
+        return made
+
+    def visit(self, node: ast.expr) -> ast.expr:
         row = NODES.get(type(node))
         if row is None or isinstance(row, str):
             raise self.error(row or f"{type(node).__name__} is not available in expressions", node)
@@ -64,53 +87,68 @@ class Builder:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.error(f"the expression is nested more than {MAX_DEPTH} deep", node)
-        run = row(self, node)
+        code = row(self, node)
         self._depth -= 1
-        return run
+        return code
 
     def error(self, message: str, node: ast.expr | ast.keyword) -> ExpressionError:
         return at_node(message, self.source, node)
 
+    def call(self, at: ast.expr, guard: Guard, *operands: ast.expr, options: Sequence[ast.keyword] = ()) -> ast.Call:
+        """Return a call of a guard with the account and the operands. An error in it is one of the node `at`."""
+        self.places[place_of(at)] = at
+        return ast.Call(self.guard(guard), [_FUEL, *operands], [*options], **_place(at))
+
+    def guard(self, guard: Guard) -> ast.Name:
+        """Return the name of a guard. It cannot fail, so it stands anywhere; nor can the account, or a constant."""
+        key = id(guard)
+        known = self._guards.get(key)
+        if known is None:
+            known = self._guards[key] = ast.Name(f"${key}", _LOAD, **_ANYWHERE)
+            self._values[known.id] = guard
+        return known
+
     # values
 
-    def constant(self, node: ast.Constant) -> Run:
+    def constant(self, node: ast.Constant) -> ast.expr:
         if type(node.value) not in _CONSTANTS:
             raise self.error(f"a constant of type {type(node.value).__name__} is not available in expressions", node)
-        return closures.constant(node.value)
+        return node
 
-    def name(self, node: ast.Name) -> Run:
+    def name(self, node: ast.Name) -> ast.expr:
         key = node.id
-        if self._is_number(key) and not self._is_bound(key):
-            self._use(key)
-            return closures.name_or(node, key, mathematical.NUMBERS[key])
-        return closures.name(node, self._read(node))
+        if self._is_bound(key):
+            return node
+        if self._is_number(key):
+            return self.call(node, _given, _NAMES, _constant(key), _constant(mathematical.NUMBERS[key]))
+        self.places[place_of(node)] = node
+        return ast.Call(self.guard(admit), [self.read(node)], [], **_place(node))
 
-    def _read(self, node: ast.Name) -> str:
-        if self._use(node.id) and node.id not in self.names:
-            self.names[node.id] = node
-        return node.id
+    def read(self, node: ast.Name) -> ast.expr:
+        """Return a name of the caller's as it is given, not yet admitted."""
+        self.names.setdefault(node.id, node)
+        return ast.Subscript(_NAMES, _constant(node.id), _LOAD, **_place(node))
+
+    def operand(self, node: ast.expr) -> ast.expr:
+        """Return an operand of a guard, which looks at its type itself."""
+        if not isinstance(node, ast.Name) or self._is_bound(node.id) or self._is_number(node.id):
+            return self.visit(node)
+        self._nodes += 1
+        return self.read(node)
 
     def _is_number(self, key: str) -> bool:
-        """Whether the name is a constant where the caller gives none of that name."""
+        """Return whether the name is a constant where the caller gives none of that name."""
         return key in (mathematical.NUMBERS if self.mathematics else _ALWAYS)
 
     def _is_bound(self, key: str) -> bool:
-        return any(key in bound for bound, _ in self._scopes)
+        return any(key in bound for bound in self._scopes)
 
-    def _use(self, key: str) -> bool:
-        """Whether the name is the caller's; the comprehensions around it take it along."""
-        for bound, uses in reversed(self._scopes):
-            if key in bound:
-                return False
-            uses[key] = None
-        return True
-
-    def attribute(self, node: ast.Attribute) -> Run:
+    def attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name):
             module = node.value.id
             value = functions.CONSTANTS.get(module, {}).get(node.attr)
             if value is not None:
-                return closures.constant(value)
+                return _constant(value)
             if node.attr in functions.MODULES.get(module, ()):
                 raise self.error(f"{module}.{node.attr} is a function: it can only be called", node)
             if module in functions.MODULES:
@@ -118,113 +156,84 @@ class Builder:
                 raise self.error(_unknown(f"{module} has no {node.attr} here", node.attr, known), node)
         raise self.error(_NO_ATTRIBUTES, node)
 
-    def elements(self, nodes: list[ast.expr]) -> Run:
-        """A list of the items of a display, or of the arguments of a call."""
-        return closures.gathered(
-            [
-                (closures.spread(node.value, self.visit(node.value)), True)
-                if isinstance(node, ast.Starred)
-                else (self.visit(node), False)
-                for node in nodes
-            ]
-        )
+    def elements(self, nodes: list[ast.expr]) -> list[ast.expr]:
+        """Return the items of a display, or the arguments of a call."""
+        return [
+            ast.Starred(
+                self.call(node.value, containers.each, self.visit(node.value), _constant(1)),
+                _LOAD,
+                **_place(node),
+            )
+            if isinstance(node, ast.Starred)
+            else self.visit(node)
+            for node in nodes
+        ]
 
-    def list_display(self, node: ast.List) -> Run:
-        return self.elements(node.elts)
+    def list_display(self, node: ast.List) -> ast.expr:
+        return ast.List(self.elements(node.elts), _LOAD, **_place(node))
 
-    def tuple_display(self, node: ast.Tuple) -> Run:
-        return closures.as_tuple(self.elements(node.elts))
+    def tuple_display(self, node: ast.Tuple) -> ast.expr:
+        return ast.Tuple(self.elements(node.elts), _LOAD, **_place(node))
 
-    def set_display(self, node: ast.Set) -> Run:
-        return closures.guarded(node, containers.to_set, self.elements(node.elts))
+    def set_display(self, node: ast.Set) -> ast.expr:
+        return self.call(node, containers.to_set, ast.List(self.elements(node.elts), _LOAD, **_place(node)))
 
-    def dict_display(self, node: ast.Dict) -> Run:
+    def dict_display(self, node: ast.Dict) -> ast.expr:
         if all(isinstance(key, ast.Constant) and type(key.value) in (str, bool, type(None)) for key in node.keys):
             self._nodes += 1 + (len(node.keys) >> 1)  # from 184 bytes
-            keys = [key.value for key in node.keys]  # type: ignore[union-attr]
-            return closures.dict_of(keys, [self.visit(value) for value in node.values])
-        rows: list[tuple[Run, bool]] = []
+            return ast.Dict(node.keys, [self.visit(value) for value in node.values], **_place(node))
+        rows: list[ast.expr] = []
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                rows.append((closures.guarded(value, containers.pairs, self.visit(value)), True))
+                mapping = self.call(value, containers.pairs, self.visit(value))
+                rows.append(ast.Starred(mapping, _LOAD, **_place(value)))
             else:
-                rows.append((self.pair(key, value), False))
-        return closures.guarded(node, containers.to_dict, closures.gathered(rows))
+                rows.append(self.pair(key, value))
+        return self.call(node, containers.to_dict, ast.List(rows, _LOAD, **_place(node)))
 
-    def pair(self, key: ast.expr, value: ast.expr) -> Run:
-        return closures.as_tuple(self.elements([key, value]))
+    def pair(self, key: ast.expr, value: ast.expr) -> ast.expr:
+        return ast.Tuple(self.elements([key, value]), _LOAD, **_place(key))
 
-    def joined(self, node: ast.JoinedStr) -> Run:
+    def joined(self, node: ast.JoinedStr) -> ast.expr:
         parts = [self.field(part) if isinstance(part, ast.FormattedValue) else self.visit(part) for part in node.values]
-        return closures.text_of(node, parts)
+        return self.call(node, text.joined, ast.List(parts, _LOAD, **_place(node)))
 
-    def field(self, node: ast.FormattedValue) -> Run:
-        value = self.visit(node.value)
-        spec: Any = node.format_spec
-        if spec is None:
-            plain: str | None = ""
-        else:
-            constant = isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 and spec.values[0]
-            plain = str(constant.value) if isinstance(constant, ast.Constant) else None
-            if plain is not None and any(len(digits) > 2 for digits in text.numbers_in(plain)):
-                plain = None
-        if node.conversion != -1:
-            plain = None
-        if plain is not None:
+    def field(self, node: ast.FormattedValue) -> ast.expr:
+        value, spec = self.visit(node.value), node.format_spec
+        if node.conversion == -1 and (plain := _plain_spec(spec)) is not None:
             self._nodes += FIELD
-        run = self.visit(spec) if spec is not None else None
-        return closures.field(node, value, node.conversion, run, plain)
+            return self.call(node, text.plainly, value, _constant(plain))
+        conversion = _constant(node.conversion)
+        return self.call(node, text.field, value, conversion, *([self.visit(spec)] if spec is not None else []))
 
     # operators
 
-    def binary(self, node: ast.BinOp) -> Run:
+    def binary(self, node: ast.BinOp) -> ast.expr:
         return self.operation(node, type(node.op), node.left, node.right)
 
-    def operation(self, node: ast.expr, operator: type[ast.AST], left: ast.expr, right: ast.expr) -> Run:
-        """An operator of two operands, in the quickest form that there is for them."""
-        guard = GUARDS.get(operator)
+    def operation(self, node: ast.expr, operator: type[ast.AST], left: ast.expr, right: ast.expr) -> ast.expr:
+        guard = QUICK.get(operator) or GUARDS.get(operator)
         if guard is None:
             raise self.error("this operator is not available in expressions", node)
-        apply = QUICK.get(operator)
         if operator is ast.Pow and _is_exponent(right):
-            apply = pow
+            guard = operators.small_power
         elif self.mathematics and operator is ast.BitXor:
-            apply, guard = None, mathematical.exclusive_or
-        if apply is None:
-            return closures.guarded(node, guard, self.visit(left), self.visit(right))
-        if _is_number(left) and apply in SWAPPED:  # of numbers, `2 * x` is `x * 2`
-            apply, guard = SWAPPED[apply], closures.swapped(guard)
-            left, right = right, left
-        if _is_number(right):
-            self._nodes += 1
-            number = right.value  # type: ignore[attr-defined]
-            if self._is_plain(left):
-                return closures.binary_of_name_with_number(node, apply, guard, self._read(left), number)  # type: ignore[arg-type]
-            return closures.binary_with_number(node, apply, guard, self.visit(left), number)
-        if self._is_plain(left) and self._is_plain(right):
-            return closures.binary_of_names(node, apply, guard, self._read(left), self._read(right))  # type: ignore[arg-type]
-        return closures.binary(node, apply, guard, self.visit(left), self.visit(right))
+            guard = mathematical.exclusive_or
+        return self.call(node, guard, self.operand(left), self.operand(right))
 
-    def _is_plain(self, node: ast.expr) -> bool:
-        """Whether the node is a name without a value of its own; counts it, as the visit that it saves would."""
-        plain = isinstance(node, ast.Name) and not self._is_number(node.id)
-        self._nodes += plain
-        return plain
-
-    def unary(self, node: ast.UnaryOp) -> Run:
+    def unary(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
-            return closures.inverted(operand)
-        return closures.guarded(node, GUARDS[type(node.op)], operand)
+            return ast.UnaryOp(node.op, operand, **_place(node))
+        return self.call(node, GUARDS[type(node.op)], operand)
 
-    def conjunction(self, node: ast.BoolOp) -> Run:
-        operands = [self.visit(value) for value in node.values]
-        return closures.all_of(operands) if isinstance(node.op, ast.And) else closures.any_of(operands)
+    def conjunction(self, node: ast.BoolOp) -> ast.expr:
+        return ast.BoolOp(node.op, [self.visit(value) for value in node.values], **_place(node))
 
-    def conditional(self, node: ast.IfExp) -> Run:
-        return closures.conditional(self.visit(node.test), self.visit(node.body), self.visit(node.orelse))
+    def conditional(self, node: ast.IfExp) -> ast.expr:
+        return ast.IfExp(self.visit(node.test), self.visit(node.body), self.visit(node.orelse), **_place(node))
 
-    def compare(self, node: ast.Compare) -> Run:
+    def compare(self, node: ast.Compare) -> ast.expr:
         operands = [node.left, *node.comparators]
         for index, operator in enumerate(node.ops):
             if isinstance(operator, (ast.Is, ast.IsNot)) and not any(map(_is_singleton, operands[index : index + 2])):
@@ -232,86 +241,86 @@ class Builder:
                     self.visit(operand)  # what is refused in them comes first
                 raise self.error("`is` compares with None, True or False only here; write ==", node)
         if len(node.ops) > 1:
-            first, *others = map(self.visit, operands)
-            links = [
-                (QUICK.get(type(operator)), GUARDS[type(operator)], operand)
-                for operator, operand in zip(node.ops, others, strict=True)
-            ]
-            return closures.chained(node, first, links)
+            return self.chain(node, operands)
         kind = type(node.ops[0])
         right: Any = operands[1]
         if kind in (ast.In, ast.NotIn) and _is_table(right):
-            run, _ = self.visit(node.left), self.elements(right.elts)
-            return closures.among(node, run, tuple(element.value for element in right.elts), kind is ast.NotIn)
+            value, _ = self.visit(node.left), self.elements(right.elts)
+            table = _constant(tuple(element.value for element in right.elts))
+            return self.call(node, operators.among, value, table, _constant(kind is ast.NotIn))
         return self.operation(node, kind, node.left, right)
 
-    def subscript(self, node: ast.Subscript) -> Run:
+    def chain(self, node: ast.Compare, operands: list[ast.expr]) -> ast.expr:
+        """`a < b < c`: each operand is computed while all before it hold, and once, but for names and constants."""
+        guards = [QUICK.get(type(operator)) or GUARDS[type(operator)] for operator in node.ops]
+        if all(isinstance(operand, (ast.Name, ast.Constant)) for operand in operands[1:-1]):
+            pairs = zip(guards, operands, operands[1:], strict=False)
+            links: list[ast.expr] = [
+                self.call(node, guard, self.operand(left), self.operand(right)) for guard, left, right in pairs
+            ]
+            return ast.BoolOp(ast.And(), links, **_place(node))
+        first, *others = map(self.visit, operands)
+        later = [(self.guard(guard), _lambda(node, other, [])) for guard, other in zip(guards, others, strict=True)]
+        return self.call(node, operators.chained, first, *(part for pair in later for part in pair))
+
+    def subscript(self, node: ast.Subscript) -> ast.expr:
         container, window = self.visit(node.value), node.slice
         if isinstance(window, ast.Slice):
             bounds = [
-                closures.constant(None) if bound is None else self.visit(bound)
+                _constant(None) if bound is None else self.visit(bound)
                 for bound in (window.lower, window.upper, window.step)
             ]
-            return closures.slice_of(node, container, bounds)
-        index = self.visit(window)
-        constant = _constant_index(window)
-        if type(constant) is str and len(constant) <= MAX_KEY:
-            return closures.item_of_text(node, container, constant)
-        if type(constant) is int:
-            return closures.item_of_number(node, container, constant)
-        return closures.guarded(node, subscripts.item, container, index)
+            return self.call(node, subscripts.part, container, *bounds)
+        return self.call(node, subscripts.item, container, self.visit(window))
 
     # comprehensions
 
-    def list_comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Run:
-        return self.rounds(node, lambda: self.visit(node.elt), closures.listed)
+    def list_comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> ast.expr:
+        return self.rounds(node, lambda: self.visit(node.elt), ast.ListComp)
 
-    def set_comprehension(self, node: ast.SetComp) -> Run:
-        rows = self.rounds(node, lambda: self.visit(node.elt), closures.listed)
-        return closures.guarded(node, containers.to_set, rows)
+    def set_comprehension(self, node: ast.SetComp) -> ast.expr:
+        return self.call(node, containers.to_set, self.rounds(node, lambda: self.visit(node.elt), ast.ListComp))
 
-    def dict_comprehension(self, node: ast.DictComp) -> Run:
-        rows = self.rounds(node, lambda: self.pair(node.key, node.value), closures.listed)
-        return closures.guarded(node, containers.to_dict, rows)
+    def dict_comprehension(self, node: ast.DictComp) -> ast.expr:
+        rows = self.rounds(node, lambda: self.pair(node.key, node.value), ast.ListComp)
+        return self.call(node, containers.to_dict, rows)
 
-    def rounds(self, node: Any, body: Callable[[], Run], form: Callable[..., Run]) -> Run:
-        """Visits the loops and then the body; each loop pays for its rounds times the nodes of all that it repeats."""
+    def rounds(self, node: Any, body: Callable[[], ast.expr], form: Callable[..., ast.expr]) -> ast.expr:
+        """Visit the loops and then the body; each loop pays for its rounds times the nodes of all that it repeats."""
         loops: list[ast.comprehension] = node.generators
         targets = [self.targets(loop.target) for loop in loops]
         bound = frozenset(name for names in targets for name in names)
-        uses: dict[str, None] = {}
-        clauses: list[tuple[Callable[[int], Run], Run | None, int]] = []
+        written: list[ast.comprehension] = []
+        prices: list[tuple[ast.Constant, int]] = []
         for loop, names in zip(loops, targets, strict=True):
             if loop.is_async:
                 raise self.error("async is not available in expressions", node)
-            rows, before = self.paid(loop.iter, len(names)), self._nodes
-            if not clauses:
-                self._scopes.append((bound, uses))  # all but the first container sees what the loops bind
+            price = _constant(0)
+            rows = self.paid(loop.iter, len(names), price)
+            prices.append((price, self._nodes))
+            if not written:
+                self._scopes.append(bound)  # all but the first container sees what the loops bind
             tests = [self.visit(condition) for condition in loop.ifs]
-            test = closures.all_of(tests) if len(tests) > 1 else tests[0] if tests else None
-            clauses.append((rows, test, before))
+            written.append(ast.comprehension(loop.target, rows, tests, 0))
         element = body()
         self._scopes.pop()
-        done: list[Clause] = [
-            (rows(1 + self._nodes - before + depth), names, test)  # an item passes through all loops around its own
-            for depth, ((rows, test, before), names) in enumerate(zip(clauses, targets, strict=True))
-        ]
-        return form(node, element, done, uses)
+        for depth, (price, before) in enumerate(prices):
+            price.value = 1 + self._nodes - before + depth  # an item passes through all loops around its own
+        return form(element, written, **_place(node))
 
-    def paid(self, iterable: ast.expr, names_bound: int) -> Callable[[int], Run]:
-        """The container of a loop, for the price of a round that is known when the body has been visited."""
+    def paid(self, iterable: ast.expr, names_bound: int, price: ast.Constant) -> ast.expr:
+        """Return the container of a loop, for the price of a round that is known when the body has been visited."""
         if isinstance(iterable, ast.Call) and not iterable.keywords and isinstance(iterable.func, ast.Name):
             name, guard = self.callee(iterable.func)
             if guard is functions.BUILTINS["zip"] and not any(map(_is_generator, iterable.args)):
                 self._nodes += 1
                 self.check_allowed(name, iterable)
-                rows = self.elements(iterable.args)
-                return lambda price: closures.paid_rows(iterable, rows, price)
-        container = self.visit(iterable)
-        return lambda price: closures.paid(iterable, container, names_bound, price)
+                return self.call(iterable, containers.paid_rows, price, *self.elements(iterable.args))
+        guard = containers.each if names_bound == 1 else containers.unpacked
+        return self.call(iterable, guard, self.visit(iterable), price)
 
     def targets(self, target: ast.expr) -> tuple[str, ...]:
-        """The names that a loop binds."""
+        """Return the names that a loop binds."""
         if isinstance(target, ast.Name):
             return (target.id,)
         if isinstance(target, ast.Tuple) and all(isinstance(name, ast.Name) for name in target.elts):
@@ -320,26 +329,22 @@ class Builder:
 
     # calls
 
-    def calling(self, node: ast.Call) -> Run:
+    def calling(self, node: ast.Call) -> ast.expr:
         name, guard = self.callee(node.func)
         self.check_allowed(name, node)
-        options: list[tuple[str, Run]] = []
+        options: list[ast.keyword] = []
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.error("** is not available in the calls of an expression", keyword)
-            options.append((keyword.arg, self.visit(keyword.value)))
+            options.append(ast.keyword(keyword.arg, self.visit(keyword.value), **_place(keyword)))
         if len(node.args) == 1 and _is_generator(node.args[0]):
             generator: Any = node.args[0]
             lazy = guard in (functions.BUILTINS["any"], functions.BUILTINS["all"])
-            form = closures.generated if lazy else closures.listed
+            form = ast.GeneratorExp if lazy else ast.ListComp
             arguments = [self.rounds(generator, lambda: self.visit(generator.elt), form)]
-        elif any(isinstance(arg, ast.Starred) for arg in node.args):
-            return closures.call(node, guard, self.elements(node.args), options)
         else:
-            arguments = [self.visit(arg) for arg in node.args]
-        if options:
-            return closures.call(node, guard, closures.gathered([(run, False) for run in arguments]), options)
-        return closures.guarded(node, guard, *arguments)
+            arguments = self.elements(node.args)
+        return self.call(node, guard, *arguments, options=options)
 
     def check_allowed(self, name: str, node: ast.Call) -> None:
         if name in self.withheld:
@@ -375,6 +380,11 @@ class Builder:
         raise self.error("only a function named here can be called; a product is written with *", node)
 
 
+def _given(fuel: list[int], names: Mapping[str, Any], key: str, default: float) -> Any:
+    """Return a name that has a value of its own where none is given: `pi`."""
+    return admit(names[key]) if key in names else default
+
+
 _ALWAYS = ("pi", "tau")
 """Constants that are there by their bare names, too, where the caller gives no such name. `e` may be a slip."""
 _OTHER_NAMES = {
@@ -404,7 +414,7 @@ _OTHER_WAYS = {
 _CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
 _NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 
-NODES: dict[type[ast.AST], Callable[[Builder, Any], Run] | str] = {
+NODES: dict[type[ast.AST], Callable[[Builder, Any], ast.expr] | str] = {
     ast.Constant: Builder.constant,
     ast.Name: Builder.name,
     ast.Attribute: Builder.attribute,
@@ -434,11 +444,35 @@ NODES: dict[type[ast.AST], Callable[[Builder, Any], Run] | str] = {
 }
 
 
-def _is_number(node: ast.expr) -> bool:
-    """A float or a small integer, as a constant."""
-    if not isinstance(node, ast.Constant):
-        return False
-    return type(node.value) is float or (type(node.value) is int and node.value < DIGIT)
+def _place(node: Any) -> Any:
+    """Return where a node stands, as the keywords of another one."""
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }
+
+
+def _constant(value: Any) -> ast.Constant:
+    return ast.Constant(value, **_ANYWHERE)
+
+
+def _lambda(at: ast.expr, body: ast.expr, arguments: list[ast.arg]) -> ast.Lambda:
+    given = ast.arguments(posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(given, body, **_place(at))
+
+
+def _plain_spec(spec: Any) -> str | None:
+    """Return the spec of a field, if it is a constant with small widths."""
+    if spec is None:
+        return ""
+    constant = isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 and spec.values[0]
+    if not isinstance(constant, ast.Constant) or any(
+        len(digits) > 2 for digits in text.numbers_in(str(constant.value))
+    ):
+        return None
+    return str(constant.value)
 
 
 def _is_exponent(node: ast.expr) -> bool:
@@ -449,15 +483,6 @@ def _is_exponent(node: ast.expr) -> bool:
 
 def _is_generator(node: ast.expr) -> bool:
     return isinstance(node, ast.GeneratorExp)
-
-
-def _constant_index(node: ast.expr) -> int | str | None:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, str):
-        return node.value  # type: ignore[return-value]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        positive = _constant_index(node.operand)
-        return -positive if isinstance(positive, int) else None
-    return None
 
 
 def _is_singleton(node: ast.expr) -> bool:

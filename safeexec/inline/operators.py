@@ -143,20 +143,6 @@ BINARY: dict[type[ast.AST], tuple[str, Apply, dict[tuple[type, type], Cost]]] = 
     ast.Gt: (">", operator.gt, {**_ORDERED}),
     ast.GtE: (">=", operator.ge, {**_ORDERED}),
 }
-QUICK: dict[type[ast.AST], Apply] = {
-    **{kind: apply for kind, (_, apply, _) in BINARY.items() if kind not in (ast.Pow, ast.LShift)},
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-"""The operators that cost no more than a node for floats and integers of 30 bits."""
-SWAPPED: dict[Apply, Apply] = {
-    **{apply: apply for apply in (operator.add, operator.mul, operator.eq, operator.ne)},
-    operator.lt: operator.gt,
-    operator.gt: operator.lt,
-    operator.le: operator.ge,
-    operator.ge: operator.le,
-}
-"""What an operator is for numbers whose order is changed."""
 
 
 def _with_exact(kind: type[ast.AST], left: type, right: type) -> Cost | None:
@@ -331,3 +317,49 @@ GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.UAdd: _unary("+", operator.pos, _SIGNED),
     ast.Invert: _unary("~", _invert, ("int", "bool")),
 }
+
+
+def _quick(apply: Apply, guard: Guard) -> Guard:
+    """An operator that costs no more than a node for floats and integers of one digit of CPython's (30 bits), for which
+    a loop has paid; all others go through the guard.
+    """
+
+    def run(fuel: Fuel, left: Any, right: Any) -> Any:
+        if (type(left) is float or (type(left) is int and -1073741823 < left < 1073741823)) and (
+            type(right) is float or (type(right) is int and -1073741823 < right < 1073741823)
+        ):
+            return apply(left, right)
+        return guard(fuel, left, right)
+
+    return run
+
+
+small_power = _quick(operator.pow, GUARDS[ast.Pow])
+"""A power whose exponent is a small constant."""
+QUICK: dict[type[ast.AST], Guard] = {
+    **{
+        kind: _quick(apply, GUARDS[kind]) for kind, (_, apply, _) in BINARY.items() if kind not in (ast.Pow, ast.LShift)
+    },
+    ast.Eq: _quick(operator.eq, equal),
+    ast.NotEq: _quick(operator.ne, unequal),
+}
+
+
+def chained(fuel: Fuel, first: Any, *links: Any) -> Any:
+    """`a < b < c`, as guards and functions of no argument that give the operands: each is computed once, and only while
+    all before it hold.
+    """
+    left, result = first, True
+    for guard, operand in zip(links[::2], links[1::2], strict=True):
+        right = operand()
+        result = guard(fuel, left, right)
+        if not result:
+            break
+        left = right
+    return result
+
+
+def among(fuel: Fuel, value: Any, table: Any, negated: bool) -> bool:
+    """`x in ("a", "b")`, a display of constants: what is compared is bounded by the source."""
+    found = value in table if type(value) in FLAT else contains(fuel, value, table)
+    return found is not negated

@@ -46,7 +46,7 @@ def _allows(policy: Policy, module: str, name: str) -> bool:
 
 
 def _excesses(policy: Policy, base: Policy) -> Iterator[tuple[str, str]]:
-    """What the policy allows beyond expressions: dotted path of the setting, and a clause that says it."""
+    """Yield what the policy allows beyond expressions: dotted path of the setting, and a clause that says it."""
     if policy.language.mode != "restricted":
         yield "language.mode", f"allows the language mode {policy.language.mode!r}"
     if policy.language.constructs.names is None:

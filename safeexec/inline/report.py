@@ -1,10 +1,17 @@
-"""Errors with a column and a caret: from a node, from a SyntaxError, or from the closure that failed."""
+"""Make errors with a column and a caret: from a node, from a SyntaxError, or from the traceback of what failed."""
 
 from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
+from itertools import islice
 
+from safeexec.common.typed import TYPE_CHECKING
 from safeexec.errors import ExpressionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Place = tuple[int | None, int | None, int | None, int | None]
 
 FILENAME = "<expression>"
 MAX_MESSAGE = 300
@@ -78,8 +85,8 @@ def at_bytes(message: str, source: str, line: int, start: int, end: int) -> Expr
 
 
 def at_syntax_error(error: Exception, source: str, bare: bool) -> ExpressionError:
-    """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the functions of
-    `math` have their bare names.
+    """Return what the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the
+    functions of `math` have their bare names.
     """
     if isinstance(error, SyntaxError):
         line = error.lineno or 1
@@ -151,21 +158,25 @@ def called(node: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "the function")
 
 
-def failed(error: Exception) -> tuple[ast.expr | None, bool]:
-    """The node of the innermost closure that failed, and whether it failed by itself and not in a guard."""
+def place_of(node: ast.expr) -> Place:
+    """Return where a node stands, as the code that is made of it says it."""
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def failed(error: Exception, places: Mapping[Place, ast.expr]) -> tuple[ast.expr | None, bool]:
+    """Return the innermost node that failed, and whether it failed by itself and not in a guard."""
     found: ast.expr | None = None
     by_itself = True
     trace = error.__traceback__
     while trace is not None:
-        frame = trace.tb_frame
-        module = str(frame.f_globals.get("__name__"))
-        if module == _CLOSURES and "at" in frame.f_locals:
-            found, by_itself = frame.f_locals["at"], True
-        elif module.startswith(_PACKAGE) and module != _CLOSURES:
+        code = trace.tb_frame.f_code
+        if code.co_filename == FILENAME:
+            place = next(islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
+            found, by_itself = places.get(place), True
+        elif str(trace.tb_frame.f_globals.get("__name__")).startswith(_PACKAGE):
             by_itself = False
         trace = trace.tb_next
     return found, by_itself
 
 
 _PACKAGE = __name__.rpartition(".")[0]
-_CLOSURES = f"{_PACKAGE}.closures"

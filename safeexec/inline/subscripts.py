@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _INDEXED = (list, tuple, str, range)
+_MISSING = object()
+_SHORT = 64
+"""Characters of a key that is looked up for no more than a node."""
 
 
 def item(fuel: Fuel, container: Any, index: Any) -> Any:
@@ -19,6 +22,8 @@ def item(fuel: Fuel, container: Any, index: Any) -> Any:
     if type(index) is int and (kind is list or kind is tuple):
         fuel[0] -= 1
     elif kind is dict:
+        if type(index) is str and len(index) <= _SHORT and type(found := container.get(index, _MISSING)) in WEIGHTS:
+            return found
         key(fuel, index, container)
     elif kind not in _INDEXED:
         raise TypeError(f"'{type(admit(container)).__name__}' object is not subscriptable")

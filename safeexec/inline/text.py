@@ -126,9 +126,16 @@ def _check_time_template(spec: str) -> None:
 _CONVERSIONS: dict[int, Callable[[Fuel, Any], str]] = {ord("s"): to_text, ord("r"): to_repr, ord("a"): to_ascii}
 
 
-def convert(fuel: Fuel, value: Any, conversion: int) -> Any:
-    """`!r`, `!s` or `!a` of a field in an f-string; -1 for none."""
-    return value if conversion == -1 else _CONVERSIONS[conversion](fuel, value)
+def field(fuel: Fuel, value: Any, conversion: int, spec: str = "") -> str:
+    """`{value!r:spec}` in an f-string; a conversion of -1 is none."""
+    return formatted(fuel, value if conversion == -1 else _CONVERSIONS[conversion](fuel, value), spec)
+
+
+def plainly(fuel: Fuel, value: Any, spec: str) -> str:
+    """The same where the spec is a constant with small widths: of a small number it costs some nodes."""
+    if type(value) is float or (type(value) is int and -1073741823 < value < 1073741823):
+        return format(value, spec)
+    return formatted(fuel, value, spec)
 
 
 def joined(fuel: Fuel, texts: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What the page shows: nodes in the order in which they happened, each with the state that it began from.
+"""Nodes of a page, in the order in which they happened, each with the state that it began from.
 
 The texts are a stranger's. They go into the page as JSON, and its script shows them as text; `displays` alone are HTML,
 made harmless by `safeexec.results.mimebundle`.

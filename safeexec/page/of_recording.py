@@ -34,7 +34,7 @@ def of_recording(records: Iterable[f.AnyRecord]) -> RunPage:
 
 
 class _Session:
-    """Where one session is."""
+    """The position of one session in the tree."""
 
     __slots__ = ("names", "now", "origin", "states")
 
@@ -204,6 +204,12 @@ class _Rows:
             self.nodes[index].calls.append(call)
 
     @take.register
+    def _(self, record: f.WaitOver) -> None:
+        if record.became != "answered":
+            why = "it is given up" if record.became == "cancelled" else "nobody answered in time"
+            self._add(record, "words", f"step {record.step} waits no more: {why}")
+
+    @take.register
     def _(self, record: f.Effect) -> None:
         self._add(record, "words", f"effect of {record.tool}: {record.became}").text = record.message
 
@@ -280,7 +286,7 @@ def cut(text: str) -> str:
 
 
 def display_html(display: f.DisplayText) -> str:
-    """What the page may show of a display."""
+    """Return what the page may show of a display."""
     data: dict[str, str | bytes] = {}
     for mime, text in display.data.items():
         if is_text(mime):

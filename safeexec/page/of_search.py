@@ -17,7 +17,7 @@ _STATUS = {"untried": "untried", "failed": "error", "unscored": "unscored", "mer
 
 
 class StepSummary(Struct):
-    """What a result's `to_dict` says of a step, as far as the page shows it."""
+    """The fields of a result's `to_dict` that the page shows."""
 
     outcome: str = ""
     text: str = ""
@@ -30,7 +30,7 @@ class StepSummary(Struct):
 
 
 class NodeSummary(Struct):
-    """What a tree's `to_dict` says of a node."""
+    """A node in a tree's `to_dict`."""
 
     id: int
     parent: int | None
@@ -44,7 +44,7 @@ class NodeSummary(Struct):
 
 
 class Searched(Struct):
-    """What a tree's `to_dict` says."""
+    """The data of a tree's `to_dict`."""
 
     nodes: list[NodeSummary]
     best: int | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from safeexec.common.text import one_line
 from safeexec.engine.host.session.given import encoded
 from safeexec.engine.host.waiting import Signal
 from safeexec.errors import ProtocolError, SandboxError
+from safeexec.results import Result, StepFailed
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.json_text import loads
 
@@ -28,10 +30,12 @@ WAIT_SECONDS = 30.0
 """How long a call waits for its turn that a server has no room for, or that comes too soon."""
 LOOK_SECONDS = 0.05
 """How often to look whether the caller still waits."""
-_ERRORS: dict[str, type[Exception]] = {
+_ERRORS: dict[str, Callable[[str], Exception]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, SandboxError)
 }
 _ERRORS |= {"KeyError": KeyError, "ValueError": ValueError, "TypeError": TypeError, "UnicodeEncodeError": ValueError}
+_ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
+"""Of a template that could not be prepared: the result of its program stays at the server."""
 
 
 class Asked:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from safeexec.engine.approvals import Approval
 from safeexec.engine.host.faces import aio, blocking
 from safeexec.engine.host.faces.loops import drive as drive_on_loop
 from safeexec.engine.host.waiting import drive
@@ -18,7 +19,7 @@ from safeexec.remote.pipe import PipeWire
 from safeexec.remote.pool import Pool
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.sandbox import SandboxCore
+    from safeexec.engine.host.sandbox import SandboxCore, Tools
 
 NO_PLUGINS = "plugins are not offered over a connection"
 
@@ -29,6 +30,8 @@ def connect(
     *,
     command: Sequence[str] | None = None,
     policy: str | None = None,
+    tools: Tools = None,
+    approval: Approval | None = None,
 ) -> RemoteSandbox:
     """A `Sandbox` of a server: what it runs, runs there.
 
@@ -48,11 +51,15 @@ def connect(
     caller gets the answer. A step with a listener (`on_output` …) is not: there a broken connection is a
     `SandboxClosed`, as it is where the server does not come back.
 
-    Plugins, host tools and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file`
-    and `write_file` of a session. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be
+    `tools` are functions of this program that guest code there may call, and `approval` is asked about them, as of a
+    `Sandbox` here: each call comes back over the connection, and is checked, run and counted here. With several
+    addresses there are none.
+
+    Plugins and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file` and
+    `write_file` of a session. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be
     reached, refuses the token, or is no safeexec.
     """
-    return RemoteSandbox(_Reach(url, token, command, policy)).open()
+    return RemoteSandbox(_Reach(url, token, command, policy, tools, approval)).open()
 
 
 def async_connect(
@@ -61,25 +68,36 @@ def async_connect(
     *,
     command: Sequence[str] | None = None,
     policy: str | None = None,
+    tools: Tools = None,
+    approval: Approval | None = None,
 ) -> AsyncRemoteSandbox:
     """As `connect`, for event loops: ``async with async_connect(url, token) as sandbox``, or await it."""
-    return AsyncRemoteSandbox(_Reach(url, token, command, policy))
+    return AsyncRemoteSandbox(_Reach(url, token, command, policy, tools, approval))
 
 
 class _Reach:
     """How a server is reached."""
 
     def __init__(
-        self, url: str | Sequence[str] | None, token: str | None, command: Sequence[str] | None, policy: str | None
+        self,
+        url: str | Sequence[str] | None,
+        token: str | None,
+        command: Sequence[str] | None,
+        policy: str | None,
+        tools: Tools,
+        approval: Approval | None,
     ) -> None:
         if (url is None) is (command is None):
             raise TypeError("connect takes the url of a server, or command=[…] that runs one")
         if isinstance(command, str):
             raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
+        if tools and not isinstance(url, str | None):
+            raise SandboxError("host tools are told to one server: connect to a single address")
         self._url, self._token, self._command, self._policy = url, token, command, policy
+        self.tools, self._approval = tools, approval
 
     def __call__(self) -> RemoteSandboxCore:
-        return RemoteSandboxCore(self._wire(), self._policy)
+        return RemoteSandboxCore(self._wire(), self._policy, self.tools, self._approval)
 
     def _wire(self) -> Wire:
         if self._url is None:
@@ -92,7 +110,7 @@ class _Reached(blocking.SandboxFace):
 
     def __init__(self, reach: _Reach) -> None:
         self._reach = reach
-        self._arguments = {}
+        self._arguments = {"tools": reach.tools}
         self._engine = None
         self._opened: SandboxCore | None = None
 

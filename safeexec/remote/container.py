@@ -10,35 +10,38 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
-import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import IO, Any
+
+from msgspec import to_builtins
 
 from safeexec.common.text import printable
+from safeexec.engine.host.audit import observer_for
 from safeexec.engine.host.files.given import check_given
+from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
-from safeexec.remote.engines import BUILD, IMAGE, VERSION, engine, words
+from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, toolbox_of
+from safeexec.remote.engines import BUILD, VERSION, engine, image, words
 from safeexec.remote.pipe import PipeWire
+from safeexec.results import TemplateInfo
 
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
 REMOVE_SECONDS = 30.0
-HELD = "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges --pull never"
+SAID_SECONDS = 1.0
+"""How long to wait for the rest of what an engine says that has ended."""
+HELD = (
+    "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges "
+    "--pull never --log-driver none"
+)
+"""What every container is started with. No log: all that crosses would be in it."""
 OPTIONS = ("spare", "max_sessions", "queue_seconds", "idle_seconds")
-NOT_OFFERED = {
-    "tools": "host tools are called where the host is, and a container cannot call it",
-    "approval": "approvals are asked about host tools, and a container has none",
-    "store": "its sessions end with it; put a state into a file with `session.save`",
-    "audit": "records of steps are written where the sandbox is; `session.run` gives each result",
-}
-"""What a sandbox of this machine takes and one in a container does not, and why."""
 _SAID_BYTES = 2000
 _lock = threading.Lock()
 _started: list[ContainerWire] = []
@@ -52,17 +55,19 @@ class ContainerWire(PipeWire):
         """Starts it. Raises `ProtectionError` where there is no engine, `SandboxClosed` where it cannot be run."""
         self._engine = engine()
         self._name = f"safeexec-{os.getpid()}-{secrets.token_hex(4)}"
-        self._said = tempfile.NamedTemporaryFile()  # noqa: SIM115  # as long as the wire
         more = words("SAFEEXEC_ENGINE_RUN")
         run = ["run", "--rm", "--interactive", "--name", self._name, *HELD.split(), *more]
-        server = ["--entrypoint", "safeexec", os.environ.get("SAFEEXEC_IMAGE", IMAGE), "serve", "--stdio", "--owned"]
-        super().__init__([*self._engine, *run, *server], self._said)
+        server = ["--entrypoint", "safeexec", image(), "serve", "--stdio", "--owned"]
+        super().__init__([*self._engine, *run, *server], subprocess.PIPE)
+        self._said = bytearray()
+        pipe = self._process.stderr
+        self._listener = threading.Thread(target=_keep, args=(pipe, self._said), name="safeexec-said", daemon=True)
+        self._listener.start()
 
     def said(self) -> str:
         """The last lines that engine and server wrote to standard error."""
-        size = self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, size - _SAID_BYTES))
-        return " ".join(printable(self._said.read().decode("utf-8", "replace")).split())
+        self._listener.join(SAID_SECONDS)
+        return " ".join(printable(bytes(self._said).decode("utf-8", "replace")).split())
 
     def close(self) -> None:
         """End the container, also one that does not end by itself."""
@@ -75,7 +80,14 @@ class ContainerWire(PipeWire):
                 deadline = monotonic() + REMOVE_SECONDS
                 while remove.poll() is None and monotonic() < deadline:
                     threading.Event().wait(0.02)
-        self._said.close()
+
+
+def _keep(pipe: IO[bytes], said: bytearray) -> None:
+    """Keep the end of what comes through a pipe, until nobody writes to it."""
+    with pipe:
+        while data := pipe.read(_SAID_BYTES):
+            said += data
+            del said[:-_SAID_BYTES]
 
 
 def _wire() -> ContainerWire:
@@ -95,15 +107,16 @@ class ContainerCore(RemoteSandboxCore):
 
     def __init__(self, policy: Policy, arguments: Mapping[str, Any]) -> None:
         """Raises `SandboxError` for what a sandbox in a container does not take."""
-        for name, why in NOT_OFFERED.items():
-            if arguments.get(name):
-                raise SandboxError(f"{name}= is not offered in a container: {why}")
         if policy.requirements:
             raise SandboxError("requirements are not fetched in a container, which has no network: build them in")
+        if arguments.get("store") is not None:
+            raise SandboxError("a store is kept here, not in a container: put states into files with session.save()")
         if arguments.get("files"):
             check_given(arguments["files"], policy)
         self._which = {}
         self.policy = policy
+        self.toolbox = toolbox_of(arguments.get("tools"), arguments.get("approval"), policy)
+        self.observer = observer_for(policy, arguments.get("audit"))
         self.protection = []
         self.begun = False
         self._files = dict(arguments.get("files") or {})
@@ -118,7 +131,9 @@ class ContainerCore(RemoteSandboxCore):
         self.begun = True
         self._wire = yield Work(_wire)
         policy = self.policy
-        brought = {"name": policy.name, "yaml": policy.to_yaml(), "origins": dict(policy.origins)}
+        brought: dict[str, Any] = {"version": VERSION, "name": policy.name, "yaml": policy.to_yaml()}
+        brought["origins"] = dict(policy.origins)
+        brought["tools"] = to_builtins(shapes_of(self.toolbox))
         try:
             answer = yield from self._told("sandbox.bring", {**brought, "options": self._options}, START_SECONDS)
         except (SandboxClosed, ProtocolError) as error:
@@ -147,42 +162,26 @@ class ContainerCore(RemoteSandboxCore):
 
     def close(self) -> Core[None]:
         """Close the sandbox; the container stays for the next one."""
+        self.toolbox.close()
+        if self.observer is not None:
+            self.observer.close()
         which, self._which = self._which, {}
         if which and self._wire.alive:
             with suppress(SandboxClosed, SandboxError):
                 yield from self._told("sandbox.drop", which, START_SECONDS)
 
+    def new_template(
+        self, name: str, prepare: object, files: Any, timeout: float | None, tightened: Any, face: object
+    ) -> Core[TemplateInfo]:
+        held = self._files | dict(files or {})
+        return (yield from super().new_template(name, prepare, held, timeout, tightened, face))
+
     def new_session(self, **given: Any) -> Core[RemoteSessionCore]:
         session = yield from super().new_session(**given)
         try:
-            for name, data in (yield Work(partial(_read, self._files))):
+            for name, data in (yield Work(partial(contents_of, {} if given.get("template") else self._files))):
                 yield from session.put(name, data)
         except BaseException:
             yield from session.close()
             raise
         return session
-
-
-def _read(files: Mapping[str, Any]) -> list[tuple[str, bytes]]:
-    """The bytes of what is given for sessions to begin with; of a directory, of each regular file in it."""
-    found: list[tuple[str, bytes]] = []
-    for name, content in files.items():
-        if isinstance(content, bytes):
-            found.append((name, content))
-        elif os.path.isdir(content):
-            for place, _, names in os.walk(content):
-                inner = os.path.relpath(place, content).replace(os.sep, "/")
-                below = name if inner == "." else f"{name}/{inner}"
-                paths = [(f"{below}/{one}", os.path.join(place, one)) for one in sorted(names)]
-                found += [(to, _bytes(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)]
-        else:
-            found.append((name, _bytes(content)))
-    return found
-
-
-def _bytes(path: str | os.PathLike[str]) -> bytes:
-    with open(path, "rb") as file:
-        data = file.read(MAX_FILE + 1)
-    if len(data) > MAX_FILE:
-        raise SandboxError(f"{os.fspath(path)} has more than the {MAX_FILE} bytes that fit into one message")
-    return data

@@ -10,25 +10,57 @@ import base64
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from time import monotonic
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
 from safeexec.common.text import as_bytes
+from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
+from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
+from safeexec.engine.host.session.step_calls import StepCalls
+from safeexec.engine.host.tools.relayed import shapes_of
+from safeexec.engine.host.tools.tool import tools_from
+from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
 from safeexec.engine.host.waiting import Core, Wait, Work, drive
+from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
 from safeexec.engine.store.interface import StoredSession
-from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
+from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.messages import ToolRequest
 from safeexec.remote.calls import Asked, Wire
-from safeexec.results import CheckpointInfo, CommandResult, Display, Result, ToolCallRecord, Variable
+from safeexec.remote.pool import Pool
+from safeexec.results import (
+    CheckpointInfo,
+    CommandResult,
+    Display,
+    Result,
+    TemplateInfo,
+    ToolCallRecord,
+    Variable,
+    WaitingCall,
+)
 from safeexec.results.marked import marked, unmarked
 from safeexec.results.outcomes import is_text
-from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
+from safeexec.servers.methods import (
+    EVENTS,
+    MAX_MESSAGE,
+    METHODS,
+    PIPED,
+    StepCall,
+    StepDisplay,
+    StepOutput,
+    StepProgress,
+)
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.audit import Observer
+    from safeexec.engine.host.sandbox import Files, Tools
 
 R = TypeVar("R")
 PATIENCE_SECONDS = 60.0
@@ -37,17 +69,21 @@ STOP_SECONDS = 0.05
 """How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state that fit into one message."""
+EFFECTS = "a tool whose effect follows the steps of a session (safeexec.tool) is called where the session is, alone"
 UNRECORDED = "sessions are recorded where they run: on the server, with `safeexec serve --record DIR`"
 
 
 class RemoteSandboxCore:
     """One policy of a server."""
 
-    def __init__(self, wire: Wire, policy: str | None) -> None:
+    def __init__(self, wire: Wire, policy: str | None, tools: Tools = None, approval: Approval | None = None) -> None:
         self._wire = wire
         self._which = {} if policy is None else {"policy": policy}
         self.policy = Policy()
         self.protection: list[Mechanism] = []
+        self._given = tools, approval
+        self.toolbox = Toolbox({}, self.policy, None)
+        self.observer: Observer | None = None
 
     @property
     def alive(self) -> bool:
@@ -57,6 +93,11 @@ class RemoteSandboxCore:
         """Ask what the server's policy says, and what holds its sessions."""
         try:
             self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
+            self.toolbox = toolbox_of(*self._given, self.policy)
+            if self.toolbox.tools:
+                declared = msgspec.to_builtins(shapes_of(self.toolbox))
+                answer = yield from self.ask("sandbox.tools", {**self._which, "tools": declared})
+                self._which = {"policy": answer.policy}
             self.protection = yield from self.asked_protection()
         except BaseException:
             yield from self.close()
@@ -67,6 +108,7 @@ class RemoteSandboxCore:
         return _mechanisms((yield from self.ask("sandbox.protection", self._which)))
 
     def close(self) -> Core[None]:
+        self.toolbox.close()
         yield Work(self._wire.close)
 
     def new_session(
@@ -78,11 +120,11 @@ class RemoteSandboxCore:
         **tightened: Any,
     ) -> Core[RemoteSessionCore]:
         _unrecorded(record)
-        if template is not None:
-            self.templates()
         if "files" in tightened:
             raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
         given = {name: value for name, value in tightened.items() if value is not None}
+        if template is not None:
+            given["template"] = template
         if namespace:
             given["namespace"] = self.values(namespace)
         seconds = given.get("queue_seconds", 0.0)
@@ -109,15 +151,26 @@ class RemoteSandboxCore:
         raise SandboxError("sessions are counted where they run: over a connection that is the server")
 
     def new_template(
-        self, name: str, prepare: object, files: object, timeout: object, tightened: object, face: object
-    ) -> NoReturn:
-        self.templates()
+        self,
+        name: str,
+        prepare: object,
+        files: Files | None,
+        timeout: float | None,
+        tightened: Mapping[str, Any],
+        face: object,
+    ) -> Core[TemplateInfo]:
+        if not isinstance(prepare, str | None):
+            raise SandboxError("a template elsewhere is prepared by a program: prepare= is its text")
+        held = {path: marked(data) for path, data in (yield Work(partial(contents_of, files or {})))}
+        given = {"name": name, "prepare": prepare, "files": held, "timeout": timeout, **tightened}
+        row: TemplateInfo = (yield from self.ask("sandbox.template", self._which | given)).template
+        return row
 
-    def templates(self) -> NoReturn:
-        raise SandboxError("templates are kept where sessions run: over a connection that is the server")
+    def templates(self) -> list[TemplateInfo]:
+        return list(drive(self.ask("sandbox.templates", self._which)).templates)
 
-    def drop_template(self, name: str) -> NoReturn:
-        self.templates()
+    def drop_template(self, name: str) -> Core[None]:
+        yield from self.ask("sandbox.drop_template", {**self._which, "name": name})
 
     def restore(
         self, path: str | os.PathLike[str], timeout: float | None, record: object = None
@@ -138,7 +191,12 @@ class RemoteSandboxCore:
             yield from RemoteSessionCore(self, answer.session).close()
 
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
-        return RemoteSessionCore(self, answer.session)
+        return RemoteSessionCore(self, answer.session, params.get("label"))
+
+    def waiting(self) -> list[WaitingCall]:
+        if isinstance(self._wire, Pool):
+            raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
+        return list(drive(self.ask("sandbox.waiting", self._which)).waiting)
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
@@ -155,6 +213,7 @@ class RemoteSandboxCore:
         params: dict[str, Any],
         *,
         listeners: Listeners = NOBODY,
+        calls: Calls | None = None,
         seconds: float = 0.0,
         stop: Callable[[], Core[object]] | None = None,
         undo: Callable[[Any], Core[None]] | None = None,
@@ -168,7 +227,7 @@ class RemoteSandboxCore:
         longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self.until_over(asked, monotonic() + longest, listeners)
+                yield from self.until_over(asked, monotonic() + longest, listeners, calls)
             except BaseException as problem:
                 ending = self._given_up(asked, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
@@ -180,17 +239,51 @@ class RemoteSandboxCore:
         finally:
             asked.close()
 
-    def until_over(self, asked: Asked, deadline: float, listeners: Listeners = NOBODY) -> Core[None]:
+    def until_over(
+        self, asked: Asked, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
+    ) -> Core[None]:
         while True:
             events, over = asked.came()
             for name, params in events:
-                _tell(listeners, name, params)
+                if name == "session.tool":
+                    deadline += yield from self._called(params, calls)
+                else:
+                    _tell(listeners, name, params)
             if over:
                 return
-            if not (yield Wait((), deadline, bell=asked.bell)):
+            # Looked at here, too: of a server that never stops talking, the bell has always rung.
+            if monotonic() >= deadline or not (yield Wait((), deadline, bell=asked.bell)):
                 late = SandboxClosed("the server has not answered in time")
                 self._wire.lose(late, asked)
                 asked.fail(late)
+
+    def _called(self, params: Any, calls: Calls | None) -> Core[float]:
+        """Answer a call of a host tool. The seconds that the tools of this step have taken for it."""
+        most = (self.policy.limits.value_kb << 10) * 4 // 3 + 4
+        if isinstance(params, dict) and len(str(params.get("arguments", ""))) > most:
+            raise ProtocolError("the server tells of a call with more than limits.value_kb")
+        told = _converted(params, StepCall)
+        if calls is None or told.tool not in self.toolbox.tools or told.session != calls.session:
+            raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")
+        calls.step, started = told.step, monotonic()
+        deadline = None if told.seconds is None else started + told.seconds
+        which: dict[str, Any] = {"session": told.session, "call": told.call}
+        answer: dict[str, Any] = {"outcome": "broken", "error": "the host was interrupted"}  # and the step ends
+        try:
+            reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), calls, deadline)
+            answer = {"value": None if reply.value is None else marked(reply.value), "error_type": reply.error_type}
+            answer |= {"error": reply.error, "inside": reply.inside, "outcome": calls.outcome()}
+        except ProtocolError as error:  # as in a session here, that ends the step
+            answer = {"outcome": "broken", "error": str(error)}
+        finally:
+            replied = self._wire.ask("session.reply", which | answer)
+        spent = monotonic() - started if calls.calls_of_step <= self.policy.tools.max_calls else 0.0
+        try:
+            yield from self.until_over(replied, monotonic() + PATIENCE_SECONDS)
+            _shaped("session.reply", replied.answer())
+        finally:
+            replied.close()
+        return spent
 
     def _given_up(
         self,
@@ -214,6 +307,36 @@ class RemoteSandboxCore:
             yield from undo(answer)
 
 
+class Calls:
+    """The calls of host tools that one step makes, as a `Toolbox` sees whose they are."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.step = 0
+        self.calls_of_step = 0
+        self.tool_records = ToolLog()
+        self.bill = Bill()
+        self.calls: StepCalls | None = None
+        self.call_key = ""
+
+    def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
+        """Nothing waits here."""
+        yield from ()
+        return "this is a tool of a client, and the step is the server's: tools of the server may wait"
+
+    def secured(self) -> Core[None]:
+        """Nothing is written down here."""
+        yield from ()
+
+    def outcome(self) -> str:
+        """What became of the last call. Of those beyond the limit none but the first is recorded."""
+        total = self.tool_records.total
+        return self.tool_records.since(total - 1)[-1].outcome if self.calls_of_step == total else "refused"
+
+
+_numbers = count(1)
+
+
 class RemoteSessionCore:
     """A session of a server."""
 
@@ -222,9 +345,11 @@ class RemoteSessionCore:
     callers = 0
     abandoned = False
 
-    def __init__(self, sandbox: RemoteSandboxCore, identity: str) -> None:
+    def __init__(self, sandbox: RemoteSandboxCore, identity: str, label: str | None = None) -> None:
         self._sandbox = sandbox
         self._id = identity
+        self.number = next(_numbers)
+        self.label = label
 
     def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
         return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
@@ -258,6 +383,7 @@ class RemoteSessionCore:
         namespace: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Core[Result]:
+        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params = {
             "session": self._id,
@@ -268,13 +394,47 @@ class RemoteSessionCore:
             "argv": None if argv is None else checked_arguments(argv),
             "namespace": self._sandbox.values(namespace),
             "wait": wait,
-            "stream": listeners is not NOBODY,
+            "stream": listeners is not NOBODY or calls is not None,
             "exact": True,
         }
         answer = yield from self._sandbox.ask(
-            "session.run", params, listeners=listeners, seconds=wait or 0.0, stop=self._stop
+            "session.run", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
         )
-        return _result(answer)
+        result = _result(answer)
+        if calls is not None:
+            result = msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
+        return self._told(source, result)
+
+    def _told(self, source: str, result: Result) -> Result:
+        """The result of a step, after the observer here has seen it."""
+        if (observer := self._sandbox.observer) is not None:
+            observer.step_done(self, source.encode("utf-8", "surrogatepass"), result)
+        return result
+
+    def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
+        listeners = listening(callbacks) if any(callbacks) else NOBODY
+        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
+        stream = listeners is not NOBODY or calls is not None
+        params: dict[str, Any] = {"session": self._id, "wait": wait, "stream": stream, "exact": True}
+        if isinstance(answer, Later):
+            raise TypeError("a step that waits goes on with an answer; Later is none")
+        if isinstance(answer, Allow):
+            params |= {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
+        elif isinstance(answer, Deny):
+            params |= {"allow": False, "reason": answer.reason}
+        else:
+            params["value"] = self._sandbox.values({"value": answer})["value"]
+        asked = self._sandbox.ask(
+            "session.answer", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
+        )
+        return _result((yield from asked))
+
+    def waiting_call(self) -> WaitingCall | None:
+        found: WaitingCall | None = drive(self._ask("waiting_for")).waiting_for
+        return found
+
+    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
+        return list((yield from self._ask("cancel_waiting")).tool_calls)
 
     def check_free(self) -> None:
         """The server says so when the step begins."""
@@ -285,7 +445,7 @@ class RemoteSessionCore:
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
-        return _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop)))
+        return self._told(query, _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
         return (yield from self._sandbox.check(source, stdin))
@@ -306,7 +466,7 @@ class RemoteSessionCore:
         return _policy(drive(self._ask("policy")))
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
-        return self.policy.card(format)
+        return self.policy.card(format, tools=self._sandbox.toolbox.tools.values())
 
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
         answer = yield from self._ask("get", name=name, exact=True)
@@ -361,7 +521,7 @@ class RemoteSessionCore:
         if checkpoints is not None:
             params["checkpoints"] = checkpoints
         answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
-        return [RemoteSessionCore(self._sandbox, identity) for identity in answer.sessions]
+        return [RemoteSessionCore(self._sandbox, identity, self.label) for identity in answer.sessions]
 
     def save(
         self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
@@ -396,6 +556,14 @@ class RemoteSessionCore:
 
 
 # What goes
+
+
+def toolbox_of(tools: Tools, approval: Approval | None, policy: Policy) -> Toolbox:
+    """The host tools for a sandbox elsewhere. Raises `ToolError`."""
+    toolbox = Toolbox(tools_from(tools), policy, approval)
+    if toolbox.has_effects:
+        raise ToolError(EFFECTS)
+    return toolbox
 
 
 def _unrecorded(record: object) -> None:
@@ -438,6 +606,25 @@ def _input(given: Given | None) -> dict[str, str] | str | None:
     return marked(_fitting(b"".join(pieces)))
 
 
+def contents_of(files: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    """The bytes of what is given for sessions to begin with; of a directory, of each regular file in it."""
+    found: list[tuple[str, bytes]] = []
+    for name, content in files.items():
+        if isinstance(content, bytes):
+            found.append((name, content))
+        elif os.path.isdir(content):
+            for place, _, names in os.walk(content):
+                inner = os.path.relpath(place, content).replace(os.sep, "/")
+                below = name if inner == "." else f"{name}/{inner}"
+                paths = [(f"{below}/{one}", os.path.join(place, one)) for one in sorted(names)]
+                found += [
+                    (to, _read_file(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)
+                ]
+        else:
+            found.append((name, _read_file(content)))
+    return found
+
+
 def _read_file(path: str | os.PathLike[str]) -> bytes:
     with open(path, "rb") as file:
         return _fitting(file.read(MAX_FILE + 1))
@@ -452,7 +639,7 @@ def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _shaped(method: str, answer: Any) -> Any:
-    shape = METHODS[method].answer
+    shape = (METHODS.get(method) or PIPED[method]).answer
     return answer if shape is Result else _converted(answer, shape)
 
 

@@ -10,13 +10,17 @@ import sys
 from safeexec.errors import ProtectionError
 
 VERSION: str = vars(sys.modules["safeexec"])["__version__"]
-IMAGE = f"localhost/safeexec:{VERSION}"
 BUILD = "`safeexec container build` makes the image"
 
 
 def words(variable: str) -> list[str]:
     """The words of a command in a variable of the environment."""
     return shlex.split(os.environ.get(variable, ""), posix=os.name != "nt")
+
+
+def image() -> str:
+    """The image that is built and run: what SAFEEXEC_IMAGE says, else that of this version."""
+    return os.environ.get("SAFEEXEC_IMAGE") or f"localhost/safeexec:{VERSION}"
 
 
 def engine() -> list[str]:

@@ -114,6 +114,8 @@ class HttpWire:
         self._call(asked, request)
 
     def _request(self, method: str, params: dict[str, Any]) -> _Request:
+        if method not in METHODS:
+            raise SandboxError(f"{method.partition('.')[2]} is offered over a pipe alone: connect(command=…)")
         given = dict(params)
         streams = given.get("stream", False)
         label = given.get("stored") or (method == "sandbox.forget" and given["label"])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from time import monotonic, sleep
-from typing import IO, Any
+from typing import Any
 
 from safeexec.engine.host.waiting import Wait, wait
 from safeexec.errors import ProtocolError, SandboxClosed
@@ -28,9 +28,10 @@ END_SECONDS = 10.0
 class PipeWire:
     """One command and its two pipes."""
 
-    def __init__(self, command: Sequence[str], errors: IO[bytes] | None = None) -> None:
-        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`. `errors`: the
-        file of its standard error, instead of this program's.
+    def __init__(self, command: Sequence[str], errors: int | None = None) -> None:
+        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`.
+
+        `errors`: where its standard error goes, as `Popen` takes it; without, where this program's goes.
         """
         self._command = f"`{' '.join(command)}`"[:200]
         try:

@@ -125,8 +125,8 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
 
 
 def _imports(plan: LanguagePlan, fetched: Container[str]) -> list[str]:
-    """What can be imported here: installed or `fetched`, and open; a submodule only where its parent is not named. What
-    a word covers is said in its words.
+    """Return what can be imported here: installed or `fetched`, and open; a submodule only where its parent is not
+    named. What a word covers is said in its words.
     """
     shown = [_word(word, plan) for word in WORDS if word in plan.imports][:1]
     for module, entry in plan.imports.items():

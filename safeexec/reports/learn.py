@@ -38,7 +38,7 @@ class Learnt(Struct, frozen=True):
 
 
 def learn(base: P, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
-    """What the steps of some recordings need beyond `base`. Raises `RecordingError`."""
+    """Return what the steps of some recordings need beyond `base`. Raises `RecordingError`."""
     learning = _Learning(base)
     for path in recordings:
         learning.take(str(path), Recording(path))

@@ -1,4 +1,4 @@
-"""What a whole program would need from a policy, and the smallest policy file that grants it."""
+"""Find what a whole program needs from a policy, and write the smallest policy file that grants it."""
 
 from __future__ import annotations
 
@@ -291,6 +291,6 @@ def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
 
 
 def as_extended(policy: PolicyData) -> str:
-    """What a file says that extends `policy`: its name, or where it is."""
+    """Return what a file says that extends `policy`: its name, or where it is."""
     path = policy.files[0] if policy.files else ""
     return policy.name if names().get(policy.name) == path or not path.startswith("/") else path

@@ -1,4 +1,4 @@
-"""What only a closer look at a policy finds: names that the installed modules or their review do not have."""
+"""Review a policy: find names that the installed modules do not have, and settings of little use."""
 
 from __future__ import annotations
 
@@ -118,7 +118,9 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _has(module: str, name: str) -> bool:
-    """Whether a module of the standard library has the name, or a module below it. Another is not imported for this."""
+    """Return whether a module of the standard library has the name, or a module below it. Another is not imported for
+    this.
+    """
     try:
         if hasattr(import_module(module), name.partition(".")[0]):
             return True
@@ -138,7 +140,9 @@ def _edited(policy: PolicyData, path: str) -> Iterator[str]:
 
 
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
-    """Whether a rule stands in the policy's own file. What a profile offers where it is installed is its own affair."""
+    """Return whether a rule stands in the policy's own file. What a profile offers where it is installed is its own
+    affair.
+    """
     return rule is None or rule.rpartition(":")[0].rpartition(".")[0] in ("", policy.name)
 
 
@@ -155,7 +159,9 @@ def examined(mistakes: Iterable[Mistake], draft: PolicyData) -> list[PolicyFindi
 
 
 def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """What the policy opens, and keeps out by another setting: modules that the kernel stops, files without `open`."""
+    """Yield what the policy opens, and keeps out by another setting: modules that the kernel stops, files without
+    `open`.
+    """
     if lacks_open(policy):
         text = f"there are files, and `open` is refused; programs that open them need `{OPEN_LINE}`"
         yield PolicyFinding(policy.origin("filesystem"), "filesystem", text, harmless=True)

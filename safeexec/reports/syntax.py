@@ -6,7 +6,9 @@ name of its syntax node (``NamedExpr``).
 
 from __future__ import annotations
 
+import ast
 import sys
+from functools import cache
 
 SAMPLES: dict[str, str] = {
     # Each sample uses as little else as Python's grammar allows. It need not run, only compile.
@@ -80,120 +82,30 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 """Keyword or other spelling → (construct, sample); an empty construct is one that no policy can refuse."""
 
-NODES: dict[str, tuple[str, str]] = {
-    "AnnAssign": ("annotation", "x: 1"),
-    "Assert": ("assert", "assert 1"),
-    "Assign": ("assignment", "x = 1"),
-    "AugAssign": ("assignment", "x += 1"),
-    "AsyncFor": ("async", "async def f():\n async for x in y: pass"),
-    "AsyncFunctionDef": ("async", "async def f(): pass"),
-    "AsyncWith": ("async", "async def f():\n async with x: pass"),
-    "Attribute": ("attribute", "x.y"),
-    "Await": ("async", "async def f(): await x"),
-    "BinOp": ("", "x + y"),
-    "BoolOp": ("", "x and y"),
-    "Break": ("while", "while x: break"),
-    "Call": ("", "x()"),
-    "ClassDef": ("class", "class C: pass"),
-    "Compare": ("", "x < y"),
-    "Constant": ("", "1"),
-    "Continue": ("while", "while x: continue"),
-    "Delete": ("delete", "del x"),
-    "Dict": ("", "{x: y}"),
-    "DictComp": ("comprehension", "{1: 1 for x in y}"),
-    "ExceptHandler": ("try", "try: pass\nexcept x: pass"),
-    "Expr": ("", "x"),
-    "Expression": ("", "x"),
-    "For": ("for", "for x in y: pass"),
-    "FormattedValue": ("f-string", "f'{x}'"),
-    "FunctionDef": ("function", "def f(): pass"),
-    "GeneratorExp": ("comprehension", "(1 for x in y)"),
-    "Global": ("global", "global x"),
-    "If": ("if", "if 1: pass"),
-    "IfExp": ("", "x if y else z"),
-    "Import": ("import", "import math"),
-    "ImportFrom": ("import", "from math import pi"),
-    "JoinedStr": ("f-string", "f'{x}'"),
-    "Lambda": ("lambda", "lambda: 1"),
-    "List": ("", "[x]"),
-    "ListComp": ("comprehension", "[1 for x in y]"),
-    "Match": ("match", "match 1:\n case _: pass"),
-    "MatchAs": ("match", "match 1:\n case x: pass"),
-    "MatchClass": ("match", "match 1:\n case x(): pass"),
-    "MatchMapping": ("match", "match 1:\n case {}: pass"),
-    "MatchOr": ("match", "match 1:\n case 1 | 2: pass"),
-    "MatchSequence": ("match", "match 1:\n case []: pass"),
-    "MatchSingleton": ("match", "match 1:\n case None: pass"),
-    "MatchStar": ("match", "match 1:\n case [*x]: pass"),
-    "MatchValue": ("match", "match 1:\n case 1: pass"),
-    "Module": ("", "x"),
-    "Name": ("", "x"),
-    "NamedExpr": ("walrus", "(x := 1)"),
-    "Nonlocal": ("nonlocal", SAMPLES["nonlocal"]),
-    "Pass": ("", "pass"),
-    "Raise": ("raise", "raise x"),
-    "Return": ("function", "def f(): return"),
-    "Set": ("", "{x}"),
-    "SetComp": ("comprehension", "{1 for x in y}"),
-    "Slice": ("", "x[y:z]"),
-    "Starred": ("", "[*x]"),
-    "Subscript": ("", "x[y]"),
-    "Try": ("try", "try: pass\nexcept: pass"),
-    "TryStar": ("try", "try: pass\nexcept* x: pass"),
-    "Tuple": ("", "(x, y)"),
-    "UnaryOp": ("", "-x"),
-    "While": ("while", "while 1: pass"),
-    "With": ("with", "with x: pass"),
-    "Yield": ("yield", "def f(): yield"),
-    "YieldFrom": ("yield", "def f(): yield from x"),
-    "alias": ("import", "import math"),
-    "arg": ("", "lambda x: x"),
-    "arguments": ("lambda", "lambda x: x"),
-    "comprehension": ("comprehension", "[1 for x in y]"),
-    "keyword": ("", "x(y=z)"),
-    "match_case": ("match", "match 1:\n case _: pass"),
-    "withitem": ("with", "with x: pass"),
-    **{
-        name: ("", f"x {sign} y")
-        for name, sign in {
-            "Add": "+",
-            "Sub": "-",
-            "Mult": "*",
-            "MatMult": "@",
-            "Div": "/",
-            "FloorDiv": "//",
-            "Mod": "%",
-            "Pow": "**",
-            "LShift": "<<",
-            "RShift": ">>",
-            "BitOr": "|",
-            "BitXor": "^",
-            "BitAnd": "&",
-            "And": "and",
-            "Or": "or",
-            "Eq": "==",
-            "NotEq": "!=",
-            "Lt": "<",
-            "LtE": "<=",
-            "Gt": ">",
-            "GtE": ">=",
-            "Is": "is",
-            "IsNot": "is not",
-            "In": "in",
-            "NotIn": "not in",
-        }.items()
-    },
-    **{name: ("", f"{sign} x") for name, sign in {"UAdd": "+", "USub": "-", "Not": "not", "Invert": "~"}.items()},
-    "Load": ("", "x"),
-    "Store": ("assignment", "x = 1"),
-    "Del": ("delete", "del x"),
-}
-"""Syntax node → (construct, sample)."""
+_SIGNS = ["+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "|", "&", "^", "==", "!=", "<", "<=", ">", ">="]
+_OTHERS: list[tuple[str, str]] = [
+    *(("", f"x {sign} y") for sign in (*_SIGNS, "is not", "not in")),
+    *(("", source) for source in ("x()", "x(y=z)", "{x: y}", "x if y else z", "[*x]", "{x}", "x[y:z]", "(x, y)")),
+    *(("", source) for source in ("-x", "+x", "~x", "1", "pass")),
+    ("assignment", "x = 1"),
+    ("assignment", "x += 1"),
+    ("match", "match 1:\n case [None, 1 | 2, *_]: pass\n case {}: pass\n case x(): pass"),
+    ("lambda", "lambda x: x"),
+    ("with", "with x: pass"),
+]
+"""Programs for the syntax nodes that stand in none of those above."""
 if sys.version_info >= (3, 12):
-    NODES["TypeAlias"] = ("type-alias", "type X = 1")
-    NODES["TypeVar"] = ("function", "def f[T](): pass")
-    NODES["TypeVarTuple"] = ("function", "def f[*T](): pass")
-    NODES["ParamSpec"] = ("function", "def f[**T](): pass")
+    _OTHERS.append(("function", "def f[T, *U, **P](): pass"))
+
+
+@cache
+def nodes() -> dict[str, tuple[str, str]]:
+    """Return syntax node → (construct, a sample that has it); an empty construct where no policy can refuse it."""
+    found = {"Expression": ("", "x")}
+    for construct, sample in (*_OTHERS, *WORDS.values(), *SAMPLES.items()):
+        for node in ast.walk(ast.parse(sample)):
+            found.setdefault(type(node).__name__, (construct, sample))
+    return found
 
 
 NEWER: dict[str, str] = {}
@@ -207,4 +119,4 @@ def construct_of(word: str) -> tuple[str, str] | None:
     """(construct, sample program) for a construct's name, keyword or syntax node; None for anything else."""
     if word in SAMPLES:
         return word, SAMPLES[word]
-    return WORDS.get(word) or NODES.get(word)
+    return WORDS.get(word) or (nodes().get(word) if hasattr(ast, word) else None)

@@ -83,7 +83,7 @@ FETCHED = "it is among the `requirements`, which are fetched when a sandbox star
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy says of one name."""
+    """The answer of a policy about one name."""
 
     name: str
     kind: Kind
@@ -128,7 +128,7 @@ def why(policy: PolicyData, name: str) -> Answer:
 
 
 def reported_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
-    """What a sandbox of this policy will enforce, as far as it can be told before its requirements are fetched."""
+    """Return what a sandbox of this policy will enforce, as far as that is known before requirements are fetched."""
     plan = language_plan(policy, tools)
     for module, rule in coming(policy).items():
         plan.imports.setdefault(module, ImportPlan(rule=rule))
@@ -210,9 +210,9 @@ class Judge:
         return self._answer(shown, _KINDS[kind], False, objection.rule, reason, self._hint(objection))
 
     def compile(self, source: str) -> list[Diagnostic]:
-        """What the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython, PolicyError
-        for a name that it would take too long for: one may come of the text of a template, where it is written in
-        escapes.
+        """Return what the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython,
+        PolicyError for a name that it would take too long for: one may come of the text of a template, where it is
+        written in escapes.
         """
         if costly := costly_name(source):
             raise PolicyError(f"the program holds {costly}")

@@ -23,6 +23,7 @@ from safeexec.results.outcomes import (
     ToolCallRecord,
     Usage,
     Variable,
+    WaitingCall,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ __all__ = [
     "ToolCallRecord",
     "Usage",
     "Variable",
+    "WaitingCall",
 ]
 
 
@@ -133,6 +135,22 @@ class PluginError(SandboxError):
         super().__init__(message)
         self.traceback = traceback
         self.result = result
+
+
+class TemplateInfo(Struct, frozen=True):
+    """One row of `sandbox.templates()`. `age` and `prepare_seconds` are in seconds; `memory_mb` is what dropping it
+    would free, in MiB.
+    """
+
+    name: str
+    sessions: int
+    """How many live that began there, and their branches."""
+    memory_mb: float
+    age: float
+    """Since it was prepared the last time."""
+    prepare_seconds: float
+    prepared: int
+    """How often it was prepared: more than once if it died meanwhile."""
 
 
 class CheckpointInfo(Struct, frozen=True):

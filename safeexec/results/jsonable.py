@@ -14,7 +14,7 @@ from safeexec.common.text import int_repr, short_repr, type_name
 from safeexec.protocol.values.format import Formula, Opaque
 
 if TYPE_CHECKING:
-    from safeexec.results.outcomes import Display, ErrorInfo, StepData
+    from safeexec.results.outcomes import Display, ErrorInfo, StepData, WaitingCall
 
 _EXACT = 1 << 53
 """Up to here every reader of JSON has an int as it was: most of them, JavaScript's first, keep numbers as doubles."""
@@ -168,7 +168,14 @@ def result_to_dict(result: StepData) -> dict[str, Any]:
         "notes": list(result.notes),
         "remaining": list(result.remaining),
         "exit_status": result.exit_status,
+        "waiting_for": None if result.waiting_for is None else waiting_to_dict(result.waiting_for),
     }
+
+
+def waiting_to_dict(call: WaitingCall) -> dict[str, Any]:
+    """A call that was put off; its times are ISO 8601."""
+    told = {"since": call.since.isoformat(), "until": call.until.isoformat()}
+    return asdict(call) | told | {"arguments": jsonable(dict(call.arguments))}
 
 
 def display_to_dict(display: Display) -> dict[str, Any]:

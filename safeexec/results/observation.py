@@ -40,6 +40,7 @@ _ENDS = {
     "output": "it wrote more output than allowed",
     "cancelled": "it was cancelled",
     "crashed": "its process died",
+    "waiting": "a call of a tool was put off, and the step goes on when the answer is there",
 }
 
 _RESTORED = (
@@ -49,6 +50,7 @@ _OLDER = (
     "State: restored to an older one than that before this step, for that one is gone; what was done since is lost."
 )
 _DIVERGED = "State: an older one; steps since then came out otherwise when they were done once more, and are lost"
+_WAITS = "State: as it was before this step, which goes on from there; earlier variables are as they were"
 _EMPTY = "State: lost; no variable of an earlier step exists any more."
 
 _BACKTICKS = re.compile("`++")
@@ -227,7 +229,8 @@ def _restored_to(result: StepData) -> str:
         return _EMPTY
     if result.state != "diverged" and any(note.endswith(NEWEST_LEFT) for note in result.notes):
         return _OLDER
-    became, names = _DIVERGED if result.state == "diverged" else _RESTORED, result.remaining
+    restored = _WAITS if result.outcome == "waiting" else _RESTORED
+    became, names = _DIVERGED if result.state == "diverged" else restored, result.remaining
     if not names:
         return f"{became}."
     more = f" and {len(names) - _REMAINING} more" if len(names) > _REMAINING else ""

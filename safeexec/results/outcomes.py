@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from safeexec.common.text import short_repr
 
-Outcome = Literal["ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed"]
+Outcome = Literal[
+    "ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed", "waiting"
+]
 State = Literal["kept", "restored", "diverged", "lost"]
 """What became of the state before a step: `restored` is as it was before; `diverged`: steps before this one came out
 otherwise when they were done once more, and are lost; `lost`: there was nothing to go back to.
@@ -28,13 +31,15 @@ NEWEST_LEFT = "is the newest that was left"
 
 class Usage(Struct, frozen=True):
     """What one step took. The host measures both times; `peak_memory_mb` is the child's resident peak in MiB, with the
-    preloaded modules; 0.0 where its process ended before the host could look.
+    preloaded modules; 0.0 where its process ended before the host could look. `wake_ms` is no part of `wall_ms`: what
+    it took before the step to bring the session's process back, after a rest or a loss.
     """
 
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     peak_memory_mb: float = 0.0
     output_bytes: int = 0
+    wake_ms: float = 0.0
 
 
 class ErrorInfo(Struct, frozen=True):
@@ -204,13 +209,33 @@ class Rows(list[Row]):
 
 
 class ToolCallRecord(Struct, frozen=True):
-    """One call of a host tool. `outcome` is `ok`, `error` or `refused`; `wall_ms` is the host's own measure."""
+    """One call of a host tool. `outcome` is `ok`, `error`, `refused`, or `waiting` where it was put off; `wall_ms` is
+    the host's own measure.
+    """
 
     tool: str
     step: int
-    outcome: Literal["ok", "error", "refused"]
+    outcome: Literal["ok", "error", "refused", "waiting"]
     message: str = ""
     wall_ms: float = 0.0
+
+
+class WaitingCall(Struct, frozen=True):
+    """The call of a host tool for which a step waits. Guest code chose the `arguments`, by parameter."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    asked: Literal["approval", "tool"]
+    """Who has put it off: an approval is answered with `Allow` or `Deny`, a tool also with the value that it gives."""
+    since: datetime
+    until: datetime
+    """When it is too late to answer."""
+    note: str = ""
+    step: int = 0
+    label: str | None = None
+    """Whose session it is, in the words of the host."""
+    session: str = ""
+    """The id of the session at a server."""
 
 
 class StepData(Struct, frozen=True):
@@ -239,6 +264,8 @@ class StepData(Struct, frozen=True):
     """After a restore the names of the variables that there are, in their order, 200 at most."""
     exit_status: int | None = None
     """What the program ended itself with (`sys.exit(n)`: 0 to 255); None when it did not."""
+    waiting_for: WaitingCall | None = None
+    """The call that was put off, where the step waits for its answer."""
 
     @property
     def ok(self) -> bool:

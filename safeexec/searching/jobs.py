@@ -1,4 +1,4 @@
-"""What a search gives sessions to do: propose, branch, try, score, replay. One job each, for both faces.
+"""Jobs of a search: propose, branch, try, score, replay. Each is written once, for the sync and the async API.
 
 A job is a generator that yields calls of a session's methods and is resumed with what they return, awaited where the
 session is that of an event loop.
@@ -32,7 +32,7 @@ Job = Generator[Callable[[], Any], Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class SearchState:
-    """What a proposer is asked about: a state of the search. `session` is to be looked at, not changed; `random` gives
+    """A state of the search, given to a proposer. `session` is to be looked at, not changed; `random` gives
     the same numbers in each search with the same seed.
     """
 
@@ -62,7 +62,7 @@ class SearchState:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """What a proposer gave."""
+    """The programs of one call of a proposer."""
 
     sources: list[str]
     tokens: int = 0
@@ -108,7 +108,7 @@ def _new(given: Any, known: set[str], room: int) -> Iterator[Proposal]:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How programs are tried and scored; made by `trial`. `timeout`: seconds of a step, None: the policy's. `merge`:
+    """Settings of a trial; made by `trial`. `timeout`: seconds of a step, None: the policy's. `merge`:
     whether equal states are found.
     """
 

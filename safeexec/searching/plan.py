@@ -1,4 +1,4 @@
-"""What a search does next, as a function of its tree. Pure: figures are handed in, and what is random comes from a
+"""Plan the next step of a search from its tree. Pure: figures are handed in, and what is random comes from a
 seed.
 
 Nothing here depends on the order in which programs end: the choice is made when all that were chosen before are
@@ -29,7 +29,7 @@ CURIOSITY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a search may use: `steps` programs, `seconds`, `tokens` of models. None: no such limit. The search is over
+    """Limits of a search: `steps` programs, `seconds`, `tokens` of models. None: no such limit. The search is over
     where one is used up; with a zero before it begins.
     """
 
@@ -54,7 +54,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class TriedProgram:
-    """What came of a program. `result` is None where it could not be run. `key`: of its state, by `states.key_of`."""
+    """The outcome of a program. `result` is None where it could not be run. `key`: of its state, by `states.key_of`."""
 
     result: Result | None
     score: object = None
@@ -217,12 +217,12 @@ class Plan:
         return key is not None and key in self._states
 
     def began(self, key: Hashable) -> None:
-        """What the state of the root is told by."""
+        """Note the key of the root's state."""
         if key is not None:
             self._states.setdefault(key, self.tree.root)
 
     def record(self, node: SearchNode, tried: TriedProgram) -> None:
-        """What came of a program. To be called in the order of the nodes."""
+        """Record the outcome of a program. To be called in the order of the nodes."""
         node.result, node.problem = tried.result, tried.problem
         self.tree.spent.steps += 1
         self._judge(node, tried)

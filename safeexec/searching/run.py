@@ -1,8 +1,8 @@
 """`search` and `async_search`: the plan, carried out in sessions.
 
-`Search` says which jobs are to be done next and takes in what came of them; the faces do the jobs, side by side. States
-are branches of the caller's session. Those that will be needed are kept alive, as far as the policy allows so many
-branches; any other is made again by running the programs that led there.
+`Search` says which jobs are to be done next and takes in their results; `search` and `async_search` do them, side by
+side. States are branches of the caller's session. Those that will be needed are kept alive, as far as the policy allows
+so many branches; any other is made again by running the programs that led there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXHAUSTED, INTERRUPTED, LOST, REFUSED = "exhausted", "interrupted", "lost", "ref
 
 
 class SearchResult(Generic[S]):
-    """What a search has found. Closing it, or leaving its `with` block, closes `best`."""
+    """The result of a search. Closing it, or leaving its `with` block, closes `best`."""
 
     def __init__(self, best: S | None, tree: SearchTree, why: str, message: str) -> None:
         self.best = best
@@ -375,7 +375,7 @@ def _value(task: SearchTask) -> Any:
     return task.value
 
 
-# The faces
+# Sync and async API
 
 
 def do(task: SearchTask) -> None:
@@ -536,7 +536,7 @@ async def _drive_async(made: Search, places: asyncio.Semaphore) -> None:
 
 
 class _SearchThreads:
-    """Where jobs are done: here, one after the other, or in threads side by side."""
+    """Runs jobs: in this thread, one after the other, or in a pool of threads."""
 
     def __init__(self, workers: int) -> None:
         self._pool = None if workers == 1 else ThreadPoolExecutor(workers, thread_name_prefix="safeexec-search")

@@ -1,4 +1,4 @@
-"""When two states of a search count as equal: their variables have the same plain values, and their files are the same.
+"""Fingerprints of states: two are equal if their variables have the same plain values and their files are the same.
 
 A variable of another kind (a frame, an object, a large value) cannot be compared. It counts as unchanged
 since the search began, unless a program has mentioned it: then the state equals no other. So states that differ never

@@ -78,7 +78,7 @@ class SearchNode:
 
 @dataclass(slots=True)
 class Spent:
-    """What a search has used: programs tried, seconds, tokens of models; `replayed` are programs that were run once
+    """Costs of a search so far: programs tried, seconds, tokens of models; `replayed` are programs that were run once
     more to have a state again.
     """
 

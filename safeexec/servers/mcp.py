@@ -15,7 +15,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
@@ -23,6 +23,7 @@ from secrets import token_urlsafe
 from socket import socket
 from typing import Annotated, Any, Literal
 
+import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -44,6 +45,7 @@ from safeexec import (
     AsyncSandbox,
     AsyncSession,
     Deny,
+    Later,
     Policy,
     Result,
     SandboxBusy,
@@ -57,6 +59,7 @@ from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.methods import REQUEST
 from safeexec.servers.service import MAX_ITEMS, apart
+from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.lines import Lines
 
@@ -74,6 +77,8 @@ its model.
 MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
+PATIENCE = 0.9
+"""Of the time of a tool: how long a step stands still while a person is asked, before it ends and waits."""
 MAX_REQUEST = 32 << 20
 """Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
 
@@ -84,7 +89,8 @@ Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else giv
 INSTRUCTIONS = (
     "Runs Python in sandboxes. run_python without session_id starts a session and gives its session_id; pass that on, "
     "and variables stay from call to call. A step that is stopped is undone; checkpoint, rollback and branch move "
-    "between states. The resource safeexec://policy says what code may do."
+    "between states. A step whose outcome is `waiting` goes on with `answer`. The resource safeexec://policy says what "
+    "code may do."
 )
 RUN = (
     "Run Python: its output, errors, and the last expression's value. Pass the session_id of the answer to the next "
@@ -121,6 +127,14 @@ class FileAnswer(TypedDict):
     size: int
 
 
+class CallAnswer(TypedDict):
+    """A call that was put off. `asked`: by an approval, or by the tool itself."""
+
+    tool: str
+    asked: str
+    note: str
+
+
 class StepAnswer(TypedDict):
     """One step. `observation` is all of it as text."""
 
@@ -132,6 +146,7 @@ class StepAnswer(TypedDict):
     changes: ChangesAnswer
     state: str
     files: list[FileAnswer]
+    waiting_for: CallAnswer | None
 
 
 class SessionAnswer(TypedDict):
@@ -185,6 +200,7 @@ def _of_step(handle: str, result: Result) -> CallToolResult:
         "changes": _parts(ChangesAnswer, result.changes),
         "state": result.state,
         "files": [_parts(FileAnswer, file) for file in result.files],
+        "waiting_for": result.waiting_for and _parts(CallAnswer, result.waiting_for),
     }
     return _answer(answer, blocks)
 
@@ -213,7 +229,7 @@ def _is_small(value: Any) -> bool:
 # Steps
 
 _NO_FIELDS = {"type": "object", "properties": {}}
-_ASK: ContextVar[Callable[[str], Awaitable[ElicitResult]] | None] = ContextVar("_ASK", default=None)
+_ASK: ContextVar[Callable[[str], Awaitable[ElicitResult | None]] | None] = ContextVar("_ASK", default=None)
 """How the client of the running step asks its person; None where it cannot."""
 
 
@@ -226,9 +242,13 @@ class RunningStep:
         self.progress = ""
         self.count = 0
         self.question = ""
+        self.handle = ""
+        """Of its session, once it has one."""
+        self.waits = False
+        """Whether it has ended without its answer, which may still come."""
         self.patience: asyncio.TimerHandle | None = None
-        """Stops the step if no request comes back with the answer."""
-        self._answer: asyncio.Future[ElicitResult] = asyncio.get_running_loop().create_future()
+        """Has the step end, to wait, if no request comes back with the answer."""
+        self._answer: asyncio.Future[ElicitResult | None] = asyncio.get_running_loop().create_future()
         self.task = asyncio.create_task(run(self))
         self.task.add_done_callback(self._ended)
 
@@ -246,8 +266,8 @@ class RunningStep:
         """A progress bar has moved."""
         self.tell(" ".join(filter(None, (what, f"{done:g}" if of is None else f"{done:g} of {of:g}"))))
 
-    async def ask(self, message: str) -> ElicitResult:
-        """Have the request end with a question, and wait for one that brings the answer."""
+    async def ask(self, message: str) -> ElicitResult | None:
+        """Have the request end with a question, and wait for one that brings the answer; None if none comes soon."""
         self._answer = asyncio.get_running_loop().create_future()
         self.question = message
         self.news.set()
@@ -256,16 +276,16 @@ class RunningStep:
         finally:
             self.question = ""
 
-    def answered(self, answer: Any) -> None:
-        """Go on with what the client answered; whatever is no answer is a no."""
+    def answered(self, answer: ElicitResult | None) -> None:
+        """Go on with what the client answered."""
         if self.patience is not None:
             self.patience.cancel()
         self.question = ""
         if not self._answer.done():
-            self._answer.set_result(answer if isinstance(answer, ElicitResult) else ElicitResult(action="cancel"))
+            self._answer.set_result(answer)
 
 
-async def _approve(tool: str, arguments: dict[str, Any]) -> Allow | Deny:
+async def _approve(tool: str, arguments: Mapping[str, Any]) -> Allow | Deny | Later:
     """Whether the person at the client of the running step lets it call a tool."""
     ask = _ASK.get()
     if ask is None:
@@ -275,10 +295,14 @@ async def _approve(tool: str, arguments: dict[str, Any]) -> Allow | Deny:
         answer = await ask(f"Code in the sandbox wants to call {tool}({shorten(shown, MAX_WORDS)}). Allow it?")
     except (MCPError, ValueError) as error:
         return Deny(f"the client could not be asked: {error}")
+    return Later("the person at the client has not answered") if answer is None else _decided(answer)
+
+
+def _decided(answer: ElicitResult) -> Allow | Deny:
     return Allow() if answer.action == "accept" else Deny("the person at the client did not allow it")
 
 
-def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitResult]] | None:
+def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitResult | None]] | None:
     """How to ask this client: by a request of ours where the connection carries it, else by ending its own."""
     can = ctx.client_capabilities and ctx.client_capabilities.elicitation
     if not can or (can.url is not None and can.form is None):
@@ -360,6 +384,7 @@ class Door:
             StrictTool.of(self.run_python, description=description),
             StrictTool.of(self.list_variables, annotations=ToolAnnotations(read_only_hint=True)),
             *(StrictTool.of(tool) for tool in (self.checkpoint, self.rollback, self.branch, self.files)),
+            *(StrictTool.of(tool) for tool in (self.answer, self.cancel_waiting)),
             StrictTool.of(self.close_session, name="close"),
         ]
 
@@ -385,16 +410,39 @@ class Door:
     async def run_python(
         self, code: str, ctx: Context, session_id: Text = "", timeout: float | None = None, stdin: Text = ""
     ) -> Annotated[CallToolResult, StepAnswer] | InputRequiredResult:
-        if ctx.request_state is None:
-            options = {"timeout": timeout, "stdin": stdin or None}
-            step = RunningStep(partial(self._run, ctx, session_id, code, options))
+        options = {"timeout": timeout, "stdin": stdin or None}
+        return await self._serve(ctx, session_id, partial(self._run, ctx, session_id, code, options))
+
+    async def answer(
+        self, session_id: str, ctx: Context
+    ) -> Annotated[CallToolResult, StepAnswer] | InputRequiredResult:
+        """Go on with a step whose outcome was `waiting`: the person at the client is asked, a tool that has put itself
+        off is called again. The step runs again, to its end; calls that it had made are not made twice.
+        """
+        return await self._serve(ctx, session_id, partial(self._resume, ctx, session_id, None))
+
+    async def cancel_waiting(self, session_id: str) -> Annotated[CallToolResult, SessionAnswer]:
+        """Give up a step whose outcome was `waiting`. The session is as it was before it."""
+        async with self._session(session_id) as (handle, session):
+            await session.cancel_waiting()
+            return _answer({"session_id": handle})
+
+    async def _serve(
+        self, ctx: Context, session_id: str, run: Callable[[RunningStep], Coroutine[Any, Any, CallToolResult]]
+    ) -> CallToolResult | InputRequiredResult:
+        """Begin a step, or go on with the one whose question a request answers; whatever is no answer is a no."""
+        step = None if ctx.request_state is None else self._asked.pop(ctx.request_state, None)
+        if step is None and ctx.request_state is not None:
+            raise ToolError("no step waits for this answer any more; run the code again")
+        if step is not None:
+            given = (ctx.input_responses or {}).get("approval")
+            answer = given if isinstance(given, ElicitResult) else ElicitResult(action="cancel")
+            step.answered(answer)
+            session_id, run = step.handle, partial(self._resume, ctx, step.handle, answer)
+        if step is None or step.waits:
+            step = RunningStep(run)
             self._steps[step.task] = session_id
             step.task.add_done_callback(self._steps.pop)
-        elif (waiting := self._asked.pop(ctx.request_state, None)) is not None:
-            step = waiting
-            step.answered((ctx.input_responses or {}).get("approval"))
-        else:
-            raise ToolError("no step waits for this answer any more; run the code again")
         try:
             return await self._attend(step, ctx)
         except BaseException:
@@ -408,8 +456,31 @@ class Door:
         if "progress_token" in (ctx.request_context.meta or {}):
             options["on_output"] = step.tell
             options["on_progress"] = step.moved
-        async with self._session(session_id or None) as (handle, session):
-            return _of_step(handle, await session.run(code, **options))
+        async with self._session(session_id or None) as (step.handle, session):
+            result = await session.run(code, **options)
+            step.waits = result.waiting_for is not None
+            return _of_step(step.handle, result)
+
+    async def _resume(
+        self, ctx: Context, session_id: str, given: ElicitResult | None, step: RunningStep
+    ) -> CallToolResult:
+        """Answer what a session waits for: with what the person at the client has said, or says now."""
+        _ASK.set(_asker(ctx, step))
+        async with self._session(session_id) as (step.handle, session):
+            call = session.waiting_for
+            if call is None:
+                raise ToolError("no step of this session waits for an answer")
+            decided: Allow | Deny | Later = Allow()
+            if given is not None:
+                decided = _decided(given)
+            elif call.asked == "approval":
+                decided = await _approve(call.tool, call.arguments)
+            if isinstance(decided, Later):
+                step.waits = True
+                raise ToolError(f"the step still waits: {decided}")
+            result = await session.answer(decided)
+            step.waits = result.waiting_for is not None
+            return _of_step(step.handle, result)
 
     async def _attend(self, step: RunningStep, ctx: Context) -> CallToolResult | InputRequiredResult:
         """Pass on what the step tells, until it ends or asks."""
@@ -434,12 +505,16 @@ class Door:
         return step.task.result()
 
     def _question(self, step: RunningStep) -> InputRequiredResult:
-        """End the request with a question. The step waits as long as the policy gives a tool, and is undone then."""
+        """End the request with a question. The step stands still for as long as the policy gives a tool; then it ends,
+        and waits: whenever the answer comes, it runs again.
+        """
         state = token_urlsafe()
         self._asked[state] = step
-        step.task.add_done_callback(lambda _: self._asked.pop(state, None))
-        patience = self._sandbox.policy.tools.timeout_seconds
-        step.patience = asyncio.get_running_loop().call_later(patience, step.task.cancel)
+        while len(self._asked) > REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+        step.task.add_done_callback(lambda _: step.waits or self._asked.pop(state, None))
+        patience = PATIENCE * self._sandbox.policy.tools.timeout_seconds
+        step.patience = asyncio.get_running_loop().call_later(patience, step.answered, None)
         form = ElicitRequestFormParams(message=step.question, requested_schema=_NO_FIELDS)
         return InputRequiredResult(input_requests={"approval": ElicitRequest(params=form)}, request_state=state)
 
@@ -568,6 +643,7 @@ class Door:
         self._gone.setdefault(handle, why)
         while len(self._gone) > REMEMBERED:
             del self._gone[next(iter(self._gone))]
+        self._asked = {state: step for state, step in self._asked.items() if step.handle != handle or not step.waits}
         for task in [task for task, of in self._steps.items() if of == handle and task is not asyncio.current_task()]:
             task.cancel()
         await shared.session.close()
@@ -611,8 +687,9 @@ async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]])
 
 @contextmanager
 def filtered_input() -> Iterator[None]:
-    """Standard input without the lines that are too large to be read, which are answered at once. A thread passes the
-    others on: whoever reads them has built all of a message before its parts are counted.
+    """Standard input without the lines that are too large to be read, or are no message of the protocol, which are
+    answered at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and
+    has built all of a message before its parts are counted.
     """
     given, answers = os.dup(0), os.dup(1)
     passed, end = os.pipe()
@@ -624,7 +701,7 @@ def filtered_input() -> Iterator[None]:
         with open(end, "wb") as out, suppress(OSError):
             while data := os.read(given, 1 << 16):
                 for line in lines.feed(data):
-                    if problem := _too_large(line):
+                    if problem := _unread(line):
                         os.write(answers, problem)
                     elif line is not None:
                         out.write(line + b"\n")
@@ -637,15 +714,34 @@ def filtered_input() -> Iterator[None]:
         os.dup2(given, 0)
 
 
-def _too_large(line: bytes | None) -> bytes:
-    """The answer to a line that is not read; nothing for any other."""
+class _Envelope(msgspec.Struct):
+    """What every message has around its contents."""
+
+    jsonrpc: Literal["2.0"]
+    id: Annotated[str, msgspec.Meta(max_length=1000)] | int | msgspec.UnsetType = msgspec.UNSET
+    method: str | msgspec.UnsetType = msgspec.UNSET
+    params: dict[str, msgspec.Raw] | None = None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def _unread(line: bytes | None) -> bytes:
+    """The answer to a line that is not read; nothing for any other. Of one that is empty there is nothing to say."""
+    identity: Any = msgspec.UNSET
     try:
         if line is None:
             raise ValueError(f"a message has at most {MAX_REQUEST} bytes")
+        if not line.strip():
+            return b""
         check_parts(line, MAX_ITEMS)
+        message = shaped(line, _Envelope)
+        identity = message.id
+        if message.method is message.result is message.error is msgspec.UNSET:
+            raise ValueError("it has neither a method nor a result nor an error")
     except ValueError as error:
         fault = {"code": REQUEST, "message": f"the message is not read: {error}"}
-        return json.dumps({"jsonrpc": "2.0", "id": None, "error": fault}).encode() + b"\n"
+        known = None if identity is msgspec.UNSET else identity
+        return json.dumps({"jsonrpc": "2.0", "id": known, "error": fault}).encode() + b"\n"
     return b""
 
 

@@ -23,8 +23,9 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
-from safeexec.results import Result
-from safeexec.results.outcomes import ToolCallRecord, Variable
+from safeexec.engine.recordings.format import ToolShape
+from safeexec.results import Result, TemplateInfo
+from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
 """Bytes of one request or answer. Files and values in it are base64: three quarters of that."""
@@ -152,6 +153,19 @@ class StepDisplay(Struct, frozen=True):
     session: str = ""
 
 
+class StepCall(Struct, frozen=True):
+    """A step calls a host tool, and waits until `session.reply` tells what became of it. `arguments` are as the guest
+    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile.
+    """
+
+    call: int
+    tool: str
+    step: int
+    arguments: bytes
+    seconds: float | None
+    session: str
+
+
 class StepProgress(Struct, frozen=True):
     """A progress bar of a step has moved. Nobody may know of how much (`total`)."""
 
@@ -165,6 +179,7 @@ EVENTS: dict[str, type[Struct]] = {
     "session.output": StepOutput,
     "session.display": StepDisplay,
     "session.progress": StepProgress,
+    "session.tool": StepCall,
 }
 """What is sent of a step that runs with `stream`, under these names."""
 
@@ -193,6 +208,7 @@ METHODS = {
                 **_LABEL,
                 "stored": (Name | None, None),
                 "queue_seconds": (Seconds, None),
+                "template": (Name | None, None),
                 **_TIGHTENED,
             },
             {"session": str},
@@ -204,6 +220,13 @@ METHODS = {
             "Open a session that goes on from a state that `session.save` gave.",
             {"state": Bytes, "trust": (str, ""), "timeout": (Seconds, None)},
             {"session": str},
+        ),
+        _method("sandbox.waiting", "What the sessions of a client wait for.", {}, {"waiting": list[WaitingCall]}),
+        _method(
+            "sandbox.tools",
+            "Declare host tools of the client. Answers the name of the policy with them; its steps need `stream`.",
+            {"tools": Annotated[list[ToolShape], Meta(max_length=1000)]},
+            {"policy": str},
         ),
         _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
         _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
@@ -225,6 +248,41 @@ METHODS = {
             "Run one SQL query over the session's frames and files.",
             {"query": str, "name": (Name | None, None), **_STEP},
             Result,
+        ),
+        _method(
+            "session.answer",
+            "Answer the call for which a step waits: `allow` true or false, with other `arguments` or a `reason`; or "
+            "the `value` that a tool gives which has put itself off. The step runs again, to its end.",
+            {
+                "allow": (bool | None, None),
+                "arguments": (Values, {}),
+                "reason": (str, ""),
+                "value": (Raw, msgspec.field(default_factory=Raw)),
+                "exact": (bool, False),
+                "wait": (Seconds, None),
+                "stream": (bool, False),
+            },
+            Result,
+        ),
+        _method("session.waiting_for", "The call for which a step waits.", {}, {"waiting_for": WaitingCall | None}),
+        _method(
+            "session.cancel_waiting",
+            "Give up the step that waits. Tells the host-tool calls that it had made.",
+            {},
+            {"tool_calls": list[ToolCallRecord]},
+        ),
+        _method(
+            "session.reply",
+            "What became of a tool call of the step that runs. `taken`: whether the step has waited for it.",
+            {
+                "call": int,
+                "outcome": Literal["ok", "error", "refused", "broken"],
+                "value": (Bytes | None, None),
+                "error_type": (Name, ""),
+                "error": (str, ""),
+                "inside": (bool, False),
+            },
+            {"taken": bool},
         ),
         _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),
         _method(
@@ -285,3 +343,24 @@ METHODS = {
         _method("session.close", "End the session and remove its files.", {}, {}),
     )
 }
+
+PIPED = {
+    row.name: row
+    for row in (
+        _method(
+            "sandbox.template",
+            "Prepare a state, by a program and files, for sessions to begin in (`template` of `sandbox.session`).",
+            {
+                "name": Name,
+                "prepare": (str | None, None),
+                "files": (Files, {}),
+                "timeout": (Seconds, None),
+                **_TIGHTENED,
+            },
+            {"template": TemplateInfo},
+        ),
+        _method("sandbox.templates", "The templates.", {}, {"templates": list[TemplateInfo]}),
+        _method("sandbox.drop_template", "Give up a template. Its sessions go on.", {"name": Name}, {}),
+    )
+}
+"""What a server offers over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""

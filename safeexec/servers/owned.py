@@ -7,22 +7,29 @@ sandbox where it runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import count
 from typing import Any
 
 import msgspec
 
 from safeexec import AsyncSandbox, Policy, SandboxError, __version__
+from safeexec.engine.recordings.format import ToolShape
 from safeexec.servers.service import Answer, Service, Tell, fitted
 
 
-class Brought(msgspec.Struct, forbid_unknown_fields=True):
+class Bringer(msgspec.Struct):
+    """The version of who brings a policy. What another one brings is not read: it may have what this one has not."""
+
+    version: str
+
+
+class Brought(Bringer, forbid_unknown_fields=True):
     """A policy as its YAML, with the lines that it comes from, and how its sandbox is to be opened."""
 
     name: str
     yaml: str
     origins: dict[str, str]
     options: dict[str, int | float | None] = {}
+    tools: list[ToolShape] = []
 
 
 class NotNeeded(msgspec.Struct, forbid_unknown_fields=True):
@@ -36,30 +43,38 @@ class OwnedService(Service):
 
     def __init__(self) -> None:
         super().__init__("calculator", ())
-        self._numbers = count(1)
         self._options: dict[str, Mapping[str, Any]] = {}
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
         """As of any server, and two calls more."""
         if name == "sandbox.bring":
-            return self._bring(await fitted(name, parameters, Brought))
+            if (await fitted(name, parameters, Bringer)).version != __version__:
+                return {"policy": "", "version": __version__}
+            return await self._bring(await fitted(name, parameters, Brought))
         if name == "sandbox.drop":
             return await self._drop((await fitted(name, parameters, NotNeeded)).policy)
         return await super().call(name, parameters, tell)
 
-    def _bring(self, brought: Brought) -> Answer:
+    async def _bring(self, brought: Brought) -> Answer:
         policy = Policy.from_yaml(brought.yaml, name=brought.name)
         key = f"{next(self._numbers)} {brought.name}"[:1000]
         self.policies[key] = msgspec.structs.replace(policy, origins=brought.origins)
+        if brought.tools:
+            self._tools[key] = brought.tools
+            try:
+                self.relayed(key)
+            except SandboxError:
+                await self.forget(key)
+                raise
         self._options[key] = brought.options
         return {"policy": key, "version": __version__}
 
     async def _drop(self, key: str) -> Answer:
-        if self.policies.pop(key, None) is None:
+        if key not in self._options:
             raise SandboxError(f"no policy {key[:100]!r} was brought")
-        if (sandbox := self._sandboxes.pop(key, None)) is not None:
-            await sandbox.close()
+        del self._options[key]
+        await self.forget(key)
         return {}
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
-        return AsyncSandbox(self.policies[name], **self._options.get(name, {}))
+        return AsyncSandbox(self.policies[name], tools=self.relayed(name), **self._options.get(name, {}))

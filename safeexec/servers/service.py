@@ -6,6 +6,7 @@ A server has one `Service` per principal. What one opens, no other finds.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -14,6 +15,8 @@ import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextvars import ContextVar
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from time import monotonic, strftime
@@ -23,8 +26,10 @@ import msgspec
 from msgspec.structs import replace
 
 from safeexec import (
+    Allow,
     AsyncSandbox,
     AsyncSession,
+    Deny,
     Display,
     Policy,
     PolicyError,
@@ -36,8 +41,10 @@ from safeexec import (
     SessionClosed,
     SessionTaken,
     StoreOptions,
+    ToolError,
 )
-from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of
+from safeexec.engine.recordings.format import ToolShape
+from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked, unmarked
 from safeexec.servers.methods import (
@@ -48,12 +55,14 @@ from safeexec.servers.methods import (
     METHODS,
     OURS,
     PARAMETERS,
+    PIPED,
     TIGHTENED,
     Bytes,
     Method,
     Values,
     about_label,
 )
+from safeexec.toolkit import RelayedAnswer, RelayedTools
 from safeexec.untrusted.json_shapes import shaped
 from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.json_text import loads
@@ -77,6 +86,8 @@ SMALL = 32 << 10
 """Bytes of JSON that are read or written at once; more of it in a thread, for it may take long."""
 MAX_ITEMS = 100_000
 """Lists, dicts, items and keys in the JSON of one call, beside values of guests."""
+MAX_TOOLS = 8
+"""Sets of tools that a client may have declared; each is a sandbox of its own."""
 MAX_SPELLED = 8
 """Bytes of JSON for one byte of a value as it crosses: `false, ` is one."""
 MAX_PARTS = 400_000
@@ -232,8 +243,14 @@ class Service:
         """The labels of sessions that are waited for: another replica has them open."""
         self._stored: dict[tuple[str, str], str] = {}
         """The ids of the sessions of the store that are open, by policy and label."""
+        self.given = sandbox
         self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
+        self._tools: dict[str, list[ToolShape]] = {}
+        """What the client has declared, by the policy's name then. The newest ones are last."""
+        self._calls: dict[tuple[str, int], asyncio.Future[RelayedAnswer]] = {}
+        """The tool calls that wait for the client, by session and number."""
+        self._numbers = count(1)
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def close(self) -> None:
@@ -246,7 +263,7 @@ class Service:
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
         """The answer to one call, whose parameters are JSON. Raises and answers as `do`."""
-        method = METHODS.get(name)
+        method = METHODS.get(name) or PIPED.get(name)
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
         given = await fitted(name, parameters, method.parameters)
@@ -258,6 +275,8 @@ class Service:
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
         """
         given, verb = given.copy(), method.name.partition(".")[2]
+        if method.name == "sandbox.tools":
+            return {"policy": await self.with_tools(**given)}
         if "session" not in given:
             sandbox = await self.sandbox(given.pop("policy"))
             if act := _ON_SANDBOX.get(verb):
@@ -276,12 +295,64 @@ class Service:
     async def sandbox(self, policy: str | None) -> AsyncSandbox:
         """The open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
         name = self.default if policy is None else policy
-        if name not in self.policies:
-            raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(sorted(self.policies))}")
+        self._policy(name)
         async with self._opening[name]:
             if name not in self._sandboxes:
                 self._sandboxes[name] = self.new_sandbox(name)
             return await self._sandboxes[name].open()
+
+    def _policy(self, name: str) -> Policy:
+        if name not in self.policies:
+            offered = sorted(self.policies.keys() - self._tools.keys())
+            raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(offered)}")
+        return self.policies[name]
+
+    async def with_tools(self, policy: str | None, tools: list[ToolShape]) -> str:
+        """The name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError` when
+        sessions are open under `MAX_TOOLS` such names.
+        """
+        name = self.default if policy is None else policy
+        found = self._policy(name)
+        RelayedTools(tools, found, self._carry)
+        named = f"{name[:900]} with tools {hashlib.sha256(msgspec.json.encode(tools)).hexdigest()[:16]}"
+        if named not in self._tools and len(self._tools) >= MAX_TOOLS:
+            idle = (old for old in self._tools if old not in self._sandboxes or not self._sandboxes[old].stats().open)
+            if (oldest := next(idle, None)) is None:
+                raise SandboxError(f"sessions are open with {MAX_TOOLS} sets of tools, as many as there may be")
+            await self.forget(oldest)
+        self._tools.pop(named, None)
+        self._tools[named], self.policies[named] = tools, found
+        return named
+
+    async def forget(self, name: str) -> None:
+        """Close the sandbox of a policy that the client has brought, or given tools."""
+        self.policies.pop(name, None)
+        self._tools.pop(name, None)
+        if (sandbox := self._sandboxes.pop(name, None)) is not None:
+            await sandbox.close()
+
+    async def _carry(self, step: int, call: Any, seconds: float | None) -> RelayedAnswer:
+        """Tell the client of a tool call of its step, and wait for its answer."""
+        at = _running.get()
+        if at is None or at.tell is None:
+            raise ToolError("tools are called where a step runs with `stream`")
+        key = at.id, next(self._numbers)
+        answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
+        self._calls[key] = answer
+        told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
+        at.tell("session.tool", {**told, "arguments": to_base64(call.arguments)})
+        try:
+            return await answer
+        finally:
+            del self._calls[key]
+
+    def reply(self, session: str, call: int, answer: RelayedAnswer) -> bool:
+        """Hand a step what the client answers. Whether it has waited for that."""
+        waiting = self._calls.get((session, call))
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(answer)
+        return True
 
     def stats(self) -> list[SandboxStats]:
         """What its sandboxes count."""
@@ -289,7 +360,13 @@ class Service:
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
         """The sandbox of a policy that is offered, not open yet."""
-        return AsyncSandbox(self.policies[name], **self._arguments)
+        relayed = self.relayed(name)
+        own = self._arguments if relayed is None else {**self._arguments, "tools": relayed, "approval": None}
+        return AsyncSandbox(self.policies[name], **own)
+
+    def relayed(self, name: str) -> Any:
+        """The tools that the client has declared with a policy."""
+        return RelayedTools(self._tools[name], self.policies[name], self._carry) if name in self._tools else None
 
     def recording(self) -> RecordOptions | None:
         """A new file for the recording of a session, named by the hour."""
@@ -535,6 +612,14 @@ async def _open_session(
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 
+async def _template(
+    service: Service, sandbox: AsyncSandbox, *, name: str, files: Mapping[str, str | Bytes], **given: Any
+) -> Answer:
+    wanted = {key: value for key, value in given.items() if value is not None}
+    held = {path: _data(data) for path, data in files.items()}
+    return {"template": _plain(await sandbox.template(name, files=held, **wanted))}
+
+
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
@@ -545,13 +630,53 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
             raise type(error)(str(error).replace(str(path), "what was sent")) from None
 
 
+async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
+    mine = [(identity, held.session) for identity, held in service.sessions.items()]
+    mine = [(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
+    told = await asyncio.to_thread(lambda: [_told(identity, one) for identity, one in mine])
+    return {"waiting": [call for call in told if call is not None]}
+
+
 # Of sessions
 
 
 async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
     given = await _options(given, at.session.policy)
+    _running.set(at)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
     return await answer_of(await at.session.run(**given, **listeners), exact)
+
+
+async def _answer(
+    service: Service,
+    at: Target,
+    *,
+    allow: bool | None,
+    arguments: dict[str, msgspec.Raw],
+    reason: str,
+    value: msgspec.Raw,
+    stream: bool,
+    exact: bool,
+    wait: float | None,
+) -> Answer:
+    if (allow is None) == (not bytes(value)):
+        raise ValueError("an answer is `allow`, true or false, or a `value`")
+    policy, said = at.session.policy, Deny(reason) if reason else Deny()
+    answer = (await _values({"value": value}, policy))["value"] if allow is None else said
+    if allow:
+        answer = Allow(arguments=await _values(arguments, policy))
+    listeners = _listeners(at, at.tell) if stream and at.tell else {}
+    return await answer_of(await at.session.answer(answer, wait=wait, **listeners), exact)
+
+
+async def _waiting_for(service: Service, at: Target) -> Answer:
+    return {"waiting_for": await asyncio.to_thread(_told, at.id, at.session)}
+
+
+def _told(identity: str, session: AsyncSession) -> Answer | None:
+    """What a session waits for. It may be large."""
+    call = session.waiting_for
+    return None if call is None else waiting_to_dict(call) | {"session": identity}
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
@@ -570,6 +695,11 @@ def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
         tell("session.progress", {**session, "description": description, **numbers})
 
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
+
+
+async def _reply(service: Service, at: Target, *, call: int, value: Bytes | None, **given: Any) -> Answer:
+    answer = RelayedAnswer(value=None if value is None else value.base64, **given)
+    return {"taken": service.reply(at.id, call, answer)}
 
 
 async def _sql(service: Service, at: Target, *, exact: bool, **given: Any) -> Answer:
@@ -623,14 +753,21 @@ async def _close(service: Service, at: Target) -> Answer:
 
 
 _NONE = object()
+_running: ContextVar[Target | None] = ContextVar("safeexec_running", default=None)
+"""The session whose step this task runs: its tools are called here."""
 _ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run_program,
     "check": _check,
     "session": _open_session,
     "restore": _restore,
+    "waiting": _waiting,
+    "template": _template,
 }
 _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run,
+    "answer": _answer,
+    "waiting_for": _waiting_for,
+    "reply": _reply,
     "sql": _sql,
     "get": _get,
     "set": _set,

@@ -111,7 +111,8 @@ def test_a_langchain_tool() -> None:
         assert message.artifact.value == 42
         for arguments in ({"code": 5}, {"code": None}, {"code": ["1"]}, {}, {"code": "1", "x": 2}, {"code": b"1"}):
             call = {"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"}
-            assert "Nothing was run" in tool.invoke(call).content
+            told = tool.invoke(call).content
+            assert "Nothing was run" in told and '{"code": "print(1)"}' in told and "{why}" not in told, told
 
     async def main() -> None:
         async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from safeexec import AsyncSandbox, Sandbox
 from safeexec.agent import CodeAgent, MistralModel
 from safeexec.agent.analyst import DataAnalyst
-from safeexec.agent.mathematics import MathAssistant
 from tests.agent.chat_server import Answer, ChatServer, Raw, Say, Status, chat_server, chunk
 
 KEY = "sk-secret-9f8e7d"
@@ -29,42 +27,6 @@ def code(source: str) -> Say:
 
 def call(source: str) -> Say:
     return Say(calls=(("run_python", json.dumps({"code": source})),))
-
-
-def test_the_square_root_of_two() -> None:
-    with chat_server(code("from math import sqrt\nfinal_answer(sqrt(2))")) as server:
-        answer = MathAssistant(model_at(server)).ask("What is the square root of 2?")
-    assert answer.value == 2**0.5
-    assert answer.verified
-    assert answer.code == "from math import sqrt\nanswer = sqrt(2)\nanswer"
-
-
-def test_compound_interest_with_native_calls() -> None:
-    program = "from decimal import Decimal\nfinal_answer(round(Decimal(1000) * (1 + Decimal('0.05')) ** 10, 2))"
-    with chat_server(call(program)) as server:
-        result = CodeAgent(model_at(server), "calculator", native=True).run("1000 at 5 % for 10 years?")
-    assert result.answer == Decimal("1628.89")
-    assert result.usage.tokens == 18
-
-
-def test_a_typo_repaired_after_one_observation() -> None:
-    def second(request: dict[str, object]) -> Answer:
-        assert "Did you mean `math.sqrt`?" in json.dumps(request["messages"])
-        return code("math.sqrt(2)")
-
-    with chat_server(code("import math\nmath.squrt(2)"), second, Say("About 1.41421.")) as server:
-        result = CodeAgent(model_at(server), "calculator").run("The square root of 2?")
-    assert [step.result.outcome for step in result.steps] == ["error", "ok"]
-    assert result.answer == "About 1.41421."
-
-
-def test_a_timed_out_step_and_then_the_state_from_before() -> None:
-    with chat_server(
-        code("primes = [2, 3, 5]"), code("while True:\n    primes[0] = 9"), code("final_answer(sum(primes))")
-    ) as server:
-        result = CodeAgent(model_at(server), "calculator", step_timeout=0.5).run("Sum the primes.")
-    assert [step.result.outcome for step in result.steps] == ["ok", "timeout", "ok"]
-    assert result.answer == 10
 
 
 def test_an_unreliable_server_costs_attempts_and_no_steps() -> None:

@@ -10,11 +10,14 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from safeexec import Allow, AsyncSandbox, Deny, Policy, Sandbox
+from safeexec import Allow, AsyncSandbox, Deny, Later, Policy, Sandbox
 from safeexec.agent import (
     AgentError,
     AgentResult,
@@ -875,3 +878,103 @@ def test_tools_of_an_agent_have_an_approval() -> None:
         CodeAgent(ScriptedModel([]), aproval=approval)
     with Sandbox("calculator") as given, pytest.raises(AgentError, match="approval= are for a policy"):
         CodeAgent(ScriptedModel([]), given, approval=approval)
+
+
+# Runs that wait for a person
+
+SHOP = Policy.load("standard").replace(tools={"approval": ["order"]})
+
+
+class Shop:
+    """A tool that a person must allow, who is asked later."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def look(self, fruit: str) -> int:
+        """How many there are."""
+        self.done.append(f"look {fruit}")
+        return 12
+
+    def order(self, fruit: str, count: int = 1) -> str:
+        """Order fruit."""
+        self.done.append(f"order {count} {fruit}")
+        return f"{count} {fruit} ordered"
+
+    def ask(self, tool: str, arguments: dict[str, object]) -> Later:
+        return Later("ask Ann")
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        return {"tools": [self.look, self.order], "approval": self.ask}
+
+
+ORDERS = ["look('pear')", "there = look('plum')\ngot = order('plum', there)\ngot"]
+
+
+@pytest.mark.parametrize("kind", ["policy", "sandbox", "session"])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_run_waits_and_goes_on(kind: str, asynchronous: bool) -> None:
+    shop, model = Shop(), scripted(code(ORDERS[0]), code(ORDERS[1]), "Ordered.")
+
+    def begin(agent: CodeAgent) -> AgentResult:
+        return asyncio.run(agent.run_async("Order.")) if asynchronous else agent.run("Order.")
+
+    def go_on(agent: CodeAgent, first: AgentResult, answer: object) -> AgentResult:
+        if asynchronous:
+            return asyncio.run(agent.resume_async(first.transcript, answer=answer))
+        return agent.resume(first.transcript, answer=answer)
+
+    with ExitStack() as opened:
+        given: Any = SHOP
+        if kind != "policy":
+            given = opened.enter_context(Sandbox(SHOP, spare=0, **shop.opening))
+        if kind == "session":
+            given = opened.enter_context(given.session())
+        agent = CodeAgent(model, given, **(shop.opening if kind == "policy" else {}))
+        first = begin(agent)
+        assert (first.ok, first.stop, len(first.steps)) == (False, "waiting", 2)
+        assert first.waiting_for is not None
+        assert first.waiting_for.arguments == {"fruit": "plum", "count": 12}
+        assert "put off" in first.reason
+        with pytest.raises(TypeError, match="Allow"):
+            go_on(agent, first, "yes")
+        second = go_on(agent, first, Allow())
+        assert (second.answer, second.stop) == ("Ordered.", "answer")
+        assert shop.done == ["look pear", "look plum", "order 12 plum"], "each once"
+        assert second.waiting_for is None
+        told = "\n".join(message.content for message in model.requests[-1])
+        assert "12 plum ordered" in told
+        assert "waiting" not in told, "the model reads what came of it"
+        with pytest.raises(AgentError, match="does not wait for an answer"):
+            go_on(agent, second, Allow())
+
+
+def test_a_run_goes_on_in_another_process(tmp_path: Path) -> None:
+    shop, model = Shop(), scripted(native("1 + 1", name="run_python"), native(ORDERS[1]))
+    with Sandbox(SHOP, spare=0, **shop.opening) as sandbox, sandbox.session() as session:
+        transcript = tmp_path / "run.jsonl"
+        agent = CodeAgent(model, session, native=True, transcript=transcript)
+        assert agent.run("Order.").stop == "waiting"
+        session.save(tmp_path / "state")
+    with Sandbox(SHOP, spare=0, **shop.opening) as sandbox:
+        last_model = scripted("Ordered.")
+        loaded = Transcript.load(transcript)
+        with pytest.raises(AgentError, match="is not open here"):
+            CodeAgent(last_model, sandbox, native=True).resume(loaded, answer=Allow())
+        with sandbox.restore(tmp_path / "state") as restored:
+            agent = CodeAgent(last_model, restored, native=True)
+            assert agent.resume(loaded, answer=Allow(arguments={"count": 3})).answer == "Ordered."
+    assert shop.done == ["look plum", "order 3 plum"]
+    roles = [message.role for message in last_model.requests[-1]]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
+    assert "3 plum ordered" in last(last_model)
+    assert Transcript.load(transcript).answered is not None
+
+
+def test_what_a_person_denies_the_model_reads() -> None:
+    shop, model = Shop(), scripted(code(ORDERS[1]), "I was not allowed to.")
+    agent = CodeAgent(model, SHOP, **shop.opening)
+    second = agent.resume(agent.run("Order.").transcript, answer=Deny("too many"))
+    assert second.answer == "I was not allowed to."
+    assert "order(): too many" in last(model)

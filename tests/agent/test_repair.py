@@ -142,7 +142,7 @@ def test_an_honest_repair_has_no_warnings_and_is_applied_without_its_copy(shop: 
 def test_a_repair_that_changed_nothing_is_not_applied(shop: Path) -> None:
     result = repair(shop, "pass")
     with pytest.raises(RepairError, match="nothing was changed"):
-        result.apply(branch="fix")
+        result.apply()
 
 
 def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
@@ -266,37 +266,6 @@ def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
     for name, step in zip(names, result.run.steps, strict=False):
         assert "ROLLED BACK" in step.observation or "No better than before" in step.observation, name
     assert len(result.run.steps) >= len(names)
-
-
-def test_what_serves_the_tests_instead_of_mending_the_code_is_reported(shop: Path) -> None:
-    source = (
-        "class Any(float):\n    def __eq__(self, other):\n        return True\n\n\n"
-        "def buggy_discount(price, rate):\n    return Any()\n\n\ndef double(amount):\n    return 2 * amount\n"
-    )
-    result = repair(shop, f"write_file('src/shop/pricing.py', {source!r})\nprint(verify('Equal to all'))")
-    assert result.ok
-    assert [str(warning) for warning in result.warnings if warning.rule == "defines-equality"] == [
-        "src/shop/pricing.py:2: defines what counts as equal or true: def __eq__(self, other):",
-    ]
-
-
-SPECIAL = """replace_text('src/shop/pricing.py', 'return price - rate', 'return 25.0 if price == 50 else 80.0')
-print(verify('Two cases'))"""
-
-
-def test_a_strict_repair_is_ok_without_warnings_alone(shop: Path) -> None:
-    mended = code(GOOD.replace("price - rate", "25.0 if price == 50 else 80.0"))
-    model = ScriptedModel([code(SPECIAL), "Done.", mended, "Done."], keep_requests=True)
-    result = RepairAgent(model, shop, strict=True).run()
-    assert result.after.ok and not result.warnings and result.ok
-    assert "src/shop/pricing.py:6: answers with a value that the tests expect" in model.requests[2][-1].content
-
-
-def test_a_strict_repair_that_keeps_its_warnings_is_not_ok(shop: Path) -> None:
-    result = RepairAgent(ScriptedModel([code(SPECIAL), "Done.", "Done."]), shop, strict=True).run()
-    rules = {"special-case", "hard-coded", "ignores-arguments"}
-    assert result.after.ok and {warning.rule for warning in result.warnings} == rules
-    assert not result.ok and not result
 
 
 def test_approved_risks_are_reported(shop: Path) -> None:
@@ -529,9 +498,9 @@ def test_no_test_at_all_is_no_success(shop: Path) -> None:
 
 
 def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
-    """Also the strict look at the change: nothing of it blocks the loop, and the result is that of `run`."""
+    """Nothing of it blocks the loop, and the result is that of `run`."""
     model = ScriptedModel([code(GOOD), "Done."])
-    agent = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"], strict=True)
+    agent = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"])
 
     async def repair_and_count() -> tuple[RepairResult, int]:
         turns = 0
@@ -555,6 +524,34 @@ def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     assert "price * rate" in result.diff
     assert turns >= 10
     assert result.diff == MENDED, "that of `run`"
+
+
+def test_the_smallest_try_that_passes_what_is_held_out_wins(shop: Path, tmp_path: Path) -> None:
+    (shop / "held").mkdir()
+    (shop / "held/test_more.py").write_text(
+        "from shop.pricing import buggy_discount\n\ndef test_more():\n    assert buggy_discount(10, 0.1) == 1\n"
+    )
+    line = "replace_text('src/shop/pricing.py', 'price - rate', '{}')\nprint(verify('Try'))"
+    tries = [
+        "price // rate",
+        "25.0 if price == 50 else 80.0",
+        "sum([price]) * rate\\n    # the product",
+        "price * rate",
+    ]
+    replies = [
+        reply for tried in tries for reply in (code(line.format(tried)), "Done.", *["No."] * (tried == tries[0]))
+    ]
+    agent = RepairAgent(
+        ScriptedModel(replies), shop, editable=["src/"], verify=["pytest", "-q", "tests"],
+        held_out=["pytest", "-q", "held"], candidates=4, transcript=tmp_path / "run.jsonl",
+    )  # fmt: skip
+    best = agent.run()
+    assert best.ok and best is best.candidates[3] and "price * rate" in best.diff
+    assert [candidate.after.ok for candidate in best.candidates] == [False, True, True, True]
+    assert [candidate.ok for candidate in best.candidates] == [False, False, True, True]
+    assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == [
+        "run-2.jsonl", "run-3.jsonl", "run-4.jsonl", "run.jsonl",
+    ]  # fmt: skip
 
 
 def test_several_tries_are_awaited_one_after_the_other(shop: Path) -> None:

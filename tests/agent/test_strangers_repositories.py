@@ -249,7 +249,7 @@ def test_what_is_applied_runs_as_nobody_else(repository: Path) -> None:
 
 
 def test_what_a_person_is_shown_is_printable(repository: Path) -> None:
-    (repository / "src/\x1b[2Jm.py").write_text("x = '\x1b]0;title\x07'\n")
+    (repository / "src/test_\x1b[2Jm.py").write_text("x = '\x1b]0;title\x07'\n")
     shown: list[str] = []
 
     def approval(action: str, diff: str) -> bool:
@@ -257,7 +257,7 @@ def test_what_a_person_is_shown_is_printable(repository: Path) -> None:
         return True
 
     delete = "<execute_python>\nfor path in list_files('src'):\n    if path != 'src/m.py':\n        delete_file(path)\n"
-    mend = "replace_text('src/m.py', 'return 1', 'return 2 or eval(1)  # \\u202e')\nverify('mend')\n</execute_python>"
+    mend = "replace_text('src/m.py', 'return 1', 'return 2  # \\u202e')\nverify('mend')\n</execute_python>"
     model = ScriptedModel([delete + mend, "Done.", "Done."])
     result = RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"], approval=approval).run()
     assert result.ok and shown and result.warnings

@@ -47,6 +47,12 @@ def test_wide_encodings_are_named(folder: pathlib.Path, encoding: str, source: s
     assert named and pd.read_csv("d.csv", encoding=named[1])["name"].tolist() == ["Zoë", "Łukasz"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_zeros_that_were_read_as_text_are_told_at_the_first_missing_column(folder: pathlib.Path, encoding: str) -> None:
+    (folder / "d.csv").write_text("id,name\n1,Ann\n", encoding=encoding)
+    assert f"encoding='{encoding}'" in hint("pd.read_csv('d.csv')['name']")
+
+
 @pytest.mark.parametrize(("pack", "name"), [(gzip.compress, "gzip"), (bz2.compress, "bz2"), (lzma.compress, "xz")])
 def test_packed_files_are_unpacked(folder: pathlib.Path, pack: object, name: str) -> None:
     (folder / "d.csv").write_bytes(pack(TEXT.encode() * 50))  # type: ignore[operator]

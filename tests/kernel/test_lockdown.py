@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from safeexec.engine.linux import landlock
 from tests.kernel.harness import Outcome
 
 Run = Callable[..., Outcome]
@@ -215,14 +216,15 @@ open('a.txt', 'w').write('hello'); os.makedirs('d/e'); os.rename('a.txt', 'd/a.t
 print(pathlib.Path('d/a.txt').read_text(), sorted(os.listdir('d')), os.getcwd() == WORKSPACE)
 with open('d/a.txt', 'r+') as f:
     f.truncate(2)
-os.truncate('d/a.txt', 1)
+TRUNCATE
 with zipfile.ZipFile('z.zip', 'w') as z:
     z.write('d/a.txt')
 with tempfile.TemporaryDirectory() as t:
     pathlib.Path(t, 'x').write_bytes(b'1')
 shutil.copyfile('d/a.txt', 'b.txt'); shutil.rmtree('d'); print(sorted(os.listdir()))
 """
-    assert run(source).output == "hello ['a.txt', 'e'] True\n['b.txt', 'z.zip']\n"
+    by_path = "os.truncate('d/a.txt', 1)" if landlock.abi() >= 3 else ""  # before, a reader could (Linux 6.2)
+    assert run(source.replace("TRUNCATE", by_path)).output == "hello ['a.txt', 'e'] True\n['b.txt', 'z.zip']\n"
 
 
 def test_what_python_needs_still_works(run: Run) -> None:
@@ -243,7 +245,8 @@ os.abort()
 """
     outcome = run(source)
     assert outcome.output == "5 Europe/Paris 2020\nthread\nb'x' 3 True\n7\n"
-    assert outcome.status == -6
+    # Before Landlock keeps signals in (Linux 6.12) none is sent: abort then takes an instruction that no processor has.
+    assert outcome.status == -6 if landlock.abi() >= 6 else outcome.status < 0
 
 
 def test_threads_are_refused_where_the_policy_has_none(run: Run) -> None:

@@ -1,6 +1,7 @@
 """The commands that serve a pipe, for tests of the client.
 
 ``SAFEEXEC_TESTS_THROUGH`` is a command before them: the server is then where that leads, the client here.
+``SAFEEXEC_TESTS_PYTHON`` is the Python there, if not this one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ from contextlib import contextmanager
 
 def command(policy: str = "calculator", *options: str) -> list[str]:
     through = shlex.split(os.environ.get("SAFEEXEC_TESTS_THROUGH", ""))
-    return [*through, sys.executable, "-m", "safeexec", "serve", "--stdio", "--policy", policy, *options]
+    return [
+        *through,
+        os.environ.get("SAFEEXEC_TESTS_PYTHON", sys.executable),
+        "-m",
+        "safeexec",
+        "serve",
+        "--stdio",
+        "--policy",
+        policy,
+        *options,
+    ]
 
 
 @contextmanager

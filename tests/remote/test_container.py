@@ -5,20 +5,32 @@ SAFEEXEC_TESTS_IMAGE set, the engine of this machine runs the image of `safeexec
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, ProtectionError, Sandbox, SandboxClosed, SandboxError
+from safeexec import (
+    AsyncSandbox,
+    CheckpointError,
+    Policy,
+    ProtectionError,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    Session,
+    StepFailed,
+    tool,
+)
 from safeexec.engine.host.faces import blocking
-from safeexec.remote import container
-from safeexec.remote.container import NOT_OFFERED, OPTIONS
+from safeexec.remote import container, engines
+from safeexec.remote.container import OPTIONS
 from tests.footprint import pause
 from tests.test_elsewhere import _there
 
@@ -34,7 +46,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     yield
     while container._started:
-        container._started.pop().close()
+        wire = container._started.pop()
+        wire.close()
+        assert not REAL or wire._name not in _containers()
 
 
 def test_steps_states_and_files(tmp_path: Path) -> None:
@@ -88,12 +102,22 @@ def test_sandboxes_share_a_container_which_stays() -> None:
 
 
 def test_fifty_sessions_side_by_side() -> None:
-    with Sandbox("calculator", engine="container") as sandbox:
+    """Each with files in and out, and a step that is killed."""
+
+    def used(pair: tuple[int, Session]) -> tuple[int, bytes]:
+        number, session = pair
+        session.write_file("in.txt", str(number))
+        session.run("x = int(open('in.txt').read())").check()
+        killed = session.run("x = None\nwhile True: pass", timeout=0.3)
+        assert (killed.outcome, killed.state) == ("timeout", "restored")
+        session.run("open('out.txt', 'w').write(str(x * x))").check()
+        return session.get("x"), session.read_file("out.txt")
+
+    with Sandbox("confined-python", engine="container") as sandbox:
         sessions = [sandbox.session() for _ in range(50)]
         with ThreadPoolExecutor(10) as threads:
-            done = list(threads.map(lambda pair: pair[1].run(f"x = {pair[0]}\nx * x").value, enumerate(sessions)))
-        assert done == [number * number for number in range(50)]
-        assert sessions[7].get("x") == 7
+            done = list(threads.map(used, enumerate(sessions)))
+        assert done == [(number, str(number * number).encode()) for number in range(50)]
 
 
 def test_on_an_event_loop() -> None:
@@ -110,19 +134,62 @@ def test_on_an_event_loop() -> None:
     asyncio.run(main())
 
 
-def test_a_container_that_is_killed_amid_a_step_is_told_and_the_next_sandbox_starts_another() -> None:
+def _containers() -> list[str]:
+    """The names of the containers that the engine of this machine has."""
+    done = subprocess.run([*engines.engine(), "ps", "--all", "--format", "{{.Names}}"], capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def test_a_container_that_is_killed_amid_a_step_is_told_and_the_next_sandbox_starts_another(tmp_path: Path) -> None:
     with Sandbox("calculator", engine="container") as sandbox:
         session = sandbox.session()
+        session.run("x = 1").check()
+        session.save(tmp_path / "state")
         wire = sandbox._core._wire  # type: ignore[attr-defined]
         with ThreadPoolExecutor(1) as threads:
-            step = threads.submit(session.run, "while True: pass", timeout=30)
+            step = threads.submit(session.run, "while True: pass", timeout=60)
             for _ in range(25):
                 pause()
-            wire._process.kill()
+            if REAL:
+                subprocess.run([*engines.engine(), "kill", wire._name], capture_output=True, check=True)
+            else:
+                wire._process.kill()
+            with pytest.raises(SandboxClosed, match="has ended"):
+                step.result(60)
+        for use in (lambda: session.run("x"), lambda: session.get("x"), sandbox.session):
             with pytest.raises(SandboxClosed):
-                step.result(20)
-        with sandbox.open().session() as another:
-            assert another.run("1 + 1").value == 2
+                use()
+        with sandbox.open().restore(tmp_path / "state") as another:
+            assert another.run("x + 1").value == 2
+        assert not REAL or wire._name not in _containers()
+
+
+@pytest.mark.skipif(not REAL, reason="of a container's own file system")
+def test_a_full_disk_is_told_and_costs_the_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = os.environ.get("SAFEEXEC_ENGINE_RUN", "")
+    monkeypatch.setenv("SAFEEXEC_ENGINE_RUN", f"{more} --tmpfs /small:mode=1777,size=48m --env TMPDIR=/small")
+    with Sandbox("confined-python", engine="container") as sandbox, sandbox.session() as session:
+        session.run("x = 1\nopen('kept.txt', 'w').write('kept')").check()
+        full = session.run(
+            "x = 2\nwith open('large', 'wb') as file:\n    for _ in range(90): file.write(bytes(1 << 20))"
+        )
+        assert not full.ok
+        with pytest.raises(SandboxError):
+            session.write_file("more", bytes(47 << 20))
+        session.run("import os\nif os.path.exists('large'): os.remove('large')")
+        assert session.run("open('kept.txt').read()").value == "kept"
+        with sandbox.session() as other:
+            assert other.run("open('a', 'w').write('b')").ok
+
+
+@pytest.mark.modules("pandas")
+def test_data_analysis_has_its_libraries() -> None:
+    """`safeexec container build` puts them in, unless `--extras` says otherwise."""
+    with Sandbox("data-analysis", engine="container") as sandbox, sandbox.session() as session:
+        session.write_file("sales.csv", "item,price\ntea,2\nmilk,3\n")
+        assert session.run("import pandas as pd\nint(pd.read_csv('sales.csv').price.sum())").value == 5
+        assert session.run("import numpy as np\nx = np.arange(4)").ok
+        assert session.get("x").tolist() == [0, 1, 2, 3]
 
 
 @ours
@@ -151,19 +218,89 @@ def test_without_an_engine_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatc
         Sandbox("calculator", engine="vm")  # type: ignore[arg-type]
 
 
-def test_every_argument_of_a_sandbox_is_taken_or_named(tmp_path: Path) -> None:
-    """The table: what is new in `Sandbox` must be in one of them."""
-    taken = {"policy", "files", "engine", "requirements", *OPTIONS}
-    names = set(blocking.SandboxFace.__init__.__kwdefaults__ or ())
-    assert names - taken == set(NOT_OFFERED)
-    given = {"tools": [len], "approval": lambda call: True, "audit": str(tmp_path / "log")}
-    for name, value in given.items():
-        with pytest.raises(SandboxError, match=f"{name}= is not offered in a container"):
-            Sandbox("calculator", engine="container", **{name: value}).open()
-    with Sandbox("calculator", engine="container") as sandbox, pytest.raises(SandboxError, match="plugins are not"):
-        sandbox.plugin("x = 1")
-    with pytest.raises(SandboxError, match="no network"):
-        Sandbox("calculator", engine="container", requirements=["attrs"]).open()
+def test_every_argument_of_a_sandbox_is_taken() -> None:
+    taken = {"policy", "files", "tools", "approval", "audit", "engine", "requirements", "store", "durable", *OPTIONS}
+    assert set(blocking.SandboxFace.__init__.__kwdefaults__ or ()) | {"policy"} == taken
+
+
+NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
+    "requirements=": (
+        lambda sandbox, session: Sandbox("calculator", engine="container", requirements=["attrs"]).open(),
+        "a container, which has no network",
+    ),
+    "store=": (
+        lambda sandbox, session: Sandbox("calculator", engine="container", store="sessions").open(),
+        "not in a container",
+    ),
+    "tools with effects": (
+        lambda sandbox, session: Sandbox("standard", engine="container", tools=[deferred]).open(),
+        "called where the session is, alone",
+    ),
+    "record=": (lambda sandbox, session: sandbox.session(record=True), "recorded where they run"),
+    "history()": (lambda sandbox, session: session.history(), "recorded where they run"),
+    "pending()": (lambda sandbox, session: session.pending(), "carried out where the tools are"),
+    "adopt()": (lambda sandbox, session: session.adopt(), "carried out where the tools are"),
+    "plugin()": (lambda sandbox, session: sandbox.plugin("x = 1"), "plugins are not offered"),
+    "template(prepare=FUNCTION)": (
+        lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
+        "prepared by a program",
+    ),
+    "session_for()": (lambda sandbox, session: sandbox.session_for("alice"), "has no store"),
+    "stats()": (lambda sandbox, session: sandbox.stats(), "counted where they run"),
+    "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
+}
+"""The table of what a sandbox here does and one in a container does not, each with the words of its error."""
+
+
+@tool(effect="deferred")
+def deferred() -> None:
+    """Nothing."""
+
+
+def test_what_is_not_offered_says_so() -> None:
+    page = (Path(container.__file__).parents[1] / "docs" / "operations.md").read_text()
+    listed = page.partition("Not offered, with an error that says so:")[2].partition(".\n")[0]
+    with Sandbox("calculator", engine="container") as sandbox, sandbox.session() as session:
+        for name, (operation, words) in NOT_OFFERED.items():
+            with pytest.raises(SandboxError, match=words):
+                operation(sandbox, session)
+            assert name.strip("()=") in listed
+
+
+def test_sessions_begin_in_a_template(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("of the host")
+    with Sandbox("confined-python", engine="container", files={"b.txt": b"of the sandbox"}) as sandbox:
+        program = "text = open('a.txt').read() + ', ' + open('b.txt').read()\nopen('b.txt', 'w').write('changed')"
+        row = sandbox.template("prepared", prepare=program, files={"a.txt": tmp_path / "a.txt"}, branches=5)
+        assert (row.name, row.sessions, row.prepared) == ("prepared", 0, 1)
+        with sandbox.session(template="prepared") as one, sandbox.session(template="prepared") as two:
+            assert one.run("text = text.upper()\nopen('b.txt').read()").value == "changed"
+            assert two.get("text") == "of the host, of the sandbox"
+            assert [row.sessions for row in sandbox.templates()] == [2]
+            one.rollback("prepared")
+            assert one.get("text") == two.get("text")
+        with pytest.raises(StepFailed, match="could not be prepared"):
+            sandbox.template("bad", prepare="1 / 0")
+        with pytest.raises(CheckpointError, match="no template 'bad'"):
+            sandbox.session(template="bad")
+        sandbox.drop_template("prepared")
+        assert sandbox.templates() == []
+
+
+def test_an_audit_log_is_written_here(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    with Sandbox("calculator", engine="container", audit=log) as sandbox:
+        with sandbox.session(label="alice") as session:
+            session.run("1 + 1")
+            session.run("1 / 0")
+        sandbox.run("import os")
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(one["who"], one["outcome"]) for one in told] == [
+        ("alice", "ok"),
+        ("alice", "error"),
+        (None, "rejected"),
+    ]
+    assert told[0]["source_bytes"] == 5 and told[0]["session"] == told[1]["session"] != told[2]["session"]
 
 
 def test_nothing_is_left_when_the_host_dies() -> None:

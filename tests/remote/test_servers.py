@@ -288,6 +288,6 @@ def test_nobody_listens() -> None:
 
 def test_exceptions_are_those_of_safeexec_and_no_others() -> None:
     assert type(raised("PolicyError", "x")).__name__ == "PolicyError"
-    for kind in ("SystemExit", "StepFailed", "object", "", None, 7):
+    for kind in ("SystemExit", "PluginError", "object", "", None, 7):
         assert type(raised(kind, "x")) is SandboxError
     assert len(str(raised("PolicyError", "x" * 1_000_000))) == 20_000

@@ -39,7 +39,7 @@ builtins: {add: [open]}
 imports: {os: all}
 filesystem: {workspace: read-write}
 limits: {open_files: 64}
-tools: {allow: [price, order], approval: [order], timeout_seconds: 5}
+tools: {allow: [price, order, later], approval: [order], timeout_seconds: 5}
 """
 TOOLS = '''
 def price(item: str) -> int:
@@ -49,6 +49,17 @@ def price(item: str) -> int:
 def order(item: str) -> str:
     """Buy an item."""
     return f"bought {item}"
+
+calls = 0
+
+def later() -> str:
+    """It puts itself off, every other time."""
+    global calls
+    calls += 1
+    if calls % 2:
+        from safeexec import Later
+        raise Later("not yet")
+    return "now"
 
 def sell() -> None:
     """No policy allows it."""
@@ -75,7 +86,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(*more: str) -> list[str]:
-    tools = ["--tools", "shop:price", "shop:order"]
+    tools = ["--tools", "shop:price", "shop:order", "shop:later"]
     return [sys.executable, "-m", "safeexec", "mcp", "--policy", "door.yaml", *more, *tools]
 
 
@@ -169,7 +180,7 @@ def test_tools_are_declared_with_schemas_and_short_descriptions(server: Server, 
     async def test(client: Client) -> None:
         assert (client.protocol_version == "2026-07-28") is (mode == "auto")
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        names = "run_python list_variables checkpoint rollback branch files close"
+        names = "run_python list_variables checkpoint rollback branch files answer cancel_waiting close"
         assert list(tools) == names.split()
         for tool in tools.values():
             assert 20 < len(tool.description) <= 2000
@@ -588,22 +599,63 @@ def test_a_client_that_cannot_ask_is_refused(server: Server, mode: str) -> None:
     run(test, connected(server, mode))
 
 
-def test_a_question_that_nobody_answers_undoes_the_step(server: Server) -> None:
+def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> None:
+    arguments: dict[str, Any] = {"code": "x = x + price('fig')\ngot = order('pear')\ngot"}
+    yes = {"approval": ElicitResult(action="accept", content={})}
+
     async def test(client: Client) -> None:
         session = (await step(client, "x = 1"))["session_id"]
-        arguments = {"code": "x = 2\norder('pear')\nx = 3", "session_id": session}
-        first = await client.session.call_tool("run_python", arguments, allow_input_required=True)
+        arguments["session_id"] = session
+        call = client.session.call_tool
+        first = await call("run_python", arguments, allow_input_required=True)
         assert first.request_state
-        assert (await step(client, "x", session))["value"] == 1
-        again = await client.session.call_tool(
-            "run_python", arguments, allow_input_required=True, request_state=first.request_state
-        )
+        message = await refused(client, "run_python", code="x", session_id=session)
+        assert "step 2 of this session waits: order('pear') waits for an approval" in message
+        names = (await client.call_tool("list_variables", {"session_id": session})).structured_content
+        assert names and names["variables"][0]["text"] == "1"
+        late = await call("run_python", arguments, input_responses=yes, request_state=first.request_state)
+        assert late.structured_content["value"] == "bought pear", "its session is where it was: the step goes on"
+        assert (await step(client, "x", session))["value"] == 4
+        again = await call("run_python", arguments, input_responses=yes, request_state=first.request_state)
         assert again.is_error and "no step waits" in again.content[0].text
         with pytest.raises(MCPError, match="requestState"):
-            await client.session.call_tool("run_python", arguments, request_state="v1.guessed")
+            await call("run_python", arguments, request_state="v1.guessed")
 
     _, callback = person([])
     run(test, connected(server, elicitation_callback=callback))
+
+
+def test_a_step_that_waits_goes_on_with_answer_or_is_given_up(server: Server) -> None:
+    questions, callback = person(["accept"])
+
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+        arguments = {"code": "order('pear')", "session_id": session}
+        for _ in range(2):
+            await client.session.call_tool("run_python", arguments, allow_input_required=True)
+            assert "waits for an approval" in await refused(client, "run_python", code="x", session_id=session)
+            if not questions:
+                answered = await client.call_tool("answer", {"session_id": session})
+                assert answered.structured_content["value"] == "bought pear"
+        assert not (await client.call_tool("cancel_waiting", {"session_id": session})).is_error
+        assert (await step(client, "x", session))["value"] == 1
+        assert "no step of this session waits" in await refused(client, "answer", session_id=session)
+
+    run(test, connected(server, elicitation_callback=callback))
+    assert len(questions) == 1
+
+
+@both
+def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        answer = await step(client, "print('once more')\nlater()")
+        assert (answer["outcome"], answer["state"]) == ("waiting", "restored")
+        assert answer["waiting_for"] == {"tool": "later", "asked": "tool", "note": "not yet"}
+        assert "not yet" in answer["observation"]
+        done = await client.call_tool("answer", {"session_id": answer["session_id"]})
+        assert done.structured_content["value"] == "now"
+
+    run(test, connected(server, mode))
 
 
 @pytest.mark.parametrize(
@@ -886,6 +938,27 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
     for stream in (process.stdin, process.stdout, process.stderr):
         with suppress(BrokenPipeError):
             stream.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "identity", "told"),
+    [
+        ('{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % ("1" * 8_000_000), None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": "%s", "method": "ping"}' % ("x" * 2_000), None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": null, "method": "ping"}', None, "`$.id`"),
+        ('{"jsonrpc": "2.0", "id": 5}', 5, "neither a method"),
+        ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": [1]}', None, "`$.params`"),
+        ('[{"jsonrpc": "2.0", "id": 5, "method": "ping"}]', None, "array"),
+        ("no JSON", None, "malformed"),
+    ],
+)
+def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity: int | None, told: str) -> None:
+    done = subprocess.run(
+        command(), cwd=home, input=f"{line}\n\n", capture_output=True, text=True, timeout=DEADLINE, check=True
+    )
+    (answer,) = map(json.loads, done.stdout.splitlines())
+    assert answer["id"] == identity and told in answer["error"]["message"] and len(done.stdout) < 1_000
 
 
 def test_standard_output_carries_the_protocol_alone(home: Path) -> None:

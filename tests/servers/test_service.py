@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import AsyncSession, RecordingError, Result, SandboxError, replay
+from safeexec import AsyncSession, Later, Policy, RecordingError, Result, SandboxError, replay
 from safeexec.results.marked import exact, unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.servers.service import CallProblem, Service, Tell, encoded, problem_of
@@ -123,6 +123,9 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         assert await ask("session.names", **at) == {"names": ["x", "y"]}
         assert await ask("session.drop", name="here", **at) == {}
         assert await ask("session.cancel", **at) == {"cancelled": False}
+        assert await ask("session.reply", call=1, outcome="ok", **at) == {"taken": False}
+        shape = {"name": "price", "parameters": [["item", "either", "str", ""]]}
+        assert "with tools" in (await ask("sandbox.tools", tools=[shape], **profile))["policy"]
         assert await ask("session.write_file", name="c", data=ABC, **at) == {}
         assert await ask("session.read_file", name="c", **at) == {"data": ABC}
         assert (await ask("session.sql", query="select 1 as one", **at))["outcome"] in ("ok", "error")  # duckdb or not
@@ -133,6 +136,21 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         saved = await ask("session.save", **at)
         again = await ask("sandbox.restore", state=saved["state"], **profile)
         assert (await ask("session.get", name="y", **again))["found"]
+        step = await ask("session.run", source="pay(3, to='Bob')", **at)
+        assert (step["outcome"], step["waiting_for"]["arguments"]) == ("waiting", {"amount": 3, "to": "Bob"})
+        assert (await ask("session.waiting_for", **at))["waiting_for"]["note"] == "ask"
+        (waits,) = (await ask("sandbox.waiting", **profile))["waiting"]
+        assert {"session": waits["session"]} == at
+        assert (await ask("session.answer", allow=True, arguments={"to": "Eve"}, **at))["value"] == "3 to Eve"
+        await ask("session.run", source="pay(4)", **at)
+        assert (await ask("session.answer", allow=False, reason="no", **at))["error"]["message"] == "pay(): no"
+        await ask("session.run", source="pay(0)", **at)
+        assert (await ask("session.answer", value=[ABC], **at))["value"] == [ABC]
+        await ask("session.run", source="pay(5)", **at)
+        assert (await problem(service, "session.run", {"source": "1", **at})).type == "StepWaiting"
+        assert (await problem(service, "session.answer", {"allow": True, "value": 1, **at})).code == PARAMETERS
+        assert (await problem(service, "session.answer", at)).code == PARAMETERS
+        assert await ask("session.cancel_waiting", **at) == {"tool_calls": []}
         for name, given in (("stored", {}), ("forget", {"label": "ada"})):
             seen.add(f"sandbox.{name}")
             told = await problem(service, f"sandbox.{name}", given)
@@ -140,7 +158,12 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
         seen.add("session.command")  # no shipped profile allows one
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
 
-    served(uses, "calculator")
+    def pay(amount: int, to: str = "") -> Any:
+        return f"{amount} to {to}" if amount else Later("closed")
+
+    confined = Policy.load("confined-python").replace(tools={"approval": ["pay"]})
+    asked = iter([Later("ask"), Later("ask"), True, Later("ask")])
+    served(uses, "calculator", [confined], tools=[pay], approval=lambda *_: next(asked))
     assert seen == set(METHODS)
 
 
@@ -148,14 +171,16 @@ RUN = inspect.signature(AsyncSession.run).parameters
 
 
 def test_the_rows_of_a_session_take_what_its_methods_take() -> None:
-    here = {"save": {"path"}, "get": {"default"}, "run": {name for name in RUN if name.startswith("on_")}}
+    heard = {name for name in RUN if name.startswith("on_")}
+    here = {"save": {"path"}, "get": {"default"}, "run": heard, "answer": heard | {"answer"}}
     wire = {"session", "exact", "stream"}
     for row in METHODS.values():
         kind, _, verb = row.name.partition(".")
         method = getattr(AsyncSession, verb, None)
         if kind == "session" and callable(method):
             taken = {*inspect.signature(method).parameters} - {"self"} - here.get(verb, set())
-            assert taken == {*row.parameters.__struct_fields__} - wire, row.name
+            spelt = {"allow", "arguments", "reason", "value"} if verb == "answer" else set()
+            assert taken == {*row.parameters.__struct_fields__} - wire - spelt, row.name
 
 
 def test_every_row_has_its_own_place_over_http() -> None:

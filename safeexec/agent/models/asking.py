@@ -24,13 +24,13 @@ def answering(model: str, events: ModelEvents) -> Iterator[ModelEvents]:
     """The events for a call of the model in this block. Whatever the model raises is a ModelError: a run keeps its
     steps. What a callback of `events` raises is the caller's, and stays what it is.
     """
-    told: list[BaseException] = []
+    raised: list[BaseException] = []
 
     def tell(callback: Callable[..., None], *content: Any) -> None:
         try:
             callback(*content)
         except BaseException as error:
-            told.append(error)
+            raised.append(error)
             raise
 
     try:
@@ -38,7 +38,7 @@ def answering(model: str, events: ModelEvents) -> Iterator[ModelEvents]:
     except (ModelError, TranscriptError):
         raise
     except Exception as error:
-        if any(error is one for one in told):
+        if any(error is one for one in raised):
             raise
         raise ModelError(f"the model {model!r} raised {type_name(type(error))}: {error}") from error
 
@@ -48,7 +48,7 @@ class _NobodyWaits(Exception):
 
 
 def ask_in_thread(ask: Callable[[ModelEvents], Reply], events: ModelEvents) -> Reply:
-    """What `ask` returns or raises. The callbacks of `events` are called here, in this thread.
+    """Return what `ask` returns or raises. The callbacks of `events` are called here, in this thread.
 
     After `events.seconds` the thread is left to itself: ModelUnavailable.
     """

@@ -31,7 +31,7 @@ class Assembly:
 
     @property
     def full(self) -> bool:
-        """Whether the reply is past the size that is read; what follows is left out."""
+        """Return whether the reply is past the size that is read; what follows is left out."""
         return self._size > MAX_REPLY_CHARACTERS or len(self._calls) > MAX_CALLS
 
     def feed(self, chunk: Any) -> str:

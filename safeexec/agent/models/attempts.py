@@ -1,4 +1,4 @@
-"""When to try a model again, and how long to wait: the rules of retrying, without clock, sleep or network."""
+"""Retry rules: after which failures a model is asked again, and after how long. No clock, sleep or network."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MAX_HEADER = 100
 
 
 class Transient(Exception):
-    """An attempt failed in a way that another one may mend. `retry_after` is the server's wish in seconds. After one
-    that does not count the next is made at once: what was wrong is mended.
+    """An attempt failed in a way that another one may mend. `retry_after` is the wait that the server asks for, in
+    seconds. After one that does not count the next is made at once: the cause is gone.
     """
 
     def __init__(self, reason: str, retry_after: float | None = None, *, counts: bool = True) -> None:

@@ -23,7 +23,7 @@ _MAX_KIND = 100
 
 
 class SdkModel(ServedModel):
-    """What the two have in common."""
+    """Base of the two: one SDK, one stream of events."""
 
     sdk: ClassVar[str]
 
@@ -68,7 +68,7 @@ class SdkModel(ServedModel):
 
     @abstractmethod
     def _chunks(self, event: Any) -> Iterator[Any]:
-        """What an event adds to the reply, in the shape that `Assembly.feed` takes."""
+        """Return what an event adds to the reply, in the shape that `Assembly.feed` takes."""
 
     async def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         async with await self._stream(client, assembly.messages, tools) as events:

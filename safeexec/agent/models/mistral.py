@@ -99,7 +99,7 @@ class MistralModel(ServedModel):
         )
 
     def _unreadable(self, assembly: Assembly) -> Transient:
-        """What follows from a reply that the SDK cannot read: from now on none is streamed."""
+        """Return what follows from a reply that the SDK cannot read: from now on none is streamed."""
         if not assembly.streamed:
             return Transient("the server's response is not a chat completion")
         self._stream = False

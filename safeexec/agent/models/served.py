@@ -81,7 +81,7 @@ class ServedModel(ABC):
 
     @abstractmethod
     def _meaning(self, error: Any, names: set[str], assembly: Assembly) -> Exception | None:
-        """What an exception of this SDK means, of which these are the names of the class and its bases."""
+        """Return what an exception of this SDK means, of which these are the names of the class and its bases."""
 
     async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         """One attempt. What the SDK raises leaves as what it means."""
@@ -99,7 +99,7 @@ class ServedModel(ABC):
                 del failure  # or exception and frame would hold each other
 
     def _judge(self, error: Exception, assembly: Assembly) -> Exception:
-        """What an exception means. It is not kept as a context: it holds the request with the key in it."""
+        """Return what an exception means. It is not kept as a context: it holds the request with the key in it."""
         names = {base.__name__ for base in type(error).__mro__}
         if isinstance(error, (Transient, ModelError)):
             return error
@@ -113,7 +113,7 @@ class ServedModel(ABC):
         return ModelError(f"{self._name}: the request failed {said}")
 
     def _judge_status(self, status: int, headers: Any, said: str) -> Exception:
-        """What an answer with this status means, in which the server `said` why."""
+        """Return what an answer with this status means, in which the server `said` why."""
         said = self._scrub(said).strip()[:SHOWN]
         if status in TRANSIENT_STATUS:
             wait = retry_after_seconds(headers.get("retry-after-ms"), headers.get("retry-after"), time.time())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from safeexec.agent.repair.agent import RepairAgent
-from safeexec.agent.repair.patches import RepairCommit
+from safeexec.agent.repair.patches import RepairCommit, RepairWarning
 from safeexec.agent.repair.result import RepairResult
-from safeexec.agent.repair.surface import RepairWarning
 
 __all__ = ["RepairAgent", "RepairCommit", "RepairResult", "RepairWarning"]

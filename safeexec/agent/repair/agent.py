@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
 from safeexec import Policy
-from safeexec.agent.drivers import in_thread
 from safeexec.agent.errors import RepairError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
@@ -19,7 +19,6 @@ from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
 from safeexec.agent.repair.result import RepairResult
 from safeexec.agent.repair.tools import Approval, Bench
 from safeexec.agent.repair.verification import Command, Verifier, commands_of
-from safeexec.agent.wishes import InThread, Wish
 
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
@@ -54,7 +53,6 @@ class RepairAgent:
     approval    `approval(action, diff)` is asked before high-risk changes: deleting files, changing tests or what
                 configures them, standing in for an installed module. True allows, a text says why not. Without it
                 they are refused
-    strict      a repair is `ok` only without warnings, and the model hears of them once
     candidates  so many repairs, each from the start with the limits of a run; the smallest patch that passes wins
     timeout     seconds of one verification, as `memory_mb` is its memory in MiB
 
@@ -72,7 +70,6 @@ class RepairAgent:
         editable: Sequence[str] | None = None,
         policy: Policy | str = "confined-python",
         approval: Approval | None = None,
-        strict: bool = False,
         candidates: int = 1,
         timeout: float = 120.0,
         memory_mb: int = 1024,
@@ -90,7 +87,6 @@ class RepairAgent:
         if candidates < 1:
             raise RepairError(f"candidates must be 1 at least, got {candidates}")
         self._candidates = candidates
-        self._strict = strict
         self._on_event = on_event
         self._options = {"max_steps": 30, **options}
 
@@ -121,7 +117,10 @@ class RepairAgent:
 
     async def run_async(self, task: str = _TASK) -> RepairResult:
         """As `run`; verifications get a thread."""
-        async with in_thread(self._verifier):
+        async with AsyncExitStack() as stack:
+            blocking = ExitStack()
+            stack.push_async_callback(asyncio.to_thread, blocking.close)
+            await asyncio.to_thread(blocking.enter_context, self._verifier)
             results = []
             for bench, agent in await asyncio.to_thread(self._begin):
                 run = await agent.run_async(self._task(task, bench))
@@ -136,7 +135,7 @@ class RepairAgent:
 
     def _end(self, bench: Bench, run: AgentResult) -> RepairResult:
         bench.finish()
-        return RepairResult(bench, run, strict=self._strict)
+        return RepairResult(bench, run)
 
     def _hide(self, paths: Collection[str], editable: Sequence[str]) -> list[str]:
         """The files of the held-out commands. Raises RepairError where a command has none to hold out."""
@@ -162,7 +161,7 @@ class RepairAgent:
         )
         agent = CodeAgent(
             self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
-            review=_Review(bench, self._strict).review, **options,
+            review=_Review(bench).review, **options,
         )  # fmt: skip
         agent.verdict = bench.verdict
         return agent
@@ -188,24 +187,17 @@ _MAX_ANSWER = 100_000
 class _Review:
     """An answer counts when the verification passes; a model that gives up may do so the second time."""
 
-    def __init__(self, bench: Bench, strict: bool) -> None:
+    def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._strict = strict
         self._objected = False
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
+    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
         pending = self._bench.copy.pending
-        passes = self._bench.last.ok and not pending
-        looked_at = passes and self._strict and not self._objected
-        warnings = (yield InThread(self._bench.warnings)) if looked_at else []
-        if self._objected or (passes and not warnings):
+        if self._objected or (self._bench.last.ok and not pending):
             return None
         self._objected = True
         if pending:
             return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
-        if warnings:
-            listed = "\n".join(map(str, warnings))
-            return f"The verification passes, but the change looks as if it served the tests:\n{listed}\n{_ADVICE}"
         if "\n@@ " in str(answer)[:_MAX_ANSWER]:
             return "A diff in the text changes nothing: call apply_diff('...') with it in a step, then verify()."
         last = self._bench.last

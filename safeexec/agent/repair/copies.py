@@ -211,10 +211,6 @@ class WorkingCopy:
         """The files that nobody reads or writes here."""
         return sorted(self._hidden)
 
-    def originals(self) -> Iterator[tuple[str, bytes]]:
-        """Path and bytes of every file of the original, in order."""
-        return ((path, self._base[path]) for path in sorted(self._base))
-
     def was(self, path: str) -> bytes | None:
         """A file as it was in the original."""
         return self._base.get(path)
@@ -253,13 +249,6 @@ class WorkingCopy:
                 self._replace(top, {path: (before, wanted.get(path)) for path, before in now.items()})
         except OSError as error:
             raise RepairError(f"{self.original}: {error.strerror}; nothing was applied") from error
-
-    def changes(self, paths: Iterable[str]) -> dict[str, tuple[bytes | None, bytes | None, int]]:
-        """Files as they were, as they were last committed, and their permissions as git has them."""
-        return {
-            path: (self._base.get(path), self._accepted.get(path), 0o755 if self.executable(path) else 0o644)
-            for path in paths
-        }
 
     def _replace(self, top: int, changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
         begun: list[str] = []

@@ -189,7 +189,7 @@ def _add_line(hunk: Hunk, line: str, number: int) -> None:
 
 
 class Comparisons:
-    """How many lines may still be compared for one diff, whatever files and hunks it has: 0.25 s at worst. Counted for
+    """The budget of compared lines of one diff, whatever files and hunks it has: 0.25 s at worst. Counted for
     each hunk, sixty of them took 12 s.
     """
 
@@ -231,8 +231,8 @@ def apply_hunks(text: str, hunks: list[Hunk], path: str, left: Comparisons) -> s
 
 
 def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str, left: Comparisons) -> int | None:
-    """Where the old lines of a hunk stand (lines from 0); None where they do not. Raises RepairError where they stand
-    at several places, none of them the expected one.
+    """Return where the old lines of a hunk stand (lines from 0); None where they do not. Raises RepairError where they
+    stand at several places, none of them the expected one.
     """
     if not hunk.old and expected is None:
         if lines == [""]:

@@ -1,4 +1,4 @@
-"""What judges the code: tests, and how they run. A patch that changes it needs a person. Nothing is imported."""
+"""Recognise the files that judge the code: tests, and their configuration. A patch that changes them needs a person."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ _CONFIGURATION = frozenset(
 )
 _TEST_NAME = re.compile(r"(?:test_.*|.*_test|tests?|conftest)\.py")
 _TEST_DIRECTORIES = frozenset({"test", "tests", "testing"})
-_TEST_DATA = frozenset({".json", ".jsonl", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".in", ".out"})
 
 
 def is_test(path: str) -> bool:
@@ -35,18 +34,13 @@ def is_test(path: str) -> bool:
     return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
 
 
-def is_test_data(path: str) -> bool:
-    """Return whether a file beside tests may say what they expect."""
-    return is_test(path) and PurePosixPath(path.lower()).suffix in _TEST_DATA
-
-
 def is_data(path: str) -> bool:
     """Return whether a program may read the file as data: neither Python nor text for people."""
     return PurePosixPath(path.lower()).suffix not in (".py", ".pyi", ".md", ".rst", "")
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file decides, by its name, what a verification runs; or, hidden, what hooks, editors and CI run."""
+    """Return whether a file decides, by its name, what a verification runs; or, hidden, what hooks or editors run."""
     parts = PurePosixPath(path.lower()).parts or ("",)
     return parts[-1] in _CONFIGURATION or any(part.startswith(".") for part in parts)
 
@@ -59,7 +53,9 @@ def is_named(path: str, argv: Sequence[str]) -> bool:
 
 
 def likely_code(paths: Iterable[str]) -> list[str]:
-    """What of a repository looks like its code: `src`, its packages, its modules; tests and what runs them apart."""
+    """Return what of a repository looks like its code: `src`, its packages, its modules; tests and what runs them
+    apart.
+    """
     python = [PurePosixPath(path) for path in paths if path.endswith(".py")]
     tops = {path.parts[0] for path in python if path.name == "__init__.py" and len(path.parts) == 2}
     tops |= {path.parts[0] for path in python if len(path.parts) == 1} | {"src"}
@@ -107,8 +103,8 @@ def stands_in(path: str, exists: Callable[[str], bool]) -> str:
 
 
 def _installed(module: str) -> bool:
-    """Whether a top-level module of this name lies on the path. Only names of files are looked at: asking the import
-    system would import the parents of a dotted name, and run what hooks there are.
+    """Return whether a top-level module of this name lies on the path. Only names of files are looked at: asking the
+    import system would import the parents of a dotted name, and run what hooks there are.
     """
     if not module.isidentifier():
         return False  # no import statement finds it

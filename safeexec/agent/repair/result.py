@@ -12,21 +12,16 @@ from typing import Any
 
 from safeexec.agent.errors import RepairError
 from safeexec.agent.outcome import AgentResult, OfRun
-from safeexec.agent.repair.commits import GitCommit, take_back
-from safeexec.agent.repair.commits import commit as make_commit
-from safeexec.agent.repair.patches import RepairCommit
-from safeexec.agent.repair.surface import RepairWarning
+from safeexec.agent.repair.patches import RepairCommit, RepairWarning
 from safeexec.agent.repair.tools import Bench
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.common.text import printable
-
-AUTHOR = "safeexec <safeexec@localhost>"
 
 
 class RepairResult(OfRun):
     """The outcome of a repair. Truthy when its last commit passes. The original is untouched until `apply`."""
 
-    def __init__(self, bench: Bench, run: AgentResult, *, strict: bool = False) -> None:
+    def __init__(self, bench: Bench, run: AgentResult) -> None:
         self.run = run
         self.before: Verification = bench.first
         self.after: Verification = bench.last
@@ -40,25 +35,22 @@ class RepairResult(OfRun):
         self.touched_tests: tuple[str, ...] = tuple(bench.touched_tests)
         """Tests that the patch itself edited or deleted."""
         self.warnings: tuple[RepairWarning, ...] = tuple(bench.warnings())
-        """What a person should look at before `apply`: changed tests and configuration, and signs that the patch
-        serves the tests instead of mending the code: special cases of their values, results that are written down,
-        errors that are swallowed, assertions that are gone, and others. `str(warning)` is a line for a person.
+        """What a person should look at before `apply`: changed tests and configuration, modules in the place of
+        installed ones, added data, a program that ended itself. Nothing here reads the code: whether a patch serves
+        the tests alone is for `held_out` to find. `str(warning)` is a line for a person.
         """
         self.candidates: tuple[RepairResult, ...] = ()
         """The results of all tries, in their order, where there were several; this one is the best of them."""
-        self.commit: GitCommit | None = None
-        """The commit that `apply` made, until `revert`."""
-        self._applied: bool | None = None
+        self._applied = False
         self._copy = bench.copy
-        self._strict = strict
         self._directory: Path | None = None
         self._cleanup: Callable[[], object] = _nothing
 
     @property
     def ok(self) -> bool:
-        """Return whether the verification passes, and the held-out one; of a strict repair, without a warning."""
+        """Return whether the verification passes, and the held-out one."""
         held_out = self.held_out is None or self.held_out.ok
-        return self.after.ok and held_out and not (self._strict and self.warnings)
+        return self.after.ok and held_out
 
     def rank(self) -> tuple[bool, bool, bool, int]:
         """Return what is least in the best of several results: it passes, has no warnings, changes few lines."""
@@ -102,54 +94,26 @@ class RepairResult(OfRun):
             self._copy.write_out(self._directory)
         return self._directory
 
-    def apply(
-        self, *, commit: bool = False, branch: str | None = None, message: str | None = None, author: str = AUTHOR
-    ) -> list[str]:
+    def apply(self) -> list[str]:
         """Write the changed files to the original tree; their paths. Raises RepairError, and writes nothing, if one
-        was changed there meanwhile or cannot be written.
-
-        `commit` also commits them, on the branch that is checked out. `branch` commits them on a new branch of this
-        name alone, and leaves files and index as they are. No hook, filter or setting of the repository is used.
+        was changed there meanwhile or cannot be written. Nothing is committed, and no program of the repository runs.
         """
-        if commit and branch is not None:
-            raise RepairError("commit=True is for the branch that is checked out; branch= commits on a new one")
-        if self._applied is not None:
+        if self._applied:
             raise RepairError("applied already; revert() first")
         if not self.files:
             raise RepairError("nothing was changed, so there is nothing to apply")
-        words = message or "; ".join(entry.message for entry in self.commits) or "Repair"
-        made = None
-        if branch is not None:
-            made = make_commit(
-                self._copy.original, self._copy.changes(self.files), message=words, author=author, branch=branch
-            )
-        else:
-            self._copy.apply(self.files)
-        if commit:
-            try:
-                made = make_commit(self._copy.original, self._copy.changes(self.files), message=words, author=author)
-            except RepairError:
-                self._copy.revert(self.files)
-                raise
-        self.commit, self._applied = made, branch is None
+        self._copy.apply(self.files)
+        self._applied = True
         return list(self.files)
 
     def revert(self) -> list[str]:
-        """Undo `apply`: the files as they were, and its commit or branch taken back; their paths. Raises RepairError,
-        and changes nothing, where one of them has changed since.
+        """Undo `apply`: the files as they were; their paths. Raises RepairError, and changes nothing, where one of them
+        has changed since.
         """
-        if self._applied is None:
+        if not self._applied:
             raise RepairError("nothing was applied")
-        if self._applied:
-            self._copy.revert(self.files)
-        try:
-            if self.commit is not None:
-                take_back(self._copy.original, self.commit)
-        except RepairError:
-            if self._applied:
-                self._copy.apply(self.files)
-            raise
-        self.commit, self._applied = None, None
+        self._copy.revert(self.files)
+        self._applied = False
         return list(self.files)
 
     def close(self) -> None:

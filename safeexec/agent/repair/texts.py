@@ -10,7 +10,7 @@ from safeexec.untrusted.source_text import encoding_of
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How a text stands in its file."""
+    """Encoding, byte order mark and line ends of a file."""
 
     encoding: str = "utf-8"
     mark: bytes = b""

@@ -9,9 +9,8 @@ from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import Comparisons, apply_hunks, numbered, parse_diff, replace_passage
-from safeexec.agent.repair.judges import is_configuration, is_data, is_named, is_test, is_test_data, stands_in
-from safeexec.agent.repair.patches import Journal, RepairCommit
-from safeexec.agent.repair.surface import Changed, RepairWarning, surface_warnings
+from safeexec.agent.repair.judges import is_configuration, is_data, is_named, is_test, stands_in
+from safeexec.agent.repair.patches import Journal, RepairCommit, RepairWarning
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
@@ -185,7 +184,9 @@ class Bench:
         return f"changed; now call verify()\n{without_middle(diff, _MAX_SHOWN)}".encode("utf-8", "replace").decode()
 
     def _risk(self, path: str, text: str | None) -> str:
-        """What makes a change one for a person: deleting, tests, and what decides how tests run; empty for others."""
+        """Return what makes a change one for a person: deleting, tests, and what decides how tests run; empty for
+        others.
+        """
         if text is None:
             return f"delete {path}"
         if is_test(path):
@@ -268,10 +269,7 @@ class Bench:
 
     def warnings(self) -> list[RepairWarning]:
         """Return what a person should look at before the changes are applied."""
-        changed = self.copy.changed
-        found = [warning for path in changed for warning in self._of_file(path)]
-        python = [self._sides(path) for path in changed if path.endswith(".py") and self._exists(path)]
-        return [*found, *self._on_the_surface(python), *self._notes]
+        return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
 
     def _of_file(self, path: str) -> Iterator[RepairWarning]:
         """Yield what is said of a changed file whatever stands in it."""
@@ -284,7 +282,7 @@ class Bench:
             said = f"added; it is imported instead of the installed module {module!r}"
             yield RepairWarning(printable(path), line, "stands-in", said)
         elif how == "added" and is_data(path):
-            yield RepairWarning(printable(path), line, "data-added", "added; what it holds is not compared with tests")
+            yield RepairWarning(printable(path), line, "data-added", "added; a program may read it")
 
     def _first_line(self, path: str) -> int | None:
         """Return where a file begins to differ; None for one that was not there, or is not any more."""
@@ -293,20 +291,6 @@ class Bench:
             return None
         pairs = zip(before.split(b"\n"), after.split(b"\n"), strict=False)
         return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), after.count(b"\n") + 1)
-
-    def _sides(self, path: str) -> Changed:
-        return Changed(path, self.copy.was(path) or b"", self.copy.read_bytes(path) or b"", is_test(path))
-
-    def _on_the_surface(self, changes: list[Changed]) -> list[RepairWarning]:
-        if not changes:
-            return []
-        argv = self._verifier.words
-        originals = list(self.copy.originals())
-        tests = [data for path, data in originals if path.endswith(".py") and (is_test(path) or is_named(path, argv))]
-        words = [word.encode("utf-8", "replace") for word in argv]  # a command may be a program itself
-        data = [data for path, data in originals if is_test_data(path)]
-        with self._verifier.session() as session:
-            return surface_warnings(session, changes, [*words, *tests], data)
 
     def _how(self, path: str) -> str:
         if self.copy.was(path) is None:

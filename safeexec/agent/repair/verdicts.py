@@ -1,4 +1,4 @@
-"""What a verification said, and whether one is better or worse than another. Pure."""
+"""Verdicts of verifications, and the comparison of two of them. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a verification said. `failing` names tests, and `passed` counts them, None where it is not said."""
+    """The verdict of one verification. `failing` names tests, `passed` counts them, None where the log does not say."""
 
     ok: bool
     log: str
@@ -25,7 +25,7 @@ class Verification:
     """The verdicts of several commands, in their order; empty where there is one command."""
 
     def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
-        """Why this is worse than `before`; empty where it is not. `may_lose_failing`: failed tests may be gone."""
+        """Return why this is worse than `before`, or an empty text. `may_lose_failing`: failed tests may be gone."""
         if self.parts and len(self.parts) == len(before.parts):
             judged = zip(self.parts, before.parts, strict=True)
             reasons = (now.worse_than(then, may_lose_failing=may_lose_failing) for now, then in judged)

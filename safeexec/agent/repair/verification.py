@@ -227,10 +227,6 @@ class Verifier:
                 self.close()
         return together(parts, [shlex.join(argv) for argv in wanted])
 
-    def session(self, commands: Sequence[list[str]] = ()) -> Session:
-        """A new session beside the prepared one, which shares nothing with it. Raises RepairError."""
-        return self._opened(commands).session()
-
     def _opened(self, commands: Iterable[list[str]]) -> Sandbox:
         """The sandbox, opened anew where a command needs a program that it does not list yet."""
         needed = {argv[0] for argv in (*self.commands, *commands) if _python_command(argv) is None}
@@ -340,8 +336,8 @@ class Verifier:
             data = session.read_file(_REPORT, max_bytes=MAX_REPORT)
         except WorkspaceError:
             return end
-        told, _, last = data.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
-        for line in (*told.split("\n", MAX_CALLS)[:MAX_CALLS], last):
+        reports, _, last = data.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
+        for line in (*reports.split("\n", MAX_CALLS)[:MAX_CALLS], last):
             if not line.startswith(("[", "{")):
                 continue
             try:

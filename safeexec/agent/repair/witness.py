@@ -1,4 +1,4 @@
-"""What a verification says about single tests, not by its log, which the code under test can write too: pytest and
+"""Record the outcome of single tests, not from the log, which the code under test can write too: pytest and
 unittest tell the host of each test as it begins and ends.
 
 The code under test shares a process with them, so a program that sets out to forge this can. It has to be written for
@@ -13,31 +13,31 @@ SOURCE = """\
 import functools, types, unittest
 
 def _watch(tell):
-    home = os.getpid()
+    own = os.getpid()
 
-    def told(test, outcome):
-        if os.getpid() != home:
+    def note(test, outcome):
+        if os.getpid() != own:
             return  # a fork of the tests' own
         try:
             tell(str(test)[:500], outcome)
         except Exception:
-            pass  # what is not told counts as not run
+            pass  # what is not reported counts as not run
 
     def begin(nodeid, location):
-        told(nodeid, "begun")
+        note(nodeid, "begun")
 
-    def ended(report):
+    def ended(report):  # pytest passes arguments by name
         expected = hasattr(report, "wasxfail")
         if report.outcome == "failed":
-            told(report.nodeid, "failed")
+            note(report.nodeid, "failed")
         elif report.outcome == "skipped":
-            told(report.nodeid, "xfailed" if expected else "skipped")
+            note(report.nodeid, "xfailed" if expected else "skipped")
         elif report.outcome == "passed" and report.when == "call":
-            told(report.nodeid, "passed")
+            note(report.nodeid, "passed")
 
     def collected(report):
         if report.outcome in ("failed", "skipped"):
-            told(report.nodeid, report.outcome)
+            note(report.nodeid, report.outcome)
 
     def alone(config):
         # pytest-xdist would start other processes, which the sandbox refuses.
@@ -57,7 +57,7 @@ def _watch(tell):
         plain = getattr(unittest.TestResult, name)
         @functools.wraps(plain)
         def method(self, test, *rest):
-            told(test.id(), outcome)
+            note(test.id(), outcome)
             return plain(self, test, *rest)
         setattr(unittest.TestResult, name, method)
 
@@ -69,7 +69,7 @@ def _watch(tell):
     plain = unittest.TestResult.addSubTest
     def subtest(self, test, part, error):
         if error is not None:
-            told(test.id(), "failed")
+            note(test.id(), "failed")
         return plain(self, test, part, error)
     unittest.TestResult.addSubTest = subtest
 
@@ -80,7 +80,7 @@ _watch(witness)
 MAX_CALLS = 200_000
 MAX_NAME = 500
 MAX_CHARACTERS = 32 << 20
-"""Of all names that are told: a process that is no test runner may tell anything."""
+"""Of all names that are reported: a process that is no test runner may report anything."""
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class Witness:
         test = test[:MAX_NAME].removeprefix("unittest.loader._FailedTest.")  # a module that cannot be imported
         self._left -= len(test)
         if self._left < 0:
-            raise ValueError("the names of the tests are too long")  # what is not told counts as not run
+            raise ValueError("the names of the tests are too long")  # what is not reported counts as not run
         if outcome == "begun":
             self.running = test
         elif outcome in ("passed", "failed", "skipped", "xfailed") and self.outcomes.get(test) != "failed":

@@ -184,6 +184,7 @@ _GAUGES = {
     "open": "sessions that are open",
     "idle": "open sessions that nobody uses",
     "resting": "idle sessions without a process until they are used again",
+    "waiting": "idle sessions whose step waits for an answer",
     "queued": "sessions that wait for a place",
     "restored": "open sessions that were brought back, after a step was stopped or a process died",
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
@@ -47,22 +47,23 @@ from safeexec.errors import (
 )
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.results import Rows
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.engine.host.session.durable import Durable, Mode
-    from safeexec.engine.host.session.template import Prepare, TemplateInfo, Templates
+    from safeexec.engine.host.session.template import Prepare, Templates
     from safeexec.engine.host.stats import SandboxStats
-    from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.watch.gate import ForkGate
     from safeexec.engine.store import Store, StoredSession, StoreOptions
-    from safeexec.results import CommandResult
+    from safeexec.results import CommandResult, TemplateInfo, WaitingCall
 
 TIDY_SECONDS = 3600.0
 """How often sessions are looked for that the store need not keep any more."""
 _AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
+Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 
 
 class SandboxCore:
@@ -72,7 +73,7 @@ class SandboxCore:
         self,
         policy: Policy,
         *,
-        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None,
+        tools: Tools,
         files: Files | None,
         approval: Approval | None,
         spare: int,
@@ -99,14 +100,7 @@ class SandboxCore:
         )
         self._places = Places(max_sessions)
         self.policy = policy
-        found: dict[str, Tool] = {}
-        if tools:
-            from safeexec.engine.host.tools.tool import (
-                tools_from,  # with type hints 5 ms, for sandboxes with tools only
-            )
-
-            found = tools_from(tools)
-        self.toolbox = Toolbox(found, self.policy, approval)
+        self.toolbox = _toolbox(tools, policy, approval)
         self._cards: dict[str, str] = {}
         """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
         self._check_files(files)
@@ -561,9 +555,16 @@ class SandboxCore:
         from safeexec.engine.host import stats  # for operators
 
         rows = [
-            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests) for one in self.open_sessions()
+            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests, one.waiting is not None)
+            for one in self.open_sessions()
         ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
+
+    def waiting(self) -> list[WaitingCall]:
+        """What its sessions wait for, the oldest first. From any thread."""
+        known = {*self.open_sessions(), *self._labels.sessions()}  # those that rest in a store have a label
+        calls = (one.waiting_call() for one in known if one.waiting is not None)
+        return Rows(sorted((call for call in calls if call is not None), key=lambda call: call.since))
 
     # Templates
 
@@ -733,3 +734,14 @@ class SandboxCore:
             if group is not None:
                 groups.give_up(group)
             yield from ending(LARGE, workspace.close)
+
+
+def _toolbox(tools: Tools, policy: Policy, approval: Approval | None) -> Toolbox:
+    """What calls the functions of the host, or carries the calls to where they are."""
+    if not tools:
+        return Toolbox({}, policy, approval)
+    from safeexec.engine.host.tools.tool import tools_from  # with type hints 5 ms, for sandboxes with tools only
+
+    if hasattr(tools, "answer"):  # `relayed.RelayedTools`, whose module few sandboxes need
+        return cast("Toolbox", tools)
+    return Toolbox(tools_from(tools), policy, approval)

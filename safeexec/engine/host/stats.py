@@ -24,6 +24,8 @@ class SessionCounts(Struct, frozen=True):
     """Of the open ones: brought back at least once, after a step was stopped or its process died."""
     resting: int = 0
     """Of the idle ones: without a process until they are used again."""
+    waiting: int = 0
+    """Of the idle ones: a step waits for an answer."""
 
 
 class SandboxStats(SessionCounts, frozen=True):
@@ -54,6 +56,7 @@ class Counted(Struct, frozen=True):
     busy: bool
     restored: bool
     resting: bool = False
+    waiting: bool = False
 
 
 def count(
@@ -66,14 +69,15 @@ def count(
     """The numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
     for session in sessions:
-        row = rows.setdefault(session.label, [0, 0, 0, 0, 0, 0])
+        row = rows.setdefault(session.label, [0, 0, 0, 0, 0, 0, 0])
         row[0] += 1
         row[1 if session.busy else 2] += 1
         row[4] += session.restored
         row[5] += session.resting
+        row[6] += session.waiting
     for label, number in queued.items():
         if number:
-            rows.setdefault(label, [0, 0, 0, 0, 0, 0])[3] += number
+            rows.setdefault(label, [0, 0, 0, 0, 0, 0, 0])[3] += number
     counts = {label: SessionCounts(*row) for label, row in rows.items()}
     totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
     journalled, copied, lost = undo

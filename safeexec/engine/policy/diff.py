@@ -45,10 +45,12 @@ class Difference(NamedTuple):
 
 def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
     """Every setting that differs, in the order of the policy language. A module of which one has a line, and which the
-    other opens by the word `stdlib` or `any`, is neither lost nor gained.
+    other opens by the word `stdlib` or `any`, is neither lost nor gained; nor is the approval of a tool that cannot be
+    called any more.
     """
     found: list[Difference] = []
-    _compare(document(_alone(before, after)), document(_alone(after, before)), "", after, found)
+    old, new = _with_tools_of(_alone(before, after), after), _with_tools_of(_alone(after, before), after)
+    _compare(document(old), document(new), "", after, found)
     return found
 
 
@@ -63,6 +65,12 @@ def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
         or not module_access(module, plan).allowed
     }
     return msgspec.structs.replace(policy, imports=imports)
+
+
+def _with_tools_of(policy: PolicyData, after: PolicyData) -> PolicyData:
+    """The policy with the approvals alone of tools that the second one allows."""
+    approval = tuple(name for name in policy.tools.approval if name == "*" or name in after.tools.allow)
+    return msgspec.structs.replace(policy, tools=msgspec.structs.replace(policy.tools, approval=approval))
 
 
 def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: PolicyData, found: list[Difference]) -> None:

@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from safeexec.engine.policy.settings import (
     Checkpoints,
     Count,
+    Days,
     Determinism,
     Functions,
     Limits,
@@ -107,6 +108,8 @@ class ToolsSection(Struct, forbid_unknown_fields=True):
     """Deadline of one tool call, seconds."""
     approval: Maybe[Names] = UNSET
     """Tools whose every call the host's `approval` callback must allow; `*`: all of them."""
+    wait_days: Maybe[Days] = UNSET
+    """How long a call that an approval or a tool has put off may wait for its answer; 0: none may be put off."""
     clock: Maybe[Literal["stops", "runs"]] = UNSET
     """Whether the step's deadline stands still while a tool runs in the host."""
 

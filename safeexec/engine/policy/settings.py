@@ -20,6 +20,7 @@ Checkpoints = Literal["idle", "before-step", "off"]
 OnError = Literal["keep", "restore"]
 
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
+Days = Annotated[float, Meta(ge=0, le=3650)]
 Count = Annotated[int, Meta(ge=0, le=1 << 20)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
 
@@ -148,6 +149,8 @@ class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Deadline of one tool call, seconds."""
     approval: tuple[str, ...] = ()
     """Tools whose every call the host's `approval` callback must allow; ``*`` means each of them."""
+    wait_days: Days = 7.0
+    """How long a call that an approval or a tool has put off may wait for its answer; 0: none may be put off."""
     clock: Literal["stops", "runs"] = "stops"
     """Whether the step's deadline stands still while a tool runs in the host."""
 

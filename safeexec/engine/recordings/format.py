@@ -310,12 +310,37 @@ class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
     """What guest code got for it: a value, or an exception of that type."""
 
     call: Number
-    outcome: Literal["ok", "error", "refused", "deferred"] = "ok"
+    outcome: Literal["ok", "error", "refused", "deferred", "waiting"] = "ok"
     value: Value | None = None
     error_type: str = ""
     error: str = ""
     inside: bool = False
     wall_ms: Seconds = 0.0
+
+
+class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
+    """A call was put off, and its step undone. All that is needed to run it again in the state before it: `calls` are
+    the calls and answers that came before, in their order, `call` is the one that waits.
+    """
+
+    run: Run
+    calls: list[Called | Answered] = []
+    call: Called
+    asked: Literal["approval", "tool"]
+    note: str = ""
+    entropy: str = ""
+    """What the random numbers of the session come from, as hexadecimal digits."""
+    since: Seconds
+    """Seconds of the epoch, as is `until`."""
+    until: Seconds
+
+
+class WaitOver(OfSession, frozen=True, kw_only=True, tag="wait-over"):
+    """Nothing waits any more: the call that waited is about to be decided, or the step was given up, or nobody answered
+    in time.
+    """
+
+    became: Literal["answered", "cancelled", "late"]
 
 
 class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
@@ -499,6 +524,8 @@ AnyRecord = (
     | Ended
     | Called
     | Answered
+    | Waiting
+    | WaitOver
     | Effect
     | Set
     | Deleted
@@ -516,6 +543,6 @@ AnyRecord = (
 """The closed set of what a recording holds."""
 KINDS: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
 TRANSCRIPT: dict[str, type[TranscriptEntry]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Transcribed)}
-STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed"})
-"""Outcomes that the host decided by time or memory, or that a process died of: a replay takes them as recorded where
-the state was restored."""
+STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed", "waiting"})
+"""Outcomes that the host decided by time or memory, that a process died of, or whose answer was put off: a replay takes
+them as recorded where the state was restored."""

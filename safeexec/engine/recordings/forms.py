@@ -31,6 +31,7 @@ from safeexec.engine.recordings.format import (
     Set,
     TranscriptEntry,
     Value,
+    Waiting,
 )
 from safeexec.errors import ProtocolError
 from safeexec.protocol.arguments import decode_call
@@ -38,6 +39,7 @@ from safeexec.protocol.values import MAX_DEPTH, decode, encode
 from safeexec.results.outcomes import is_text
 
 if TYPE_CHECKING:
+    from safeexec.protocol.messages import ToolReply, ToolRequest
     from safeexec.results.outcomes import Display, StepData
 
 R = TypeVar("R", bound=Record)
@@ -82,6 +84,11 @@ class Redaction:
         if isinstance(record, Called) and record.tool in self.names:
             self._calls.add(record.call)
             return replace(record, arguments=self._by_name(record.arguments, arguments_of))
+        if isinstance(record, Waiting):
+            calls = [self._by_names(one) for one in record.calls]
+            waits = replace(record, run=self._by_names(record.run), calls=calls, call=self._by_names(record.call))
+            self._calls.discard(record.call.call)
+            return waits
         if isinstance(record, Set) and record.name in self.names:
             return replace(record, value=self._by_name(record.value))
         if isinstance(record, Run):
@@ -222,6 +229,20 @@ def call_text(data: bytes) -> str:
         return ""
     shown = [short_repr(item, SHORT) for item in args]
     return ", ".join([*shown, *(f"{name}={short_repr(item, SHORT)}" for name, item in kwargs.items())])[: 4 * SHORT]
+
+
+def called(request: ToolRequest, /, **where: Any) -> Called:
+    """A call of a tool as a record."""
+    data = request.arguments
+    return Called(tool=request.tool[:200], arguments=packed(data, call_text(data)), **where)
+
+
+def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> Answered:
+    """What came of it."""
+    data = reply.value
+    value = None if data is None else packed(data, short_text(data))
+    said = {name: getattr(reply, name) for name in ("error_type", "error", "inside")}
+    return Answered(outcome=outcome, value=value, **said, **where)
 
 
 def ended(result: StepData, value: bytes, **where: Any) -> Ended:

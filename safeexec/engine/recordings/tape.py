@@ -120,6 +120,7 @@ class _Over(NamedTuple):
 
     place: TapePlace
     size: int
+    lines: int
     done: threading.Event
 
 
@@ -227,10 +228,10 @@ class Tape:
             except OSError as error:
                 self.problem = f"it is not on the disk: {error.strerror}"
 
-    def turn_over(self, place: TapePlace, size: int) -> None:
-        """Go on at another place, which holds its first line already, of that size."""
+    def turn_over(self, place: TapePlace, size: int, lines: int) -> None:
+        """Go on at another place, which holds its first lines already, of that size."""
         # By the thread that writes: it may be about to wait for the disk.
-        over = _Over(place, size, threading.Event())
+        over = _Over(place, size, lines, threading.Event())
         self._waiting.append(over)
         self._write_now()
         if not over.done.wait(PATIENCE_SECONDS):
@@ -239,7 +240,7 @@ class Tape:
     def _go_over(self, over: _Over) -> None:
         self._put_all()
         self._disk.close()
-        self._disk, self._lines, self._left = over.place, 1, (self.options.max_mb << 20) - over.size
+        self._disk, self._lines, self._left = over.place, over.lines, (self.options.max_mb << 20) - over.size
         self._began, self._unsynced = monotonic(), 0.0
         over.done.set()
 

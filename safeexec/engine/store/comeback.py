@@ -95,6 +95,8 @@ class Left(Struct):
     """The deferred calls of which nobody knows what came of them."""
     dropped: list[str]
     """The checkpoints that had a name."""
+    waits: form.Waiting | None = None
+    """The step that waits for an answer."""
 
 
 def names(held: Held) -> list[int]:
@@ -176,6 +178,7 @@ class _PartReading:
         self._calls: dict[int, MadeCall] = {}
         self._effects: dict[str, form.Effect] = {}
         self._named: dict[str, None] = {}
+        self._waits: form.Waiting | None = None
         self._step, self._count, self._moments = heading.step, 0, heading.moment
 
     def all(self, part: int, recording: Recording) -> Left:
@@ -206,6 +209,7 @@ class _PartReading:
             ],
             unsure=[one for one in calls if one.key in open_ones and one.step not in gone],
             dropped=list(self._named),
+            waits=self._waits,
         )
 
     def _newest(self) -> tuple[_Operation, list[int]]:
@@ -253,6 +257,8 @@ class _PartReading:
         elif isinstance(record, form.Answered):
             if (call := self._calls.get(record.call)) is not None:
                 self._calls[record.call] = call._replace(answer=record)
+        elif isinstance(record, form.Waiting | form.WaitOver):
+            self._waits = record if isinstance(record, form.Waiting) else None
         elif isinstance(record, form.Effect):
             self._effects[record.key] = record
         elif isinstance(record, form.Operation):

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What to do instead of an attribute that the policy refuses, or that does not exist in a module.
+"""Hints for attributes that the policy refuses, and for names that a module does not have.
 
 `ATTRIBUTES` are names refused on any object; `MODULE_ATTRIBUTES` are ``module.name`` that people write and that are
 missing (of libraries: by the versions that `safeexec.hints.tables.libraries` names) or refused. How an entry is read: `safeexec.hints.needs`.

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What to do instead of a builtin that the policy does not have. How an entry is read: `safeexec.hints.needs`."""
+"""Hints for builtins that the policy does not have. How an entry is read: `safeexec.hints.needs`."""
 
 from __future__ import annotations
 

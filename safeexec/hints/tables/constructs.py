@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What to do instead of a language construct that the policy refuses. How an entry is read: `safeexec.hints.needs`."""
+"""Hints for language constructs that the policy refuses. How an entry is read: `safeexec.hints.needs`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What to use instead of a module that the policy does not import. How an entry is read: `safeexec.hints.needs`."""
+"""Hints for modules that the policy does not import. How an entry is read: `safeexec.hints.needs`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What to write instead of a text that is not Python. Examples are in `tests/hints/mended.py`.
+"""Hints for texts that are not Python. Examples are in `tests/hints/mended.jsonl`.
 
 Within a table the first rule that fits speaks.
 """

@@ -73,3 +73,5 @@ class _Counted:
         yield steps
         resting = sum(one.resting for one in told)
         yield GaugeMetricFamily("safeexec_sessions_resting", "Sessions without a process until used", resting)
+        waiting = sum(one.waiting for one in told)
+        yield GaugeMetricFamily("safeexec_sessions_waiting", "Sessions whose step waits for an answer", waiting)

@@ -116,7 +116,7 @@ def digest_of(asked: Iterable[bytes | bytearray]) -> bytes:
 
 
 def _has_not_begun(refusal: RefusedRequest) -> bool:
-    return refusal.status == 429 or refusal.kind == "SessionBusy"
+    return refusal.status == 429 or refusal.kind in ("SessionBusy", "StepWaiting")
 
 
 def _unknown() -> RefusedRequest:

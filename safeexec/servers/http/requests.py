@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, SessionTaken, StepFailed
+from safeexec import (
+    PolicyError,
+    SandboxBusy,
+    SandboxError,
+    SessionBusy,
+    SessionClosed,
+    SessionTaken,
+    StepFailed,
+    StepWaiting,
+)
 from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
 
 T = TypeVar("T")
@@ -34,6 +43,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (SessionClosed, 404),
     (PolicyError, 400),
     (StepFailed, 409),
+    (StepWaiting, 409),
     (SandboxError, 400),
     (TypeError, 400),
     (ValueError, 400),

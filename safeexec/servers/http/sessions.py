@@ -127,10 +127,10 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
             yield lambda reply: held(reply["sessions"])
     elif name == "session.close":
         yield lambda _: tenant.held.leave(given["session"])
-    elif name in ("session.run", "session.sql", "session.command"):
+    elif name in ("session.run", "session.answer", "session.sql", "session.command"):
         tenant.check_cpu()
         yield _nothing
-    elif name.startswith("session.") and name != "session.cancel":
+    elif name.startswith("session.") and name not in ("session.cancel", "session.reply"):
         tenant.check_cpu()
         began = monotonic()
         try:
@@ -169,5 +169,6 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
             for identity, held in [*tenant.service.sessions.items()]:
                 tenant.use_untold_cpu(held.session)
                 old = now - tenant.held.since(identity, now) > most_seconds
-                if old or (not held.calls and now - held.used > idle_seconds):
+                idle = not held.calls and now - held.used > idle_seconds
+                if old or (idle and held.session.waiting_for is None):
                     await tenant.leave(identity, also_used=True)

@@ -95,7 +95,8 @@ class Tenant:
         if store is not None:
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         self.service = Service(
-            *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable), spare=SPARE
+            *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable),
+            **{"spare": SPARE, **offers.given},
         )
         self.metrics = metrics
         self.answers = Answers()

@@ -10,6 +10,7 @@ import ast
 import keyword
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 2.0
 """For what a guest's object says of itself."""
+ALL_SECONDS = 4.0
+"""For all that one request asks: the cells after it wait."""
 BEHIND = 2000
 """Characters before the cursor that are looked at."""
 MAX_MATCHES = 1000
@@ -97,9 +100,11 @@ def _results(session: Session, steps: Iterable[str]) -> Iterator[Result | None]:
         yield from (None for _ in steps)
         return
     with branch:
+        end = time.monotonic() + ALL_SECONDS
         for step in steps:
-            result = branch.run(step, timeout=LOOK_SECONDS)
-            yield result if result.ok else None
+            left = min(LOOK_SECONDS, end - time.monotonic())
+            result = branch.run(step, timeout=left) if left > 0 else None
+            yield result if result is not None and result.ok else None
 
 
 def evaluate(session: Session, expressions: Mapping[str, str]) -> dict[str, dict[str, Any]]:

@@ -7,23 +7,28 @@ front end's message (`interrupt_mode: message`), which cancels the step; a child
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import platform
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+import msgspec
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
 
 from safeexec import SandboxError, __version__
+from safeexec.common.text import shorten
 from safeexec.servers.jupyter import introspection
 from safeexec.servers.jupyter.notebook import MAGICS, Notebook, refused
 
 T = TypeVar("T")
 POLL_MILLISECONDS = 50
 """How often a question to the person looks whether it was given up."""
+MAX_EXPRESSIONS = 100
+"""Expressions that a front end may ask for after a cell."""
 HISTORY = 10_000
 """Cells that are remembered, of this kernel's life."""
 _LANGUAGE = {
@@ -35,6 +40,41 @@ _LANGUAGE = {
     "codemirror_mode": {"name": "ipython", "version": 3},
     "nbconvert_exporter": "python",
 }
+
+
+class _Execute(msgspec.Struct):
+    code: str
+    silent: bool = False
+    store_history: bool = True
+    user_expressions: Annotated[dict[str, str], msgspec.Meta(max_length=MAX_EXPRESSIONS)] | None = None
+    allow_stdin: bool = False
+
+
+class _OfCode(msgspec.Struct):
+    code: str
+    cursor_pos: int = 0
+    detail_level: int = 0
+
+
+class _History(msgspec.Struct):
+    hist_access_type: str
+    output: bool = False
+    raw: bool = True
+    session: int | None = None
+    start: int | None = None
+    stop: int | None = None
+    n: int | None = None
+    pattern: str | None = None
+
+
+_CONTENTS: dict[str, type[msgspec.Struct]] = {
+    "execute_request": _Execute,
+    "complete_request": _OfCode,
+    "inspect_request": _OfCode,
+    "is_complete_request": _OfCode,
+    "history_request": _History,
+}
+"""What a request holds. ipykernel answers nothing to one that holds something else, and its front end would wait."""
 
 
 class SafeexecKernel(Kernel):
@@ -56,6 +96,23 @@ class SafeexecKernel(Kernel):
         super().__init__(**options)
         self._cells: list[tuple[int, str]] = []
         self._quiet = False
+        for kind, shape in _CONTENTS.items():
+            self.shell_handlers[kind] = partial(self._checked, kind, shape, self.shell_handlers[kind])
+
+    async def _checked(
+        self, kind: str, shape: type[msgspec.Struct], handle: Callable[..., Any], stream: Any, ident: Any, parent: Any
+    ) -> None:
+        """Handle a request; to one that does not hold what it must, reply what is wrong."""
+        try:
+            msgspec.convert(parent["content"], shape)
+        except msgspec.ValidationError as error:
+            message = f"the {kind} is not read: {shorten(str(error), 300)}"
+            content = {"status": "error", "ename": "InvalidRequest", "evalue": message, "traceback": []}
+            self.session.send(stream, kind.replace("request", "reply"), content, parent, ident=ident)
+            return
+        handled = handle(stream, ident, parent)
+        if inspect.isawaitable(handled):
+            await handled
 
     @property
     def kernel_info(self) -> dict[str, Any]:

@@ -199,6 +199,26 @@ def test_a_team_may_only_narrow_what_the_company_allows(capsys, tmp_path):
     team.write_text(f"extends: {company}\nimports: {{random: none, colorsys: all}}\nlimits: {{memory_mb: 4000}}\n")
     status, _, err = run(capsys, *check)
     assert status == 1 and "imports.colorsys" in err and "limits.memory_mb" in err and "random" not in err
+    team.write_text(
+        f"extends: {company}\nonly_narrower: true\nimports: {{colorsys: all}}\nlimits: {{memory_mb: 4000}}\n"
+    )
+    assert "team.yaml: 2 mistakes" in run(capsys, "policy", "check", str(team))[1]
+
+
+def test_the_approval_of_a_tool_that_cannot_be_called_any_more_is_no_loss():
+    company = Policy.load("calculator").replace(tools={"allow": ["price", "order"], "approval": ["order"]})
+    found = company.diff(company.replace(tools={"allow": ["price"], "approval": []}))
+    assert [(one.path, one.direction) for one in found] == [("tools.allow", "narrower")]
+    assert any(one.allows_more for one in company.diff(company.replace(tools={"approval": []})))
+
+
+def test_a_refusal_does_not_say_that_a_module_is_open_which_the_policy_takes_away(capsys, tmp_path):
+    policy = tmp_path / "mine.yaml"
+    policy.write_text("extends: standard\nimports: {random: none}\n")
+    assert (
+        "those of the standard library, but `random`"
+        in run(capsys, "policy", "why", "random", "--policy", str(policy))[1]
+    )
 
 
 def test_why(capsys):

@@ -195,13 +195,34 @@ def test_a_thousand_displays(front: Front) -> None:
     assert "950 more displays" in of_kind(said, "display_data")[-1]["data"]["text/plain"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("execute_request", {}),
+        ("execute_request", {"code": 7}),
+        ("execute_request", {"code": "1", "user_expressions": ["a"]}),
+        ("execute_request", {"code": "1", "user_expressions": {str(n): "1" for n in range(10_000)}}),
+        ("complete_request", {"code": "x.", "cursor_pos": "2"}),
+        ("inspect_request", {}),
+        ("history_request", {"hist_access_type": "tail", "n": "x"}),
+        ("is_complete_request", {"code": None}),
+    ],
+)
+def test_a_request_that_does_not_hold_what_it_must_is_answered(front: Front, kind: str, content: Any) -> None:
+    session, channel = front.client.session, front.client.shell_channel
+    told = front.ask(lambda: channel.send(session.msg(kind, content)))
+    assert told["status"] == "error" and f"the {kind} is not read" in told["evalue"]
+
+
+def test_expressions_that_never_end_cost_a_few_seconds_together(front: Front) -> None:
+    endless = {str(n): "[0 for _ in iter(int, 1)]" for n in range(50)}
+    reply, _ = front.run("1", user_expressions=endless)
+    assert {one["status"] for one in reply["user_expressions"].values()} == {"error"}
+
+
 def test_messages_that_mean_nothing_change_nothing(front: Front) -> None:
     session, channel = front.client.session, front.client.shell_channel
-    for kind, content in (
-        ("execute_request", {}), ("execute_request", {"code": 7}), ("complete_request", {"code": 7}), ("unknown", {}),
-        ("inspect_request", {}), ("history_request", {"hist_access_type": []}), ("is_complete_request", {"code": None}),
-    ):  # fmt: skip
-        channel.send(session.msg(kind, content))
+    channel.send(session.msg("unknown", {}))
     front.client.control_channel.send(session.msg("create_subshell_request", {}))
     assert front.run("6 * 7")[0]["status"] == "ok"
 

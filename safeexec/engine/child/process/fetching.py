@@ -46,6 +46,8 @@ def install(call: Callable[[str, tuple[Any, ...], dict[str, Any]], Any], tools: 
 def _answer(given: Any) -> HttpAnswer:
     """What the tool of `safeexec.toolkit` gives, or another of its name: a dict, a text or bytes."""
     found = given if isinstance(given, dict) else {"content" if isinstance(given, bytes) else "text": given}
+    if not any(isinstance(found.get(name), (str, bytes)) for name in ("content", "text")):
+        raise TypeError(f"the host's {FETCHES}() gave neither text nor bytes, nor a dict with `text` or `content`")
     content, kind = found.get("content"), str(found.get("content_type", ""))
     if not isinstance(content, bytes):
         content = str(found.get("text", "") if content is None else content).encode()
@@ -108,4 +110,8 @@ def _by_httpx(fetch: Fetch) -> None:
             raise module.ConnectError(str(error), request=request) from error
         return module.Response(answer.status, headers=answer.headers, content=answer.body, request=request)
 
+    async def handle_async_request(transport: Any, request: Any) -> Any:
+        return handle_request(transport, request)
+
     module.HTTPTransport.handle_request = handle_request
+    module.AsyncHTTPTransport.handle_async_request = handle_async_request

@@ -28,7 +28,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
-from safeexec.engine.child.step.sets import makes_sets_of_anything
+from safeexec.engine.child.step.sets import makes_sets_of_anything, only_compares
 from safeexec.engine.policy.names import GUARD_NAMES
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ RANDOM: Final = _words("random numpy.random samples rand")
 SEEDED: Final = _words("seed Random default_rng RandomState")
 """What makes such a state: from entropy, unless a number is given."""
 _SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d+\s*[,)])")
-_COMMENT: Final = re.compile(r"""(?m)^\s*#.*$|#[^\n"'()]*$""")
+_COMMENT: Final = re.compile(r"""(?m)#[^\n"'()]*$""")
 """One that is surely none of a text, nor hides a call."""
 LASTING: Final = _words("gc weakref signal atexit")
 """Modules by which code of the program runs at times of its own."""
@@ -91,7 +91,9 @@ VIEW_NAMES: Final = _words("keys items")
 """What gives a view of a dict, of which an operator makes a set."""
 FILLING: Final = _words("add update union symmetric_difference")
 """What may put anything into a set that was made of plain values."""
-SETTERS: Final = SET_NAMES | VIEW_NAMES | FILLING
+CLASS_NAMES: Final = _words("type __class__")
+"""What gives the class of a set, which makes another one."""
+SETTERS: Final = SET_NAMES | VIEW_NAMES | FILLING | CLASS_NAMES
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
 SET_OPERATORS: Final = frozenset((opmap["BINARY_OP"], operator) for operator in (1, 7, 10, 12, 14, 20, 23, 25))
 """And, or, subtract and xor, in place too."""
@@ -117,6 +119,8 @@ PLAIN_ITEMS = 100
 PLAIN_CHARACTERS = 10_000
 ADDRESS = b" at 0x"
 """Is in every text that shows where an object lies."""
+PART_OF_ADDRESS: Final = re.compile(r"0x|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{6,}")
+"""Is in what a program may cut out of such a text."""
 
 _ATOMS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), type(...), CodeType})
 _NUMBERS: Final = frozenset({int, float, bool, complex, type(None)})
@@ -235,14 +239,13 @@ class Repeatable:
             elif (
                 self._plain.issuperset(names)
                 and IMPORT not in does
-                and CodeType not in map(type, code.co_consts)
+                and _NUMBERS.issuperset(map(type, code.co_consts))
                 and (
                     self._sets_of_anything
-                    or (SETTERS.isdisjoint(names) and SET_CODES.isdisjoint(does) and (self._sets or not self._views))
+                    or (SETTERS.isdisjoint(names) and SET_CODES.isdisjoint(does) and not self._views)
                 )
                 and SORTS.isdisjoint(names)
                 and (self._texts or (TEXTS.isdisjoint(names) and TEXT_CODES.isdisjoint(does)))
-                and not any(type(constant) in (str, tuple) for constant in code.co_consts)
             ):
                 continue  # the usual step
             if not self._judge(code, source):
@@ -313,9 +316,9 @@ class Repeatable:
                 (type(inside) is CodeType and inside.co_name[:1] != "<") or getattr(inside, "co_name", "") == "<lambda>"
                 for inside in code.co_consts
             )
+        self._views |= not VIEW_NAMES.isdisjoint(names)
         if not self._sets:
-            self._views |= not VIEW_NAMES.isdisjoint(names)
-            self._operates |= not SET_OPERATORS.isdisjoint(zip(codes, code.co_code[1::2], strict=True))
+            self._operates |= not SET_OPERATORS.isdisjoint(_operators(code))
             self._sets = (
                 not SET_NAMES.isdisjoint(names) or not SET_CODES.isdisjoint(codes) or (self._views and self._operates)
             )
@@ -323,7 +326,13 @@ class Repeatable:
             self._sorts = not SORTS.isdisjoint(names) and not TEXTS.isdisjoint(names)
         if not self._sets_of_anything:
             self._fills_sets |= not FILLING.isdisjoint(names)
-            self._makes_sets |= "set" in names or "frozenset" in names or not SET_CODES.isdisjoint(codes)
+            self._makes_sets |= (
+                "set" in names
+                or "frozenset" in names
+                or not CLASS_NAMES.isdisjoint(names)
+                or not SET_CODES.isdisjoint(codes)
+                or (self._views and not SET_OPERATORS.isdisjoint(_operators(code)))
+            )
         if not self._texts:
             self._texts = not TEXTS.isdisjoint(names) or not TEXT_CODES.isdisjoint(codes)
         if IMPORT in codes:
@@ -384,7 +393,8 @@ class Repeatable:
         for name, does in named(code):
             if does == "IMPORT_NAME":
                 fine = self._imported(name) and fine
-            if name == "__del__" or (does == "IMPORT_NAME" and name in LASTING):
+            # `copy` gives a `__deepcopy__` the identities of what it has copied.
+            if name in ("__del__", "__deepcopy__") or (does == "IMPORT_NAME" and name in LASTING):
                 self.unpredictable = True
             if name in RANDOM and (name in ("rand", "random") or does.startswith(_FROM)):
                 self._meet_random()
@@ -400,6 +410,7 @@ class Repeatable:
                     or (name == "dir" and self._lists_nothing_impure())
                     # What it gives ends in the order of a set, which is looked at by what it is made of.
                     or (name == "hash" and code.co_name == "__hash__")
+                    or (name in ("id", "hash") and source is not None and only_compares(source, name))
                 )
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes
@@ -556,7 +567,11 @@ class Repeatable:
 
 
 def _shows_address(things: Iterable[Any]) -> bool:
-    return any(type(thing) is str and " at 0x" in thing for thing in things)
+    return any(
+        type(thing) is str
+        and (PART_OF_ADDRESS.search(thing) is not None if len(thing) <= PLAIN_CHARACTERS else "0x" in thing)
+        for thing in things
+    )
 
 
 _KNOWN: Final = (
@@ -654,6 +669,10 @@ def _is_of_library(kind: type) -> bool:
 
 
 _HEAP_TYPE = 1 << 9
+
+
+def _operators(code: CodeType) -> Iterator[tuple[int, int]]:
+    return zip(code.co_code[::2], code.co_code[1::2], strict=True)
 
 
 def _texts_in(constant: tuple[Any, ...] | frozenset[Any]) -> Iterator[str]:

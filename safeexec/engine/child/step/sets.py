@@ -1,9 +1,8 @@
-"""What the sets of a program can hold, as far as its text tells."""
+"""What the sets of a program can hold, and whether it only compares identities, as far as its text tells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import FunctionType
 from typing import Any, Final
 
 from safeexec.common.own import ast
@@ -11,19 +10,20 @@ from safeexec.common.own import ast
 _SETS: Final = ("set", "frozenset")
 _GIVE_VALUES: Final = frozenset(["ascii", "bin", "bool", "chr", "float", "hex", "int", "len", "ord", "repr", "str"])
 """Builtins whose results hash by what they are, whatever they are given."""
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_OF_SETS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
+_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.items()))
 
 
 def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
-    """Tell whether a set that the program makes may hold something else than numbers, texts, and instances of the
-    session's classes that have a hash of their own. On the safe side: what is not plain to see counts as anything.
+    """Tell whether a set that the program makes may hold something else than numbers and texts. On the safe side: what
+    is not plain to see counts as anything, also instances of a class with a hash of its own, which may be made of
+    others.
     """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     nodes = [*ast.walk(tree)]
-    inside = {id(node) for function in nodes if isinstance(function, _FUNCTIONS) for node in ast.walk(function)}
     taken = {*namespace, *_bound(nodes)}
     harmless: set[int] = set()
     for node in nodes:
@@ -32,6 +32,20 @@ def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
                 harmless.update(map(id, ast.walk(node)))
             elif node.func.id in _SETS:
                 harmless.add(id(node.func))
+        elif isinstance(node, ast.Attribute) and node.attr in ("__name__", "__qualname__"):
+            harmless.update(map(id, ast.walk(node.value)))
+        elif isinstance(node, ast.Compare):
+            harmless.update(id(part.func) for part in (node.left, *node.comparators) if isinstance(part, ast.Call))
+
+    views = {name for name, value in namespace.items() if type(value) in _VIEWS}
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign) and any(map(_is_view_call, ast.walk(node))):
+            views.update(_bound([*ast.walk(node)]))
+    has_views = bool(views) or any(map(_is_view_call, nodes))
+
+    def is_view(node: ast.expr) -> bool:
+        """Whether it is a view of a dict, of which an operator makes a set."""
+        return _is_view_call(node) or (isinstance(node, ast.Name) and node.id in views)
 
     def is_value(node: ast.expr) -> bool:
         if isinstance(node, ast.Constant | ast.JoinedStr):
@@ -40,12 +54,7 @@ def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
             return all(map(is_value, node.elts))
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return False
-        name = node.func.id
-        if name in _GIVE_VALUES and name not in taken:
-            return True
-        kind = namespace.get(name)
-        # In a function another class may have that name when it is called.
-        return isinstance(kind, type) and type(kind.__hash__) is FunctionType and id(node) not in inside
+        return node.func.id in _GIVE_VALUES and node.func.id not in taken
 
     def has_values(node: ast.expr) -> bool:
         """Whether all that it gives when it is iterated are values."""
@@ -67,9 +76,47 @@ def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
         if isinstance(node, ast.Call) and id(node.func) in harmless and isinstance(node.func, ast.Name):
             if node.func.id in _SETS and not all(map(has_values, node.args)):
                 return True
-        elif isinstance(node, ast.Name) and node.id in _SETS and id(node) not in harmless:
+        elif (isinstance(node, ast.Name) and node.id in (*_SETS, "type") and id(node) not in harmless) or (
+            isinstance(node, ast.Attribute) and node.attr == "__class__" and id(node) not in harmless
+        ):
             return True
+        elif isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, _OF_SETS):
+            parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+            if any(map(is_view, parts)) or (has_views and not isinstance(node.op, ast.Sub)):
+                return True
     return False
+
+
+def only_compares(source: str, name: str) -> bool:
+    """Tell whether the program uses `name`, which is `id` or `hash`, for nothing but to ask whether two things that it
+    holds have the same: that comes out the same wherever they lie.
+    """
+    try:
+        nodes = [*ast.walk(ast.parse(source))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    compared: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Compare) and all(isinstance(how, ast.Eq | ast.NotEq) for how in node.ops):
+            calls = [part for part in (node.left, *node.comparators) if isinstance(part, ast.Call)]
+            if len(calls) == 1 + len(node.comparators) and all(_is_of_held(call, name) for call in calls):
+                compared.update(id(call.func) for call in calls)
+    return all(id(node) in compared for node in nodes if isinstance(node, ast.Name) and node.id == name)
+
+
+def _is_of_held(call: ast.Call, name: str) -> bool:
+    function, arguments = call.func, call.args
+    return (
+        isinstance(function, ast.Name)
+        and function.id == name
+        and len(arguments) == 1
+        and not call.keywords
+        and isinstance(arguments[0], ast.Name)
+    )
+
+
+def _is_view_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
 
 
 def _bound(nodes: list[ast.AST]) -> Iterator[str]:

@@ -238,7 +238,8 @@ def _explain_errno(error: BaseException) -> KernelRefusal | None:
         # A socket is answered so, where the C library goes on after nothing else.
         return of_call("socket") if noted == "socket" or _group_of_frame(error) == "network" else None
     # What looks up a name says in its own words that it could not.
-    return of_call("socket") if noted == "socket" and type(error).__name__ == "gaierror" else None
+    is_lookup = type(error).__name__ == "gaierror"
+    return of_call("socket") if is_lookup and (noted == "socket" or _group_of_frame(error) == "network") else None
 
 
 def _of_frame(error: BaseException, path: str | None) -> KernelRefusal:
@@ -304,11 +305,11 @@ _RAISING = ("RAISE_VARARGS", "SEND", "YIELD_VALUE")
 
 def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException | None:
     """The exception that C code raised: `error`, or the one of `kinds` (OSError) in whose place a library raised it."""
-    for _ in range(_MOST_CHAINED):
+    for depth in range(_MOST_CHAINED):
         if not _is_raised(error) or _noted_for(error) is not None:
-            return error
+            return error if not depth or _is(error, *(kinds or (OSError,))) else None
         behind = _CAUSE(error) or _CONTEXT(error)
-        if _places(error)[0].is_programs or behind is None or not _is(behind, *(kinds or (OSError,))):
+        if _places(error)[0].is_programs or behind is None:
             return None
         error = behind
     return None

@@ -297,8 +297,10 @@ class AsyncSession(SessionFace):
     rollback = awaited(Session.rollback, undo=False)
     branch = giving(Session.branch)
 
-    # Effects of host tools
+    # Steps that wait, and effects of host tools
 
+    answer = awaited(Session.answer)
+    cancel_waiting = awaited(Session.cancel_waiting, undo=False)
     adopt = awaited(Session.adopt)
     command = awaited(Session.command)
     save = awaited(Session.save, undo=False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.options import Program, RunOptions
     from safeexec.engine.host.session.output import OnOutput
     from safeexec.engine.host.session.session import SessionCore
-    from safeexec.engine.host.session.template import Prepare, TemplateInfo
+    from safeexec.engine.host.session.template import Prepare
     from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import Core
@@ -42,7 +42,15 @@ if TYPE_CHECKING:
     from safeexec.engine.recordings.timeline import Timeline
     from safeexec.engine.store import StoredSession, StoreOptions
     from safeexec.protocol.confinement import Mechanism
-    from safeexec.results import CheckpointInfo, CommandResult, Result, ToolCallRecord, Variable
+    from safeexec.results import (
+        CheckpointInfo,
+        CommandResult,
+        Result,
+        TemplateInfo,
+        ToolCallRecord,
+        Variable,
+        WaitingCall,
+    )
 
 
 class SandboxFace:
@@ -149,6 +157,10 @@ class SandboxFace:
     def stats(self) -> SandboxStats:
         """How many sessions are open, busy, idle, queued and restored now, in all and by label."""
         return self._core.stats()
+
+    def waiting(self) -> list[WaitingCall]:
+        """The calls of host tools for which steps of open sessions wait, the oldest first; `label` says whose."""
+        return self._core.waiting()
 
     def templates(self) -> list[TemplateInfo]:
         """The templates of this sandbox: name, living sessions, memory, age."""
@@ -532,6 +544,11 @@ class SessionFace:
         """The deferred calls of host tools that have not been carried out, in order."""
         return self._core.pending()
 
+    @property
+    def waiting_for(self) -> WaitingCall | None:
+        """The call of a host tool whose answer was put off, where a step of this session waits for it."""
+        return self._core.waiting_call()
+
     # The recording
 
     def note(self, text: str, *, score: float | None = None) -> None:
@@ -713,7 +730,40 @@ class Session(SessionFace):
         """
         return [type(self)(core) for core in (yield from self._core.branch(n, checkpoints))]
 
-    # Effects of host tools
+    # Steps that wait, and effects of host tools
+
+    @blocking
+    def answer(
+        self,
+        answer: Any,
+        *,
+        wait: float | None = None,
+        on_output: OnOutput | None = None,
+        on_stdout: OnOutput | None = None,
+        on_stderr: OnOutput | None = None,
+        on_display: OnDisplay | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Core[Result]:
+        """Answer the call for which a step waits (outcome `waiting`): the step runs again, from its start to its end.
+
+        `answer` is `Allow(arguments=…)` or `Deny(reason)`; for a tool that has put itself off, `Allow()` calls it
+        again, and any other value is what the call gives. The calls that the step had made before get the answers that
+        they got then, and none is made twice. It may wait again, at a later call. If the program asks for something
+        else this time, it is stopped before the answer counts (`cancelled`), and still waits.
+
+        The other arguments are those of `run`. Raises `StepWaiting` where no step waits, or not any more, and TypeError
+        or ValueError for an answer that cannot be given.
+        """
+        callbacks = (on_output, on_stdout, on_stderr, on_display, on_progress)
+        run = partial(self._core.answer, answer, callbacks=callbacks)
+        return run() if wait is None else self._core.patiently(wait, run)
+
+    @blocking
+    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
+        """Give up the step that waits: the session stays as it was before it. Returns the calls of host tools that it
+        had made, which cannot be undone. Raises `StepWaiting` where no step waits.
+        """
+        return self._core.cancel_waiting()
 
     @blocking
     def adopt(self) -> Core[list[str]]:

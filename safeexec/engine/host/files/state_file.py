@@ -63,10 +63,18 @@ class Header(msgspec.Struct, kw_only=True):
     """The permissions of the files, in the same order."""
     directories: Annotated[list[str], _MANY] = []
     """The workspace's directories, each before what is in it."""
+    waiting: bytes = b""
+    """A step that waits for an answer, as a line of a recording."""
 
 
 def header_of(
-    answer: m.Saved, size: int, files: dict[str, os.stat_result], policy: Policy, digest: str, step: int
+    answer: m.Saved,
+    size: int,
+    files: dict[str, os.stat_result],
+    policy: Policy,
+    digest: str,
+    step: int,
+    waiting: bytes = b"",
 ) -> tuple[Header, dict[str, str]]:
     """What a state file says of itself, and the names that are not in it. `size`: bytes that the child has written;
     `files`: those of the workspace, which lose the ones that no file can name; `digest`: of the sandbox's policy.
@@ -91,6 +99,7 @@ def header_of(
         names=[name for name in answer.names[:NAMES] if name.isidentifier()],
         failed=failed,
         step=step,
+        waiting=waiting,
         payload_bytes=min(answer.size, size),
         files=[(name, info.st_size) for name, info in regular.items()],
         modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],

@@ -19,7 +19,7 @@ from msgspec.structs import replace as copied
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.faces.blocking import Sandbox, Session
-from safeexec.engine.host.replay.served import Exchange, ServedTools, signature_of
+from safeexec.engine.host.replay.served import Exchange, ServedTools, signatures_of
 from safeexec.engine.host.session.recorder import libraries
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox
@@ -86,6 +86,7 @@ def replay(
     replayed = Replay(recording, chosen, dict(set or {}), changes, dict(files or {}), tools, policy is not None)
     try:
         replayed.begin(state)
+        replayed.session._core.waiting = None  # its answer is in the recording, if it came
         replayed.run(None if to is None else _place(to), keep_going=on_difference == "go on")
     except BaseException:
         replayed.close()
@@ -401,7 +402,7 @@ class Replay:
                 begun.name,
                 [(name, source.encode("utf-8", "surrogatepass")) for name, source in begun.modules],
                 begun.exports,
-                tuple(map(signature_of, begun.tools)),
+                signatures_of(begun.tools),
                 b"" if begun.settings is None else bytes_of(begun.settings),
             )
         except ValueError as error:

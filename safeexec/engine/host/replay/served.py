@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from inspect import Parameter, Signature
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from safeexec.engine.host.tools.relayed import signature_of
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.recordings.format import Answered, Called, ToolShape
 from safeexec.engine.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
@@ -18,14 +18,6 @@ from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
-
-_KINDS = {
-    "positional": Parameter.POSITIONAL_ONLY,
-    "either": Parameter.POSITIONAL_OR_KEYWORD,
-    "args": Parameter.VAR_POSITIONAL,
-    "keyword": Parameter.KEYWORD_ONLY,
-    "kwargs": Parameter.VAR_KEYWORD,
-}
 
 
 class Exchange(Struct):
@@ -54,7 +46,7 @@ class ServedTools:
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
         """As the guest saw them."""
-        return tuple(map(signature_of, self.tools.values()))
+        return signatures_of(self.tools.values())
 
     def close(self) -> None:
         """There is nothing to end but what is live."""
@@ -66,7 +58,7 @@ class ServedTools:
         self._script, self.mismatch = script, ""
         self._waiting = {}
         for exchange in script:
-            self._waiting.setdefault(_key_of(exchange.call), deque()).append(exchange)
+            self._waiting.setdefault(recorded_key(exchange.call), deque()).append(exchange)
 
     def left(self) -> list[Exchange]:
         """The calls that the step has not made."""
@@ -77,14 +69,13 @@ class ServedTools:
         yield from ()
         session.calls_of_step += 1
         # A recording may hold a million calls, so none is looked at twice.
-        waiting = self._waiting.get(_key(call.tool, call.arguments)) or self._waiting.get((call.tool, None))
+        waiting = self._waiting.get(key_of(call.tool, call.arguments)) or self._waiting.get((call.tool, None))
         answer = waiting[0].answer if waiting else None
         if waiting and answer is not None:
-            waiting.popleft().served = True
-            if not (self._live is not None and answer.value is not None and answer.value.left_out):
-                record = ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error)
-                session.tool_records.append(record)
-                return self._reply(call, answer)
+            exchange = waiting.popleft()
+            if self._live is None or answer.value is None or not answer.value.left_out:
+                return self.serve(call, exchange, session)
+            exchange.served = True
         if self._live is not None:
             session.calls_of_step -= 1
             return (yield from self._live.answer(call, session, deadline))
@@ -103,7 +94,12 @@ class ServedTools:
         session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
-    def _reply(self, call: m.ToolRequest, answer: Answered) -> m.ToolReply:
+    def serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
+        """The answer that a call got when it was recorded."""
+        answer = exchange.answer
+        assert answer is not None
+        exchange.served = True
+        session.tool_records.append(ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error))
         if answer.error_type:
             return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error, inside=answer.inside)
         if answer.value is None:
@@ -117,32 +113,29 @@ class ServedTools:
             return m.ToolReply(call.call, error_type="ToolError", error=text)
 
 
-def signature_of(shape: ToolShape) -> m.ToolSignature:
-    """As the guest sees a tool. Raises `RecordingError` for what no tool can be called, or take."""
+def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
+    """As the guest sees recorded tools. Raises `RecordingError` for what no tool can be called, or take."""
     try:
-        if not shape.name.isidentifier():
-            raise ValueError("it is no name")
-        Signature([Parameter(name, _KINDS[kind]) for name, kind, _, _ in shape.parameters])
-    except (ValueError, KeyError) as error:
-        raise RecordingError(f"the recording has an invalid tool {shape.name[:100]!r}: {error}") from None
-    return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
+        return tuple(map(signature_of, shapes))
+    except ValueError as error:
+        raise RecordingError(f"in the recording {error}") from None
 
 
 def _outcome(answer: Answered) -> Any:
     return "ok" if answer.outcome == "deferred" else answer.outcome
 
 
-def _key_of(recorded: Called) -> tuple[str, str | bytes | None]:
-    """As `_key`; with None for arguments that were left out: any are taken for them."""
+def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
+    """As `key_of`; with None for arguments that were left out: any are taken for them."""
     if recorded.arguments.left_out:
         return recorded.tool, None
     try:
-        return _key(recorded.tool, bytes_of(recorded.arguments))
+        return key_of(recorded.tool, bytes_of(recorded.arguments))
     except ValueError:
         return recorded.tool, b""
 
 
-def _key(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
+def key_of(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
     """The same for the same tool and arguments, whose bytes may differ where a set is in them."""
     try:
         return tool, _canonical(arguments_of(packed(arguments)))

@@ -127,8 +127,9 @@ class StepFacts(NamedTuple):
     limits: Limits
     number: int
     wall: float
-    """Seconds, as is `cpu`."""
+    """Seconds, as are `cpu` and `woke`."""
     cpu: float
+    woke: float
     printed: Printed
     """Its standard output; `warned` is its standard error."""
     warned: Printed
@@ -137,7 +138,7 @@ class StepFacts(NamedTuple):
 
 def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
     """The result of a step that the child ended itself."""
-    limits, number, wall, cpu, printed, warned, calls = facts
+    limits, number, wall, cpu, woke, printed, warned, calls = facts
     changes = done.changes
     return Result(
         outcome=done.outcome,
@@ -147,7 +148,7 @@ def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
         stderr=warned.text,
         error=None if done.error is None else _error(done.error, done.outcome, limits),
         changes=_NO_CHANGES if changes is None else changes_of(changes),
-        usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
+        usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size, woke * 1e3),
         step=number,
         displays=displays(done.displays) if done.displays else (),
         truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
@@ -172,7 +173,7 @@ def build_killed(
     """The result of a step that the host ended, or whose process died; before its state is brought back. `peak`: bytes
     that the process held at most, where that is known.
     """
-    _, number, wall, cpu, printed, warned, calls = facts
+    _, number, wall, cpu, woke, printed, warned, calls = facts
     file = f"<step {number}>"
     line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
     hint = advice.limit_hint(
@@ -183,7 +184,7 @@ def build_killed(
         stdout=printed.text,
         stderr=warned.text,
         error=killed_error(verdict, place, file, sources, hint),
-        usage=Usage(wall * 1e3, cpu * 1e3, peak / (1 << 20), printed.size + warned.size),
+        usage=Usage(wall * 1e3, cpu * 1e3, peak / (1 << 20), printed.size + warned.size, woke * 1e3),
         step=number,
         truncated=printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,

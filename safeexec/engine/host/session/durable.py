@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
+from safeexec.engine.host.session import waits
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.keeper import Keeper
 from safeexec.engine.host.session.line import Line, wait_for
@@ -36,7 +37,7 @@ from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.tape import RecordOptions, Tape, numbered
 from safeexec.engine.store import comeback
 from safeexec.engine.store.interface import Held, Store
-from safeexec.errors import SandboxError, SessionTaken, StateFileError, StoreError
+from safeexec.errors import RecordingError, SandboxError, SessionTaken, StateFileError, StoreError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
@@ -339,15 +340,16 @@ class Durable:
             moment=moment,
             entropy="",
         )
-        line = line_of(heading)
-        yield Work(partial(self._store.append, held, comeback.part_of(number), 0, line, sync=True))
-        place = StorePlace(self._store, held, comeback.part_of(number), len(line))
-        yield Work(partial(tape.turn_over, place, len(line)))
+        # In one: a host that is killed in between would lose what the lines before had of it.
+        records = [heading, *self._carried(session)]
+        lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
+        part = comeback.part_of(number)
+        yield Work(partial(self._store.append, held, part, 0, lines, sync=True))
+        place = StorePlace(self._store, held, part, len(lines))
+        yield Work(partial(tape.turn_over, place, len(lines), len(records)))
         held.parts[comeback.part_of(self._part)] = tape.size
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
         self._saving_seconds = monotonic() - began
-        for record in self._carried(session):
-            tape.add(numbered(record))
         yield Work(partial(self._make_room, held))
 
     def _carried(self, session: SessionCore) -> Iterator[form.Record]:
@@ -364,6 +366,8 @@ class Durable:
                     yield call.effect
         if session.effects is not None:
             yield from session.effects.unfinished()
+        if session.waiting is not None:
+            yield session.waiting
 
     @staticmethod
     def _here() -> dict[str, Any]:
@@ -581,6 +585,12 @@ class Durable:
         if (effects := session.effects) is not None:
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
+        session.waiting, session.calls_before = None, session.keeper.tool_records.total
+        if left.waits is not None:
+            try:
+                session.waiting = waits.checked(left.waits)
+            except RecordingError as error:
+                session.keeper.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         session.keeper.notes_next += comeback.told(left)
         resumed = form.Resumed(
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,

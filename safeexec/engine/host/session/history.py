@@ -187,11 +187,6 @@ class History(Generic[C]):
         self._copies[new] = self._copies[old]
         return [*self._forget([old]), *self._dropped()]
 
-    def add(self, copy: C) -> list[C]:
-        """`copy` is one more of the state as it is now. Returns the copies that nothing leads to any more."""
-        self._copies[copy] = self.current
-        return self._dropped()
-
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` has parked. Returns what had that name, if nothing else leads
         there.

@@ -42,6 +42,13 @@ class ToolLog:
     def __len__(self) -> int:
         return self.total
 
+    def forget_since(self, mark: int) -> None:
+        """The calls after the first `mark` ones are made again."""
+        while self.total > mark:
+            self.total -= 1
+            if self._kept:
+                self._kept.pop()
+
     def since(self, mark: int) -> tuple[ToolCallRecord, ...]:
         """The calls after the first `mark` ones, as far as they are kept."""
         return tuple(islice(self._kept, max(0, mark - (self.total - len(self._kept))), None))

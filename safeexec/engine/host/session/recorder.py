@@ -346,14 +346,18 @@ class Recorder:
             self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
             raise
         where, plain = self._where(session), result.value is None or type(result.value) in (bool, int, float, str)
-        size = 0 if plain else AT_ONCE_BYTES + 1  # how much it is, nobody knows before
-        value = yield from session.bill.reading(size, partial(forms.encoded, result.value))
+        if plain:
+            value = forms.encoded(result.value)
+        else:  # how much it is, nobody knows before
+            value = yield from session.bill.reading(AT_ONCE_BYTES + 1, partial(forms.encoded, result.value))
 
         def ended(n: int, at: float) -> form.Ended:
             stdin = None if heard is None else forms.content(b"".join(heard))
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
         tape.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
+        if session.waiting is not None and result.outcome == "waiting":
+            self.tell(replace(session.waiting, session=self.number))
         if self.recording.durable is not None:
             return (yield from self.recording.durable.after(session, result))
         if tape.options.durable:
@@ -535,9 +539,11 @@ class RecordedTools:
         where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}
         shape = session.sandbox.toolbox.tools.get(call.tool)
         rule = getattr(shape, "effect", None)
-        before = None if durable is None else durable.before(call)
+        again = None if session.calls is None else session.calls.again
+        before = None if durable is None or again is not None else durable.before(call)
         session.recorder.call = number
-        session.call_key = before.key if before is not None else session.next_key()
+        key = before.key if before is not None else "" if again is None else again.key
+        session.call_key = key or session.next_key()
         self._intend(call, where, session.call_key, "deferred" if rule is not None and rule.deferred else "at-once")
         calls = len(session.tool_records)
         if before is not None and (reply := before.reply(call, rule)) is not None:
@@ -559,30 +565,16 @@ class RecordedTools:
         return reply
 
     def _intend(self, call: m.ToolRequest, where: dict[str, Any], key: str, effect: Any) -> None:
-        data = call.arguments
-
         def called(n: int, at: float) -> form.Called:
-            arguments = forms.packed(data, forms.call_text(data))
-            return form.Called(n=n, at=at, tool=call.tool[:200], arguments=arguments, effect=effect, key=key, **where)
+            return forms.called(call, n=n, at=at, effect=effect, key=key, **where)
 
-        self.recording.tape.add(called, len(data))
+        self.recording.tape.add(called, len(call.arguments))
 
     def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any]) -> None:
-        data = reply.value
         outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
         spent = records[-1].wall_ms if records else 0.0
 
         def answered(n: int, at: float) -> form.Answered:
-            return form.Answered(
-                n=n,
-                at=at,
-                outcome=outcome,
-                value=None if data is None else forms.packed(data, forms.short_text(data)),
-                error_type=reply.error_type,
-                error=reply.error,
-                inside=reply.inside,
-                wall_ms=spent,
-                **where,
-            )
+            return forms.answered(reply, outcome, n=n, at=at, wall_ms=spent, **where)
 
-        self.recording.tape.add(answered, len(data or b""))
+        self.recording.tape.add(answered, len(reply.value or b""))

@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.files import state_file
+from safeexec.engine.host.session import waits
 from safeexec.engine.host.waiting import Core, Work, ending
+from safeexec.errors import RecordingError, StateFileError
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
@@ -33,6 +35,14 @@ def from_file(
         try:
             if session.line.workspace is not None:
                 yield Work(partial(state_file.put_back, session.line.workspace, saved))
+            if saved.header.waiting:
+                try:
+                    session.waiting = yield Work(partial(waits.read, saved.header.waiting))
+                except RecordingError as error:
+                    raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
+                entropy = bytes.fromhex(session.waiting.entropy) if session.policy.determinism is None else b""
+                if entropy and not (yield from session.line.repeat([], entropy)):
+                    raise StateFileError("the process died before it restored the state")
             yield from session.load(saved.payload, timeout)
             if record is not None and record is not False:
                 from safeexec.engine.host.session import recorder  # with the modules of recordings

@@ -39,9 +39,11 @@ class Saving:
         self._answer_tool = answer_tool
         self._seconds = seconds
 
-    def save(self, put: Callable[[Iterator[bytes]], None], step: int, *, lasting: bool = False) -> Core[dict[str, str]]:
-        """Give the variables and the workspace's files to `put`, as the bytes of a state. Returns what could not be
-        saved, and why. `lasting`: steps will be done once more from there.
+    def save(
+        self, put: Callable[[Iterator[bytes]], None], step: int, waiting: bytes = b"", *, lasting: bool = False
+    ) -> Core[dict[str, str]]:
+        """Give the variables and the workspace's files to `put`, as the bytes of a state, with the step that waits, if
+        one does. Returns what could not be saved, and why. `lasting`: steps will be done once more from there.
         """
         fd = state_file.new_payload()
         try:
@@ -54,7 +56,7 @@ class Saving:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
             files = yield from self._files()
             digest, size = self._keeper.sandbox.policy.digest, os.fstat(fd).st_size
-            header, failed = state_file.header_of(answer, size, files, self._policy, digest, step)
+            header, failed = state_file.header_of(answer, size, files, self._policy, digest, step, waiting)
             yield Work(lambda: put(state_file.pieces(header, self._open_file, fd)))
             return failed
         finally:

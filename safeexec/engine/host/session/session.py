@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import count
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from msgspec.structs import replace
@@ -49,6 +49,7 @@ from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.standard_input import StandardInput
 from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.engine.host.session.step import FREEZE_SECONDS, Step
+from safeexec.engine.host.session.step_calls import StepCalls
 from safeexec.engine.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.engine.host.waiting import AT_ONCE, Core, Wait, Work, apart, drive, ending, weight
 from safeexec.engine.host.watch import accountant, lineage
@@ -63,6 +64,7 @@ from safeexec.errors import (
     RecordingError,
     SessionBusy,
     SessionClosed,
+    StepWaiting,
     WorkspaceError,
 )
 from safeexec.protocol import messages as m
@@ -77,11 +79,13 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.saving import Saving
     from safeexec.engine.host.session.spare import Spare
-    from safeexec.engine.host.tools.toolbox import PendingCall
+    from safeexec.engine.host.session.step_calls import AnswersAgain
+    from safeexec.engine.host.tools.toolbox import PendingCall, PutOff
     from safeexec.engine.policy.model import Policy
+    from safeexec.engine.recordings.format import Waiting
     from safeexec.engine.recordings.timeline import Timeline
     from safeexec.results import CommandResult
-    from safeexec.results.outcomes import Frame
+    from safeexec.results.outcomes import Frame, WaitingCall
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -153,6 +157,14 @@ class SessionCore:
         self.files_changed = False
         """Whether the host has changed files, for whoever writes that down."""
         self.calls_of_step = 0
+        self.calls: StepCalls | None = None
+        """The calls of the step that runs, where it may wait for the answer to one."""
+        self.waiting: Waiting | None = None
+        """The step that waits, until it has its answer or the time for that is over: ask `still_waiting`."""
+        self._shown: tuple[Waiting, WaitingCall] | None = None
+        """The same, for people."""
+        self.calls_before = 0
+        """How many calls there had been before the step that waits."""
         self.step = 0
         """The number of the last step."""
         self.more = False
@@ -278,6 +290,8 @@ class SessionCore:
         if self.durable is not None and not self.abandoned:
             yield from self.attend(partial(self.durable.sleep, self))
             return
+        if self.waiting is not None and self.waiting.until > time() and not self.abandoned:
+            return  # somebody is asked, who may take longer
         if self.durable is not None:
             yield from self.attend(partial(self.durable.leave, self))
         why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
@@ -437,10 +451,12 @@ class SessionCore:
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
         namespace: Mapping[str, Any] | None = None,
+        again: AnswersAgain | None = None,
     ) -> Core[Result]:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
-        before.
+        before. `again`: answers the calls of a step that has waited, and goes on.
         """
+        self.check_waiting(again)
         check = partial(checked_source, self.policy, source)
         text, refusal = (yield Work(check)) if type(source) is str and len(source) > AT_ONCE else check()
         limit = timeout_of(self.policy, timeout)
@@ -456,17 +472,98 @@ class SessionCore:
                 yield from self._changed(assignment)
         self.step += 1
         self.keeper.sources.add(self.step, source)
+        if again is not None:
+            self.tool_records.forget_since(self.calls_before)
+        if self.sandbox.toolbox.tools:
+            self.calls = StepCalls(source, timeout, atomic, stdin, argv, again)
         shows = listeners.display is not None
         request = m.Execute(
             *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
             self.line.must_copy(text),
             self.policy.checkpoints == "idle",
         )
-        if stdin is None:
-            result = yield from self._act(request, self.step, limit, atomic, listeners)
-        else:
-            result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
+        try:
+            if stdin is None:
+                result = yield from self._act(request, self.step, limit, atomic, listeners)
+            else:
+                result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
+        finally:
+            self.calls = None
         return self._told(text, result)
+
+    # Steps that wait
+
+    def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]:
+        """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
+        from safeexec.engine.host.session import waits  # with the modules of recordings, as the others below
+
+        return waits.put_off(self, call, later)
+
+    def secured(self) -> Core[None]:
+        """What was told its recording is written down, where there is one."""
+        if self.recorder is not None:
+            yield from self.recorder.secured(intent=True)
+
+    def still_waiting(self) -> Waiting | None:
+        """What the session waits for. Once the time for the answer is over, nothing: the next result says so."""
+        waiting = self.waiting
+        if waiting is not None and waiting.until <= time():
+            from safeexec.engine.host.session import waits
+
+            waits.over(self, "late")
+            self.keeper.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
+        return self.waiting
+
+    def check_waiting(self, again: AnswersAgain | None = None) -> None:
+        """Raises `StepWaiting` where a step waits, for another purpose than to answer it."""
+        if self.waiting is not None or again is not None:
+            from safeexec.engine.host.session import waits
+
+            waits.check(self, again)
+
+    def waiting_call(self) -> WaitingCall | None:
+        """What the session waits for, for people."""
+        if (waiting := self.still_waiting()) is None:
+            return None
+        if self._shown is None or self._shown[0] is not waiting:
+            from safeexec.engine.host.session import waits
+
+            self._shown = waiting, waits.call_of(waiting, self.sandbox.toolbox, self.label)
+        return self._shown[1]
+
+    def answer(self, answer: object, callbacks: Callbacks = NOBODY) -> Core[Result]:
+        """Run the step that waits again, which gets this answer for the call that was put off. Raises `StepWaiting`,
+        TypeError and ValueError.
+        """
+        waiting = self.waiting
+        if waiting is None:
+            raise StepWaiting("no step of this session waits for an answer")
+        from safeexec.engine.host.session import waits
+
+        run, begin = waiting.run, partial(waits.Again, waiting, answer, self.sandbox.toolbox)
+        again = yield from apart(waits.size_of(waiting) + weight(answer), begin)
+        return (
+            yield from self.run(
+                run.source,
+                timeout=run.timeout,
+                atomic=run.atomic,
+                callbacks=callbacks,
+                stdin=waits.stdin_of(run),
+                argv=run.argv,
+                again=again,
+            )
+        )
+
+    @exclusive
+    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
+        """Give up the step that waits. Returns the calls that it had made. Raises `StepWaiting` where there is none."""
+        yield from ()
+        if (waiting := self.still_waiting()) is None:
+            raise StepWaiting("no step of this session waits for an answer")
+        from safeexec.engine.host.session import waits
+
+        waits.over(self, "cancelled")
+        return waits.records_of(waiting)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
         """A step that is not sent. It counts, and is told, as any other that the policy rejects."""
@@ -525,6 +622,7 @@ class SessionCore:
         self, make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query], *, timeout: float | None = None
     ) -> Core[Result]:
         """Send the request that `make` builds for the number of the next step, and give its result."""
+        self.check_waiting()
         limit = timeout_of(self.policy, timeout)
         self.step += 1
         self.keeper.sources.last = ""
@@ -553,9 +651,11 @@ class SessionCore:
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
-        keeper = self.keeper
+        keeper, woke = self.keeper, 0.0
         if runner is None or keeper.state is not IDLE or keeper.overused is not None or keeper.diverged:
+            began = monotonic()
             runner = yield from self.keeper.ready_runner(step=True)
+            woke = monotonic() - began
             if self.keeper.has_diverged():
                 error = ErrorInfo("StepKilled", NOT_RUN)
                 result = Result("crashed", error=error, step=self.step, state="diverged")
@@ -570,10 +670,12 @@ class SessionCore:
         room = None if line.workspace is None else self.watched.room
         watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
-        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams)
+        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams, woke)
         try:
             done = yield from step.run(request, permit, given)
             over = done if isinstance(done, Verdict) else None
+            if self.calls is not None and self.calls.again is not None and over is None:
+                over = self.calls.again.unmade()
             if number and over is None and line.workspace is not None:
                 over = yield from self._count_files(line.workspace, step)
             # A `cancel` that returned True must win, even if the step has ended meanwhile.
@@ -601,7 +703,7 @@ class SessionCore:
         if self.tells_frames:
             self.frames = frames_of(done.frames)
         self.again = (done.did, step.cpu * 1000) if done.again and not records else None
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.printed, records)
         result = build_result(facts, done, step.value)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
@@ -687,12 +789,19 @@ class SessionCore:
 
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
+        before = self.line.history.current.memory
         yield from self.keeper.stop()
         records = self.keeper.tool_records.since(calls)
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
+        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.watch.printed(), records)
         result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources, step.peak)
         notes = yield from self.keeper.restore_after_step()
-        return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
+        result = restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
+        if verdict.outcome != "waiting" or self.calls is None:
+            return result
+        if self.line.history.current.memory is not before:
+            return replace(result, outcome="crashed")  # it cannot run again from where it began
+        self.waiting, self.calls_before = self.calls.waiting, calls
+        return replace(result, waiting_for=(yield from apart(self.calls.size, self.waiting_call)))
 
     # Ending a step, and what the watch asks of it: from any thread
 
@@ -755,6 +864,7 @@ class SessionCore:
         """
         if not isinstance(steps, int) or steps < 1 or (name is not None and steps != 1):
             raise ValueError(f"steps={steps!r}: a number of steps from 1 on, without a name")
+        self.check_waiting()
         if self.keeper.state is not IDLE and self.keeper.state is not RESTING:
             yield from self.keeper.finish_interrupted()
         line = self.line
@@ -920,6 +1030,7 @@ class SessionCore:
 
     @exclusive
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:
+        self.check_waiting()
         yield from self._changed(request)
 
     def _changed(self, request: m.Assign | m.Remove) -> Core[None]:
@@ -963,8 +1074,12 @@ class SessionCore:
         """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         from safeexec.engine.host.files import state_file
 
-        put = partial(state_file.write, state_file.target(path))
-        return (yield from self.saving(timeout).save(put, self.step))
+        waiting, put = b"", partial(state_file.write, state_file.target(path))
+        if (waits_for := self.still_waiting()) is not None:
+            from safeexec.engine.host.session import waits
+
+            waiting = yield from apart(waits.size_of(waits_for), partial(waits.written, waits_for))
+        return (yield from self.saving(timeout).save(put, self.step, waiting))
 
     @exclusive
     def load(self, fd: int, timeout: float | None) -> Core[None]:
@@ -984,6 +1099,7 @@ class SessionCore:
         """Run a program in the session's workspace. Its changes to the files are the session's."""
         from safeexec.engine.host import commands  # with shutil 5 ms
 
+        self.check_waiting()
         workspace = self.line.workspace
         if workspace is None:
             raise WorkspaceError(f"the policy {self.policy.name!r} gives no workspace to run a command in")
@@ -1012,6 +1128,7 @@ class SessionCore:
 
     @exclusive
     def _write_file(self, name: str, data: bytes) -> Core[None]:
+        self.check_waiting()
         workspace, history = self._files(), self.line.history
         path, files = yield Work(partial(workspace.write, name, data, history.current.files))
         history.change_files(files)
@@ -1022,6 +1139,7 @@ class SessionCore:
     @exclusive
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
         """Copy files of the host (paths), or bytes, into the workspace. Raises `WorkspaceError`, OSError."""
+        self.check_waiting()
         workspace = self.line.workspace
         assert workspace is not None
 

@@ -70,6 +70,8 @@ class Step(Struct, eq=False):
     _listeners: Listeners = NOBODY
     _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
     """The streams that somebody listens to, and who."""
+    woke: float = 0.0
+    """Seconds before it in which its process was brought back."""
     value: Any = None
     printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
@@ -231,8 +233,8 @@ class Step(Struct, eq=False):
             call = m.ToolRequest(call.call, call.tool, arguments)
         answer = self._answer_tool(call, None if rules.clock == "stops" else self.watch.deadline)
         reply = yield from self._clocked(answer, stops=rules.clock == "stops")
-        if self.watch.past_deadline():
-            return  # whoever waits for the answer is ended by the look that follows
+        if self._first_verdict or self.watch.past_deadline():
+            return  # whoever waits for the answer is ended now, or by the look that follows
         yield from self._runner.channel.send(reply)
 
     def _clocked(self, answer: Core[m.ToolReply], *, stops: bool) -> Core[m.ToolReply]:

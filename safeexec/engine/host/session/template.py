@@ -14,8 +14,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from msgspec import Struct
-
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.frozen import park
 from safeexec.engine.host.session.recorder import TemplateRecord, preparation, record
@@ -23,7 +21,7 @@ from safeexec.engine.host.session.requests import check_branches
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
-from safeexec.results import StepFailed
+from safeexec.results import StepFailed, TemplateInfo
 
 if TYPE_CHECKING:
     import os
@@ -48,22 +46,6 @@ R = TypeVar("R")
 
 TURN_SECONDS = 3600.0
 """How long to wait while somebody else prepares the template."""
-
-
-class TemplateInfo(Struct, frozen=True):
-    """One row of `sandbox.templates()`. `age` and `prepare_seconds` are in seconds; `memory_mb` is what dropping it
-    would free, in MiB.
-    """
-
-    name: str
-    sessions: int
-    """How many live that began there, and their branches."""
-    memory_mb: float
-    age: float
-    """Since it was prepared the last time."""
-    prepare_seconds: float
-    prepared: int
-    """How often it was prepared: more than once if it died meanwhile."""
 
 
 class Preparation(NamedTuple):

@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from safeexec.common.text import short_repr, shorten
-from safeexec.engine.approvals import Deny, decision
+from safeexec.engine.approvals import Deny, Later, decision
 from safeexec.engine.host.session.recorder import RecordedTools
 from safeexec.engine.host.tools.tool import EFFECT_ATTRIBUTE, Tool, contained
 from safeexec.engine.host.tools.toolbox import PendingCall, Toolbox
@@ -153,6 +153,7 @@ class Effects:
     def _entry(self, tool: Tool, rule: EffectRule, args: Any, kwargs: Any, state: Any) -> _Entry:
         session, made = self._session, next(self._calls)
         number, key = len(session.tool_records), session.call_key or session.next_key()
+        self._undone.discard(number)  # of a step that has waited, and makes the call again
         return _Entry(self.call or made, number, session.step, tool, rule, args, kwargs, key, state)
 
     def _defer(self, tool: Tool, rule: EffectRule, /, *args: Any, **kwargs: Any) -> None:
@@ -170,6 +171,8 @@ class Effects:
         return self._done(entry, await value)
 
     def _done(self, entry: _Entry, value: Any) -> Any:
+        if isinstance(value, Later):
+            return value
         entry.value = value
         if entry.rule.undo is not None:
             self._entries.append(entry)
@@ -242,8 +245,8 @@ class Effects:
             for one in result:
                 follow_effects(one, self._toolbox, branch=True)
                 one.recorder._undone |= self._undone
-        elif name == "rollback":
-            first = len(session.tool_records) - len(result)
+        elif name in ("rollback", "cancel_waiting"):
+            first = len(session.tool_records) - len(result) if name == "rollback" else session.calls_before
             return [record for number, record in enumerate(result, first) if number not in self._undone]
         elif isinstance(result, Result) and name != "check":
             if result.ok and not self._waits:
@@ -290,9 +293,14 @@ class Effects:
     # What follows
 
     def _go_back(self) -> Core[None]:
-        """Drop and undo the calls that belong to no state any more, the last one first."""
+        """Drop and undo the calls that belong to no state any more, the last one first. Those of a step that waits are
+        kept: it goes on from them.
+        """
         reached = self._session.line.history.current.tool_calls
+        waits = self._session.still_waiting() is not None
         for entry in [entry for entry in reversed(self._entries) if entry.number >= reached]:
+            if waits and entry.state == "done" and entry.number >= self._session.calls_before:
+                continue
             # One by one: whoever is interrupted leaves the others to the next use.
             self._entries.remove(entry)
             if entry.state == "pending":
@@ -327,7 +335,11 @@ class Effects:
         self._waits = False
         if not waiting:
             return []
-        if refusal := (yield from self._refusal(waiting)):
+        try:
+            refusal = yield from self._refusal(waiting)
+        except Later as later:
+            return [f"{len(waiting)} deferred calls wait for their approval ({later}); session.adopt() asks again"]
+        if refusal:
             self._entries = [entry for entry in self._entries if entry.state != "pending"]
             for entry in waiting:
                 self._tell(entry, "dropped", refusal)
@@ -358,6 +370,9 @@ class Effects:
                     self._entries.remove(entry)
                 raise
             break
+        if isinstance(later := entry.value, Later):
+            self._tell(entry, "failed", f"put off: {later}")
+            return [f"{entry.title} was put off ({later}); session.adopt() carries it out"]
         entry.state = "done"
         if problem or unknown or entry.rule.undo is None:
             self._entries.remove(entry)
@@ -383,6 +398,8 @@ class Effects:
             return (yield wanted), ""
         except TimeoutError as error:
             raise TimeoutError(str(error) or f"it took more than {timeout:g} s") from None
+        except Later as later:
+            return later, ""
         except Exception as error:
             return None, f"{type(error).__name__}: {error}"[:500]
 
@@ -401,8 +418,12 @@ class Effects:
                 is_async=inspect.iscoroutinefunction(approval),
                 owner=self._toolbox,
             )
+        except Later:
+            raise
         except Exception as error:
             return f"the approval raised {type(error).__name__}: {error}"[:500]
+        if isinstance(answer, Later):
+            raise answer
         decided = decision(answer, "the approval of deferred calls")
         if isinstance(decided, Deny):
             return decided.reason

@@ -11,12 +11,12 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 import msgspec
 
-from safeexec.engine.approvals import Approval, Deny, decision
+from safeexec.engine.approvals import Allow, Approval, Deny, Later, decision
 from safeexec.engine.host.waiting import CallTool, Core, apart, weight
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.protocol import messages as m
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from safeexec.engine.host.session.kept import ToolLog
+    from safeexec.engine.host.session.step_calls import StepCalls
     from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.watch.bill import Bill
     from safeexec.engine.policy.model import Policy
@@ -40,6 +41,11 @@ if TYPE_CHECKING:
         calls_of_step: int
         tool_records: ToolLog
         bill: Bill
+        calls: StepCalls | None
+        call_key: str
+
+        def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
+        def secured(self) -> Core[None]: ...
 
 
 _PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
@@ -54,6 +60,12 @@ class PendingCall(msgspec.Struct, frozen=True):
     step: int
     key: str
     """By which an idempotent tool tells its calls apart."""
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What a person gives in the place of a tool that has put itself off."""
+
+    value: Any
 
 
 class Toolbox:
@@ -117,11 +129,24 @@ class Toolbox:
         started = monotonic()
         message = ""
         outcome: Any = "ok"
+        calls, decided = session.calls, None
+        if calls is not None and calls.again is not None:
+            known, decided = calls.again.turn(call, session)
+            if known is not None:
+                return known
         try:
-            value = yield from self._call(tool, call.arguments, session, deadline)
-            reply = m.ToolReply(call.call, (yield from apart(weight(value), partial(self._encoded, tool, value))))
+            if decided is not None:
+                yield from session.secured()  # that the answer counts: no other host may give it once more
+            value = yield from self._call(tool, call.arguments, session, deadline, decided)
+            reply = m.ToolReply(call.call, (yield from apart(weight(value), partial(self.encoded, tool, value))))
         except ProtocolError:
             raise
+        except PutOff as later:
+            if refused := (yield from session.put_off(call, later)):
+                message = f"{tool.name}() was put off, and cannot wait here: {refused}"
+                outcome, reply = "refused", tool.failure(call.call, RefusedCall(message))
+            else:
+                outcome, reply, message = "waiting", m.ToolReply(call.call), later.answer.note
         except Raised as raised:
             outcome, reply = "error", tool.failure(call.call, raised.error, inside=True)
             message = reply.error
@@ -133,6 +158,8 @@ class Toolbox:
         if session.calls_of_step <= self._rules.max_calls + 1:
             milliseconds = (monotonic() - started) * 1e3
             session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, milliseconds))
+            if calls is not None:
+                calls.note(call, reply, outcome, session.call_key, deferred=tool.deferred)
         return reply
 
     def _call(
@@ -141,23 +168,28 @@ class Toolbox:
         arguments: bytes,
         session: Caller,
         deadline: float | None,
+        decided: Allow | Deny | Given | None,
     ) -> Core[Any]:
-        """What the tool returns. Of a call beyond the limit nothing is read."""
+        """What the tool returns. Of a call beyond the limit nothing is read. `decided`: what was answered to this very
+        call, which had been put off. Raises `PutOff` where it is put off now.
+        """
         rules = self._rules
         session.calls_of_step += 1
         if session.calls_of_step > rules.max_calls:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
         asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
-        read = partial(self._arguments, tool, arguments, bind=asks or tool.checked)
+        read = partial(self._arguments, tool, arguments, bind=asks or tool.checked or decided is not None)
         args, kwargs, bound = yield from session.bill.reading(len(arguments), read)
         if tool.effect is not None:
             # Where effects follow the steps, another tool that notes the call stands in its place.
             raise RefusedCall(
                 f"{tool.name}() has an effect that follows the steps of a session: a template has none yet"
             )
+        if isinstance(decided, Given):
+            return decided.value
         if bound is not None:
-            if asks:
-                yield from self._approve(tool, bound)
+            if asks or decided is not None:
+                yield from self._approve(tool, bound, decided)
             args, kwargs = bound.args, bound.kwargs
         timeout = rules.timeout_seconds if tool.timeout is None else min(tool.timeout, rules.timeout_seconds)
         if deadline is not None:
@@ -174,11 +206,15 @@ class Toolbox:
         except ProtocolError:
             raise
         except Exception as error:
+            if isinstance(error, Later):
+                raise PutOff("tool", error) from None
             if isinstance(error, TimeoutError) and monotonic() - started >= timeout:
                 raise TimeoutError(f"{tool.name}() took more than {timeout:g} s") from None
             if tool.refuses(error):
                 raise
             raise Raised(error) from None
+        if isinstance(value, Later):
+            raise PutOff("tool", value)
         if monotonic() - started > timeout:
             # It ran in the caller's own thread, where nothing can interrupt it.
             raise TimeoutError(f"{tool.name}() took more than {timeout:g} s")
@@ -199,7 +235,7 @@ class Toolbox:
             raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
         return args, kwargs, tool.bind(args, kwargs) if bind and tool.effect is None else None
 
-    def _encoded(self, tool: Tool, value: Any) -> bytes:
+    def encoded(self, tool: Tool, value: Any) -> bytes:
         """What a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""
         payload = encode(value, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
         if payload.opaque and not payload.truncated:
@@ -222,19 +258,26 @@ class Toolbox:
             )
         return payload.data
 
-    def _approve(self, tool: Tool, bound: inspect.BoundArguments) -> Core[None]:
-        """Ask the host for this call; what it edits is put into `bound`. Raises `RefusedCall`."""
-        approval = self.approval
-        if approval is None:
-            raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
-        shown = dict(bound.arguments)
-        try:
-            answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self.owner)
-        except ProtocolError:
-            raise
-        except Exception as error:
-            raise RefusedCall(f"{tool.name}(): the host's approval raised {tool.told(error)}") from None
-        decided = decision(answer, f"the approval of {tool.name}()")
+    def _approve(self, tool: Tool, bound: inspect.BoundArguments, decided: Allow | Deny | None) -> Core[None]:
+        """Ask the host for this call, unless it has `decided`; what it edits is put into `bound`. Raises `RefusedCall`,
+        and `PutOff`.
+        """
+        if decided is None:
+            approval = self.approval
+            if approval is None:
+                raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
+            shown = dict(bound.arguments)
+            try:
+                answer = yield tool.asks(approval, shown, self._rules.timeout_seconds, self.owner)
+            except ProtocolError:
+                raise
+            except Later as later:
+                answer = later
+            except Exception as error:
+                raise RefusedCall(f"{tool.name}(): the host's approval raised {tool.told(error)}") from None
+            if isinstance(answer, Later):
+                raise PutOff("approval", answer)
+            decided = decision(answer, f"the approval of {tool.name}()")
         if isinstance(decided, Deny):
             raise RefusedCall(f"{tool.name}(): {decided.reason}")
         for name, value in decided.arguments.items():
@@ -249,6 +292,15 @@ class Raised(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
+
+
+class PutOff(Exception):
+    """An approval or a tool has put its answer off."""
+
+    def __init__(self, asked: Literal["approval", "tool"], answer: Later) -> None:
+        super().__init__(asked, answer)
+        self.asked = asked
+        self.answer = answer
 
 
 class RefusedCall(PermissionError):

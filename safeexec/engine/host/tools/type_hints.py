@@ -12,7 +12,7 @@ import inspect
 import operator
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import lru_cache, partial
 from pathlib import PurePath
 from typing import Any
@@ -29,6 +29,7 @@ _EXACT = (bytes, bytearray)
 """Never made of text: msgspec would read it as base64."""
 _ITSELF = frozenset({int, str, float, bool, bytes})
 """Types whose values need no conversion: 0.1 us instead of 0.4 for the usual argument."""
+_MAPPINGS = (dict, Mapping, MutableMapping)
 _SHOWN = 60
 _DETAIL = 1000
 _MISMATCH = re.compile(r"Expected `(.+?)`, got `(.+?)`$")
@@ -80,6 +81,8 @@ def convert(call: str, parameter: str, hint: Any, given: Any) -> Any:
 def made(what: str, name: str, hint: Any, given: Any) -> Any:
     """`given`, plain data, as `hint` wants it. Raises TypeError that begins with `what` and calls the value `name`."""
     try:
+        if hasattr(given, "to_dict") and (typing.get_origin(hint) or hint) in _MAPPINGS:
+            given = _as_dict(given)
         try:
             value = msgspec.convert(given, hint, builtin_types=_EXACT, dec_hook=_made)
         except Exception:
@@ -123,6 +126,13 @@ def _without_libraries(given: Any, depth: int = 20) -> Any:
         if hasattr(kind, "to_dict"):
             return given.to_dict(orient="records")
     return given
+
+
+def _as_dict(given: Any) -> Any:
+    """A Series as label and value, a frame as column and list, as they are in a result; anything else as it is."""
+    if type(given).__module__.partition(".")[0] != "pandas":
+        return given
+    return _without_libraries(given.to_dict(orient="list") if hasattr(given, "columns") else given.to_dict())
 
 
 def _may_hold_dataclass(hint: Any) -> bool:

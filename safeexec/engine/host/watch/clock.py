@@ -205,7 +205,12 @@ def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, s
     if place.line(file) is None:  # a call into a plugin: the module where it was
         file = place.innermost
     line, source = place.line(file), place.source_line(file, sources)
-    names = {"timeout": "TimeoutError", "memory": "MemoryError", "cancelled": "CancelledError"}
+    names = {
+        "timeout": "TimeoutError",
+        "memory": "MemoryError",
+        "cancelled": "CancelledError",
+        "waiting": "StepWaiting",
+    }
     return ErrorInfo(
         type=names.get(verdict.outcome, "StepKilled"),
         message=verdict.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.engine.child.step.sets import makes_sets_of_anything
+from safeexec.engine.child.step.sets import makes_sets_of_anything, only_compares
 
 
 class ByValue:
@@ -16,7 +16,7 @@ class ByAddress:
     pass
 
 
-NAMESPACE = {"V": ByValue, "A": ByAddress, "items": [], "v": ByValue()}
+NAMESPACE = {"V": ByValue, "A": ByAddress, "items": [], "v": ByValue(), "view": {}.keys()}
 VALUES = [
     "x = 1",
     "{1, 'a', (2, b'')}",
@@ -24,14 +24,16 @@ VALUES = [
     "{f'{x}' for x in items}",
     "s = set(); t = frozenset()",
     "set('abc'), set(range(9)), set(map(str, items)), set([1, 2]), set(str(x) for x in items)",
-    "{V(1), V(2)}",
     "isinstance(items, (set, frozenset))",
+    "{1}; type(v).__name__, type(v) is int, v.__class__.__qualname__",
+    "d = {}\nfor k in d.keys():\n    k - 1",
 ]
 ANYTHING = [
     "{x for x in items}",
     "{*items}",
     "set(items)",
     "{A()}",
+    "{V(1), V(2)}",
     "{v}",
     "f = set",
     "map(set, items)",
@@ -43,6 +45,13 @@ ANYTHING = [
     "set(map(A, items))",
     "{x: 1 for x in items}.keys() | set(items)",
     "{len(x), x}",
+    "type(items)(items)",
+    "k = type(items)",
+    "items.__class__(items)",
+    "d.keys() - e",
+    "k = d.keys()\nk - 1",
+    "k = d.keys()\nf(k) | 1",
+    "view - 1",
     "no program (",
 ]
 
@@ -59,3 +68,21 @@ def test_whatever_else(source: str) -> None:
 
 def test_a_builtin_that_the_session_has_bound_is_none() -> None:
     assert makes_sets_of_anything("{len(x) for x in items}", {**NAMESPACE, "len": ByAddress})
+
+
+@pytest.mark.parametrize(
+    ("source", "only"),
+    [
+        ("print(id(a) == id(b) != id(c))", True),
+        ("x = 1", True),
+        ("id(a) < id(b)", False),
+        ("id(a.b) == id(a.b)", False),
+        ("id([]) == id([])", False),
+        ("id(a) == 5", False),
+        ("id(a) == id(b), id(a)", False),
+        ("f = id", False),
+        ("no program (", False),
+    ],
+)
+def test_identities_that_are_only_compared(source: str, only: bool) -> None:
+    assert only_compares(source, "id") is only

@@ -110,15 +110,6 @@ class Engine:
         if self.history.needs_no_process():
             self._restore()
 
-    def sample(self) -> None:
-        """A sample came to another state: this one has a copy from now on."""
-        self._settle()
-        if self.history.needs_no_process():
-            self._release(self.history.add(Copy(self.truth, True)))
-            before, self.differs = self.differs, lambda: True
-            self._restore()
-            self.differs = before
-
     def rollback(self, steps: int = 1) -> None:
         state = self.history.before_last(steps)
         copies = self.history.copies_below(state)
@@ -188,7 +179,7 @@ class Model:
 
 ACTS = (
     *("ok", "again", "error", "atomic", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch"),
-    *("restore", "refused", "rest", "sample"),
+    *("restore", "refused", "rest"),
 )
 """`ok` is a step that is copied, `again` one that can be done once more; `back` undoes two steps."""
 FEW = ("ok", "again", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch", "refused", "rest")
@@ -231,10 +222,10 @@ class Pair:
                 assert self.fails and engine.truth == model.truth[: len(engine.truth)], (engine.truth, model.truth)
                 self._adopt()
             model.fresh = 0
-        elif act in ("rest", "sample"):
-            (engine.rest if act == "rest" else engine.sample)()
+        elif act == "rest":
+            engine.rest()
             if engine.truth != model.truth:
-                assert self.fails and act == "rest" and engine.truth == model.truth[: len(engine.truth)]
+                assert self.fails and engine.truth == model.truth[: len(engine.truth)]
                 self._adopt()
                 model.fresh = 0
         elif act in ("set", "restore"):
@@ -349,7 +340,7 @@ def test_longer_sequences_where_equal_states_are_merged() -> None:
 
 def sequences(count: int, length: int, seed: int) -> Iterator[tuple[str, ...]]:
     chance = random.Random(seed)
-    weights = [3, 9, 1, 1, 4, 3, 2, 3, 2, 2, 1, 1, 1, 2, 2, 1]
+    weights = [3, 9, 1, 1, 4, 3, 2, 3, 2, 2, 1, 1, 1, 2, 2]
     for _ in range(count):
         yield tuple(chance.choices(ACTS, weights, k=length))
 

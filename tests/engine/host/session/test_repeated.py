@@ -193,11 +193,6 @@ DIRECTED = {
         "m = Matrix([[1, 2], [3, 4]])",
         "seen = {str(n) for row in m.rows for n in row}\norder = list(seen)",
     ],
-    "sets of instances with a hash": [
-        "class Odd(Exception): pass\nclass A:\n    def __init__(self, x):\n        self.x = x\n"
-        "    def __hash__(self):\n        return hash(self.x)",
-        "order = [a.x for a in {A(0), A(1), A('2')}]",
-    ],
     "computed names": [
         "class A:\n    def go_north(self):\n        return 'n'\na = A()",
         "x = [getattr(a, 'go_' + way)() for way in ('north',)]",
@@ -209,6 +204,11 @@ DIRECTED = {
     ],
     "a seed and a comment": ["import random\n# a fixed seed\nr = random.Random(42)  # the seed", "x = r.random()"],
     "random numbers of a new child": ["import random", "x = [random.random() for _ in range(700)]"],
+    "identities that are compared": [
+        "class A: pass\na, b = A(), A()",
+        "x = id(a) == id(b), hash(a) != hash(b)",
+        "y = id(a) == id(a)",
+    ],
     "decimal": ["from decimal import Decimal, getcontext", "getcontext().prec = 50", "x = Decimal(1) / 7", "x = x * x"],
 }
 
@@ -237,6 +237,9 @@ COPIED = {
     "a seed of nothing": ["import random", "random.seed()"],
     "an address": ["x = id([])"],
     "a hash": ["x = hash('a')"],
+    "an address of what is gone": ["x = [id([]) == id([])]"],
+    "an order of addresses": ["a, b = [], []", "x = [id(a) < id(b)]"],
+    "an address that is compared and kept": ["a, b = [], []", "x = [id(a) == id(b)]\ny = [id(a)]"],
     "an address that is shown": ["class A: pass\na = A()", "a"],
     "an address that is printed": ["class A: pass\na = A()", "print([a])"],
     "an address that is kept": ["class A: pass\na = A()", "text = str(a)"],
@@ -269,6 +272,12 @@ COPIED = {
         "f()",
     ],
     "an address in a text in a list": ["class A: pass", "texts = [f'{A()}' for _ in range(500)]"],
+    "an address that is cut": ["class A: pass", "texts = {'k': [repr(A()).split()[-1]] * 200}"],
+    "the end of an address": ["class A: pass", "text = repr(A())[-13:]"],
+    "identities in a memo": [
+        "class A:\n    def __deepcopy__(self, memo):\n        self.memo = [*memo]\n        return self",
+        "import copy\nb = copy.deepcopy([A(), [1]])",
+    ],
     "an address by a percent sign": ["class A: pass", "texts = ['%s' % A() for _ in range(500)]"],
     "a clock by a pattern": [
         "import datetime as d\nmatch d.datetime:\n    case object(now=f):\n        pass\nt = str(f())",
@@ -293,6 +302,21 @@ COPIED = {
         "    def __hash__(self):\n        return hash(self.x)",
         "def f():\n    return [a.x for a in {A(0), A(1), A(2)}]\nf()",
     ],
+    "a set of objects whose hash is made of another's": [
+        "class A: pass\nclass P:\n    def __init__(self, x):\n        self.x, self.a = x, A()\n"
+        "    def __hash__(self):\n        return hash((self.a,))",
+        "order = [p.x for p in {P(n) for n in range(30)}]",
+    ],
+    "a set of keys that is dropped": [
+        "class A:\n    def __init__(self, x):\n        self.x = x\nd = {A(n): n for n in range(20)}",
+        "order = [a.x for a in d.keys() | {1: 2}.keys() if type(a) is A]",
+    ],
+    "a set by the class of another one": [
+        "class A:\n    def __init__(self, x):\n        self.x = x",
+        "def same(things, kind):\n    return type(kind)(things)",
+        "order = [a.x for a in same([A(n) for n in range(20)], {1, 2})]",
+    ],
+    "a seed in a text that looks like a comment": ["import random", "t = '''\n# '''; r = random.Random()"],
     "a set by an operator": [
         "def both(a, b):\n    return a & b",
         "class A: pass\nd = {A(): 1, A(): 2}",

@@ -88,6 +88,17 @@ def test_nothing_is_told_as_lost_of_what_the_last_step_bound(open_session: OpenS
     assert "undone" not in str(session.run("total").observation())
 
 
+def test_a_result_tells_what_waking_took(open_session: OpenSession) -> None:
+    session = open_session()
+    assert session.run("x = 1").usage.wake_ms == 0
+    assert rest(session)
+    assert session.run("x").usage.wake_ms > 0
+    assert session.run("x").usage.wake_ms == 0
+    assert rest(session)
+    killed = session.run("while True: pass", timeout=0.1)
+    assert killed.state == "restored" and killed.usage.wake_ms > 0
+
+
 def test_a_session_rests_again_and_again(open_session: OpenSession) -> None:
     session = open_session()
     for number in range(20):

@@ -474,6 +474,9 @@ class BareSession:
         self.carried: set[int] = set()
         self.keeper = self
 
+    def still_waiting(self) -> None:
+        """No step of it waits."""
+
     def next_key(self) -> str:
         return f"key-{next(self._keys)}"
 

@@ -111,6 +111,27 @@ def test_http_get_fetches_from_guest_code(server: str) -> None:
         assert "secret" not in str(result.to_dict())
 
 
+@pytest.mark.modules("httpx")
+def test_a_client_that_is_awaited_fetches_by_the_tool_too(server: str) -> None:
+    tool = toolkit.http_get(allow=[server], private=True)
+    step = f"import httpx\nasync with httpx.AsyncClient() as client: found = await client.get('http://{server}/bytes')"
+    with Sandbox("confined-python", tools=[tool], spare=0) as sandbox:
+        assert sandbox.run(f"{step}\nfound.content").check().value == b"\x00\xff"
+    with Sandbox("confined-python", spare=0) as sandbox:
+        alone = sandbox.run(step.replace(server, "example.com"))
+        assert alone.error is not None and "the host has given no tool that fetches" in str(alone.error.hint)
+
+
+def test_a_tool_that_fetches_and_gives_something_else_is_told() -> None:
+    def http_get(url: str) -> dict[str, Any]:
+        """Fetch."""
+        return {"body": "a,b", "url": url}
+
+    with Sandbox("standard", tools=[http_get], spare=0) as sandbox:
+        result = sandbox.run("from urllib.request import urlopen\nurlopen('http://example.com/')")
+        assert result.error is not None and "a dict with `text` or `content`" in result.error.message
+
+
 def test_libraries_fetch_by_the_tool_of_the_host(server: str) -> None:
     """As bytes, whatever their encoding; the tool says no, and what is no GET is refused."""
     tool = toolkit.http_get(allow=[server], private=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, TypedDict, Union
@@ -266,6 +267,10 @@ class TestNumpyInTheHost:
             (Optional[int], "np.uint8(7)", 7),  # noqa: UP045
             (Point, "{'x': np.int64(1), 'tags': np.array(['a'])}", Point(1, tags=["a"])),
             (list[int], "pd.Series([1, 2])", [1, 2]),
+            (dict[str, float], "pd.Series({'a': 1.5})", {"a": 1.5}),
+            (dict, "pd.Series([1, 2])", {0: 1, 1: 2}),
+            (Mapping[str, int], "pd.Series({'a': 1})", {"a": 1}),
+            (dict[str, list[int]], "pd.DataFrame({'a': [1, 2]})", {"a": [1, 2]}),
             (list[dict[str, int]], "pd.DataFrame({'a': [1, 2]})", [{"a": 1}, {"a": 2}]),
         ],
     )

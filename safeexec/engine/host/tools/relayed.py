@@ -1,0 +1,122 @@
+"""Tools of a program that is elsewhere: each call is carried to it as the guest made it, and it checks and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
+from inspect import Parameter, Signature
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from safeexec.common.text import can_be_name
+from safeexec.engine.host.tools.tool import KINDS
+from safeexec.engine.host.waiting import CallTool, Core
+from safeexec.engine.recordings.format import ToolShape
+from safeexec.errors import ProtocolError, ToolError
+from safeexec.protocol import messages as m
+from safeexec.results import ToolCallRecord
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.tools.toolbox import Caller
+    from safeexec.engine.policy.model import Policy
+
+ANSWER_SECONDS = 3600.0
+"""How long an answer may take: an approval may ask a person. Who is gone is noticed before, by whoever carries."""
+_KIND = {word: kind for kind, word in KINDS.items()}
+
+
+class RelayedAnswer(Struct, frozen=True):
+    """What became of a call: a value as it crosses, or what the guest sees raised."""
+
+    outcome: Literal["ok", "error", "refused", "broken"]
+    """``broken``: no honest child makes such a call, and the step ends."""
+    value: bytes | None = None
+    error_type: str = ""
+    error: str = ""
+    inside: bool = False
+
+
+Carry = Callable[[int, m.ToolRequest, "float | None"], Awaitable[RelayedAnswer]]
+"""Takes the number of the step, the call and the seconds that the step has left, if its clock goes on."""
+
+
+class RelayedTools:
+    """Stands where a `Toolbox` does: as `tools=` of a sandbox. `carry` is awaited in the task that runs the step."""
+
+    has_effects = False
+    approval = None
+
+    def __init__(self, shapes: Sequence[ToolShape], policy: Policy, carry: Carry) -> None:
+        """Raises `ToolError` for a tool that the policy does not allow, or that nobody could call."""
+        self.tools = {shape.name: shape for shape in shapes}
+        for shape in shapes:
+            if shape.name not in policy.tools.allow:
+                where = policy.origin("tools.allow")
+                raise ToolError(f"the policy {policy.name!r} does not allow the tool {shape.name[:100]!r} ({where})")
+        try:
+            self._signatures = tuple(map(signature_of, shapes))
+        except ValueError as error:
+            raise ToolError(str(error)) from None
+        self._rules = policy.tools
+        self._most = policy.limits.value_kb << 10
+        self._carry = carry
+
+    def __iter__(self) -> Iterator[ToolShape]:
+        return iter(self.tools.values())
+
+    def signatures(self) -> tuple[m.ToolSignature, ...]:
+        """Name and parameters of each tool, for the child."""
+        return self._signatures
+
+    def close(self) -> None:
+        """There is nothing to end here."""
+
+    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None) -> Core[m.ToolReply]:
+        """As `Toolbox.answer`. Nothing of the arguments is read here."""
+        if call.tool not in self.tools:
+            raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
+        session.calls_of_step += 1
+        most, started = self._rules.max_calls, monotonic()
+        if session.calls_of_step > most + 1:  # the first one beyond the limit is refused, and recorded, over there
+            text = f"{call.tool}(): more than {most} tool calls in one step (tools.max_calls)"
+            return m.ToolReply(call.call, error_type="PermissionError", error=text)
+        given = yield from self._carried(call, session.step, deadline)
+        if given.outcome == "broken":
+            raise ProtocolError(given.error or f"{call.tool}() was called with what cannot be read")
+        spent = (monotonic() - started) * 1e3
+        session.tool_records.append(ToolCallRecord(call.tool, session.step, given.outcome, given.error, spent))
+        return m.ToolReply(call.call, given.value, given.error_type, given.error, given.inside)
+
+    def _carried(self, call: m.ToolRequest, step: int, deadline: float | None) -> Core[RelayedAnswer]:
+        left = None if deadline is None else max(0.0, deadline - monotonic())
+        try:
+            given: RelayedAnswer = yield CallTool(
+                partial(self._carry, step, call, left), ANSWER_SECONDS, is_async=True, owner=self
+            )
+        except ProtocolError:
+            raise
+        except Exception as error:
+            text = f"{call.tool}(): {error or type(error).__name__}"[:2000]
+            return RelayedAnswer("error", error_type="ToolError", error=text)
+        if given.value is not None and len(given.value) > self._most:
+            text = f"{call.tool}() returned a value that is too large (limits.value_kb)"
+            return RelayedAnswer("error", error_type="ValueError", error=text)
+        return given
+
+
+def signature_of(shape: ToolShape) -> m.ToolSignature:
+    """As the guest sees a tool. Raises ValueError for what no tool can be called, or take."""
+    try:
+        if not can_be_name(shape.name):
+            raise ValueError("guest code could not call it")
+        Signature([Parameter(name, _KIND[kind]) for name, kind, _, _ in shape.parameters])
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
+    return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
+
+
+def shapes_of(tools: Any) -> list[ToolShape]:
+    """Tools, as the messages to a program elsewhere describe them."""
+    return [ToolShape(one.name, one.parameters, one.returns, one.doc) for one in tools.signatures()]

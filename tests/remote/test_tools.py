@@ -1,0 +1,301 @@
+"""Host tools of a client: guest code at a server calls them over the connection, and they are checked and run here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safeexec import (
+    Allow,
+    Deny,
+    ProtocolError,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    ToolError,
+    async_connect,
+    connect,
+    tool,
+)
+from safeexec.remote import container, core
+from tests.remote.doors import command
+from tests.remote.test_container import ENGINE, REAL
+from tests.remote.test_servers import LIAR, RESULT
+from tests.servers.serving import needs_server, serving
+
+MAIN = threading.main_thread()
+
+
+def price(item: str, count: int = 1) -> float:
+    """The price of some of an item."""
+    if item == "gold":
+        raise LookupError("no gold here")
+    assert threading.current_thread() is MAIN
+    return 2.5 * count
+
+
+def echo(*values: Any, **named: Any) -> Any:
+    return [list(values), named]
+
+
+def order(item: str) -> str:
+    return f"ordered {item}"
+
+
+async def later(number: int) -> int:
+    await asyncio.sleep(0.01)
+    return number + 1
+
+
+ASKED: list[Any] = []
+
+
+def approval(name: str, arguments: dict[str, Any]) -> Any:
+    ASKED.append((name, arguments))
+    if arguments["item"] == "bombs":
+        return Deny("nobody may have those")
+    return Allow({"item": "tea"}) if arguments["item"] == "coffee" else True
+
+
+TOOLS = [price, echo, order, later]
+POLICY = "extends: standard\ntools: {approval: [order], max_calls: 5}"
+
+
+@pytest.fixture(scope="module", params=["pipe", pytest.param("http", marks=needs_server), "container"])
+def there(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    path = tmp_path_factory.mktemp("policy") / "asking.yaml"
+    path.write_text(POLICY)
+    given: dict[str, Any] = {"tools": TOOLS, "approval": approval}
+    if request.param == "pipe":
+        with connect(command=command(str(path)), **given) as sandbox:
+            yield sandbox
+    elif request.param == "http":
+        with serving("--policy", str(path)) as server, connect(server.url, server.token, **given) as sandbox:
+            yield sandbox
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            if not REAL:
+                patch.setenv("SAFEEXEC_ENGINE", ENGINE)
+                patch.setenv("PYTHONPATH", ":".join(sys.path))
+            with Sandbox(path, engine="container", **given) as sandbox:
+                yield sandbox
+            while container._started:
+                container._started.pop().close()
+
+
+def test_a_step_calls_tools_of_the_client(there: Sandbox) -> None:
+    with there.session() as session:
+        result = session.run("price('tea', count=4) + price(item='milk')")
+        assert result.value == 12.5
+        assert [(call.tool, call.outcome, call.step) for call in result.tool_calls] == [("price", "ok", 1)] * 2
+        held = {"a": (1, 2), 3: {4, 5}, "b": b"\x00\xff"}
+        assert session.run(f"echo({held!r}, None, key=1.5)").value == [[held, None], {"key": 1.5}]
+        assert session.run("later(41)").value == 42
+        assert session.run("import inspect\nprice.__doc__").value == "The price of some of an item."
+        session.checkpoint("after")
+        session.run("later(1)").check()
+        assert [call.tool for call in session.rollback("after")] == ["later"]
+        assert "price(item: str, count: int = 1) -> float" in session.card()
+
+
+def test_what_goes_wrong_in_a_call_is_told_as_here(there: Sandbox) -> None:
+    with Sandbox(there.policy, tools=TOOLS, approval=approval) as sandbox:
+        for source in (
+            "price('gold')",
+            "price('tea', 'many')",
+            "price()",
+            "price(price)",
+            "echo(object())",
+            "for _ in range(9): echo()",
+            "order('bombs')",
+            "try: price('gold')\nexcept LookupError as error: print(error)",
+        ):
+            mine, theirs = sandbox.run(source), there.run(source)
+            assert (theirs.outcome, theirs.stdout) == (mine.outcome, mine.stdout)
+            assert [(call.tool, call.outcome, call.message) for call in theirs.tool_calls] == [
+                (call.tool, call.outcome, call.message) for call in mine.tool_calls
+            ]
+            if mine.error is not None and theirs.error is not None:
+                assert (theirs.error.type, theirs.error.message) == (mine.error.type, mine.error.message)
+
+
+def test_approvals_are_asked_where_the_tools_are(there: Sandbox) -> None:
+    ASKED.clear()
+    assert there.run("[order('milk'), order('coffee')]").value == ["ordered milk", "ordered tea"]
+    assert ASKED == [("order", {"item": "milk"}), ("order", {"item": "coffee"})]
+    denied = there.run("order('bombs')")
+    assert denied.error is not None and "nobody may have those" in denied.error.message
+
+
+def test_branches_and_restored_sessions_have_the_tools(there: Sandbox, tmp_path: Path) -> None:
+    with there.session() as session:
+        session.run("x = price('tea')").check()
+        (branch,) = session.branch(1)
+        with branch:
+            assert branch.run("price('tea') + x").value == 5
+        session.save(tmp_path / "state")
+    with there.restore(tmp_path / "state") as again:
+        assert again.run("price('tea') + x").value == 5
+
+
+def test_an_interrupt_in_a_tool_stops_the_step(there: Sandbox) -> None:
+    def interrupted(name: str, arguments: dict[str, Any]) -> Any:
+        raise KeyboardInterrupt
+
+    toolbox = there._core.toolbox
+    with there.session() as session:
+        session.run("x = 1").check()
+        toolbox.approval = interrupted
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                session.run("x = 2\norder('milk')\nwhile True: pass", timeout=60)
+        finally:
+            toolbox.approval = approval
+        assert session.get("x") == 1
+
+
+def test_output_is_heard_around_calls(there: Sandbox) -> None:
+    heard: list[str] = []
+    with there.session() as session:
+        session.run("print('a')\nprice('tea')\nprint('b')", on_output=heard.append).check()
+    assert "".join(heard) == "a\nb\n"
+
+
+def test_on_an_event_loop() -> None:
+    async def hold(seconds: float) -> None:
+        waiting.set()
+        await asyncio.sleep(seconds)
+
+    async def main() -> None:
+        reached = async_connect(command=command("standard"), tools=[later, hold])
+        async with reached as sandbox, sandbox.session() as session:
+            assert (await session.run("sum(later(n) for n in range(4))")).value == 10
+            step = asyncio.create_task(session.run("x = 5\nhold(3600)"))
+            await waiting.wait()
+            step.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await step
+            assert await session.get("x", "none") == "none"
+
+    waiting = asyncio.Event()
+    asyncio.run(main())
+
+
+def test_tools_that_cannot_be_are_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "none.yaml"
+    path.write_text("extends: standard\ntools: {allow: none}")
+    with pytest.raises(ToolError, match="does not allow the tool 'price'"):
+        connect(command=command(str(path)), tools=[price])
+    with pytest.raises(ToolError, match="follows the steps"):
+        connect(command=command("standard"), tools=[tool(effect="deferred")(order)])
+    with pytest.raises(ToolError, match="follows the steps"):
+        Sandbox("standard", tools=[tool(effect="deferred")(order)], engine="container").open()
+    with pytest.raises(SandboxError, match="a single address"):
+        connect(["http://a:1", "http://b:1"], "token", tools=[price])
+
+
+def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes() -> None:
+    from safeexec.servers.service import MAX_TOOLS
+
+    with connect(command=command("standard")) as plain:
+        wire = plain._core._wire  # type: ignore[attr-defined]
+        from safeexec.engine.host.waiting import drive
+        from safeexec.remote.core import RemoteSandboxCore
+
+        def named(number: int) -> RemoteSandboxCore:
+            core = RemoteSandboxCore(wire, "standard", {f"tool_{number}": lambda: number})
+            drive(core.open())
+            return core
+
+        first = named(0)
+        session = drive(first.new_session())
+        for number in range(1, MAX_TOOLS + 3):
+            core = named(number)
+        assert drive(session._ask("names")).names == []
+        assert drive(drive(core.new_session())._ask("names")).names == []
+
+
+def call(**told: Any) -> dict[str, Any]:
+    asked = {"call": 1, "tool": "price", "step": 1, "arguments": "kpGjdGVhgA==", "seconds": None, "session": "S"}
+    return {"method": "session.tool", "params": {**asked, **told}}
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ({"tool": "echo"}, "which this step cannot make"),
+        ({"tool": "__import__"}, "which this step cannot make"),
+        ({"arguments": "%%"}, "shape"),
+        ({"arguments": ["x"]}, "shape"),
+        ({"call": "1"}, "shape"),
+        ({"seconds": "long"}, "shape"),
+        ({"arguments": "A" * 5000}, "more than limits.value_kb"),
+    ],
+)
+def test_a_server_that_lies_calls_nothing(told: dict[str, Any], error: str) -> None:
+    with connect(command=command("standard")) as real:
+        content = {"policy": real.policy.replace(value_kb=1).content()}
+    table = {
+        "sandbox.policy": [{"result": content}],
+        "sandbox.protection": [{"result": {"protection": []}}],
+        "sandbox.session": [{"result": {"session": "S"}}],
+        "sandbox.tools": [{"result": {"policy": "P"}}],
+        "session.run": [call(**told), {"result": RESULT}],
+        "session.cancel": [{"result": {"cancelled": False}}],
+    }
+    called: list[str] = []
+
+    def price(item: str) -> None:
+        called.append(item)
+
+    with connect(command=[sys.executable, "-c", LIAR, json.dumps(table)], tools=[price]) as sandbox:
+        session = sandbox.session()
+        with pytest.raises(ProtocolError, match=error):
+            session.run("1")
+    assert not called
+
+
+TALKS = """
+import json, sys
+ANSWERS = {"sandbox.policy": json.loads(sys.argv[1]), "sandbox.protection": {"protection": []},
+           "sandbox.session": {"session": "S"}, "sandbox.tools": {"policy": "P"}, "session.reply": {"taken": True}}
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    call = json.loads(line)
+    if call["method"] in ANSWERS:
+        say({"id": call["id"], "result": ANSWERS[call["method"]]})
+    while call["method"] == "session.run":
+        say(json.loads(sys.argv[2]))
+        if "tool" in json.loads(sys.argv[2])["params"]:
+            answer = json.loads(sys.stdin.readline())
+            say({"id": answer["id"], "result": {"taken": True}})
+"""
+
+
+@pytest.mark.parametrize("told", ["tool", "output"])
+def test_a_server_that_never_stops_talking_is_given_up(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect(command=command("standard")) as real:
+        content = {"policy": real.policy.content()}
+        most, seconds = real.policy.tools.max_calls, real.policy.limits.max_wall_seconds
+    called: list[str] = []
+
+    def price(item: str) -> None:
+        called.append(item)
+
+    output = {"method": "session.output", "params": {"text": "x", "stream": "stdout", "session": "S"}}
+    event = call() if told == "tool" else output
+    server = [sys.executable, "-c", TALKS, json.dumps(content), json.dumps(event)]
+    with connect(command=server, tools=[price]) as sandbox:
+        session = sandbox.session()
+        monkeypatch.setattr(core, "PATIENCE_SECONDS", 1.0 - seconds)
+        with pytest.raises((SandboxClosed, ProtocolError)):
+            session.run("1")
+    assert len(called) <= most
