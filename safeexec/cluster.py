@@ -1,27 +1,34 @@
-"""Programs for a cluster: `map` over workers of Ray, and `serve`, the HTTP door behind Ray Serve.
+"""More than one machine, by Ray: `map` runs programs on its workers, `serve` is one server over replicas of Ray Serve.
 
-Each program is run once. A program that a lost worker was running may have begun: its result is `crashed`, with an
-error of the type `WorkerLost`. The caller decides whether to run it again.
+A session lives at the replica that opened it, and its id says at which: Ray Serve sends each call there by the header
+`x-session-id`. With a store it goes on elsewhere when its replica is gone, or replaced.
+
+Each program of `map` is run once. A program that a lost worker was running may have begun: its result is `crashed`,
+with an error of the type `WorkerLost`. The caller decides whether to run it again.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from safeexec import ErrorInfo, Policy, Result, Sandbox, SandboxError
+from safeexec import ErrorInfo, Policy, ProtectionError, Result, Sandbox, SandboxError, StoreOptions
 from safeexec.engine.host.faces.many import each_of, parts_of
 from safeexec.servers.access import hosts_for
-from safeexec.servers.http.grants import Grant
+from safeexec.servers.http.grants import Grant, read_tenants
 from safeexec.servers.service import Service
 
 try:
     import ray
 
     from safeexec.servers.http.app import Ages, application
+    from safeexec.servers.http.peers import Heard, Ledger, Peers, Told
     from safeexec.servers.http.tenancy import Tenancy
 except ImportError as error:
     raise SandboxError(f"this needs Ray: pip install 'safeexec[cluster]' ({error})") from None
@@ -29,7 +36,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     from safeexec.engine.host.session.options import Program
 
-CHUNK_SECONDS, CHUNK = 0.1, 64
+Durability = Literal["step", "second", "close"]
+CHUNK_SECONDS, CHUNK = 0.2, 256
 """A worker gets as many programs at once as take about so long, and never more than so many."""
 AHEAD = 4
 """How many chunks of each worker may be under way, or wait for an earlier one."""
@@ -39,6 +47,12 @@ LOOK_SECONDS = 1.0
 """How often workers are looked for that are late."""
 SLACK_SECONDS = 30.0
 """What a chunk may take beyond the limits of its programs."""
+GRACE_SECONDS = 30.0
+"""What a replica that is to end may take beyond the longest step."""
+QUIET_FORKS = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
+"""What probes the kernel is a fork, in which gRPC, which Ray Serve imports, tries for 10 s to start threads."""
+ALONE_SECONDS = 60.0
+"""When the ledger of an application ends that no replica tells anything."""
 LOST = "its worker was lost ({}); it may have begun, and was not run again"
 
 
@@ -53,7 +67,8 @@ class Grader:
         self._sandbox.open()
 
     def run(self, programs: list[str | Program]) -> list[Result]:
-        return list(self._sandbox.map(programs, workers=1, timeout=self._timeout))
+        """Runs them here, and not by `Sandbox.map`: its threads cost a small program a tenth of its time."""
+        return [self._sandbox.run(source, **how) for source, how in (parts_of(one, self._timeout) for one in programs)]
 
 
 class _Chunk:
@@ -168,30 +183,115 @@ def map(
 
 
 def serve(
-    token: str,
+    token: str | Mapping[str, Grant],
     policy: str = "standard",
     allow_policy: Sequence[str] | None = None,
     *,
+    store: str | os.PathLike[str] | StoreOptions | None = None,
+    durable: Durability = "second",
     replicas: int = 1,
+    autoscaling: Mapping[str, Any] | None = None,
     hosts: Sequence[str] = (),
-) -> list[str]:
-    """Run what `safeexec serve` does so many times behind Ray Serve; the paths of the servers, for `connect`.
+    name: str = "safeexec",
+    path: str = "/",
+) -> str:
+    """Run what `safeexec serve` does as one application of Ray Serve, with so many replicas; its path, for `connect`.
 
-    Each is an application of its own, because a session lives at one. `token` has 16 characters or more; `hosts` are
-    names by which clients call the cluster, beside its addresses and localhost. Raises what Ray Serve raises where a
-    server does not start; `ray.serve.shutdown()` ends them.
+    `token` has 16 characters or more; or give the tenants of a token file (`read_tenants`), whose quotas hold over all
+    replicas. `store` is where sessions of `session_for` outlive their replica: a place that all machines reach; after
+    a kill they are as `durable` says (`Sandbox`). `autoscaling` is what
+    Ray Serve takes (`min_replicas`, `max_replicas` …) in place of `replicas`; it needs a store, since a replica that
+    is taken away ends its sessions. `hosts` are names by which clients call the cluster, beside its addresses and
+    localhost.
+
+    Called again with the same `name` it replaces the replicas one after the other. Raises what Ray Serve raises where
+    a replica does not start, ValueError for what cannot be asked for. `ray.serve.delete(name)` ends it.
     """
     from ray import serve as behind  # with all that an HTTP server needs: for this alone
 
-    def door() -> _Door:
-        tenancy = Tenancy(Service(policy, allow_policy), {"": Grant(token=token)})
-        return _Door(application(tenancy, hosts_for("0.0.0.0", hosts), Ages(1800, 86400)))
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
+    server = _bound(token, policy, allow_policy, store, durable, replicas, autoscaling, hosts)
+    behind.run(server, name=name, route_prefix=path)
+    return path
 
-    server = behind.deployment(behind.ingress(door)(), max_ongoing_requests=1000)  # how many it takes is for the tenant
-    paths = [f"/safeexec-{number}" for number in range(replicas)]
-    for path in paths:
-        behind.run(server.bind(), name=path.strip("/"), route_prefix=path)
-    return paths
+
+def build(arguments: Mapping[str, Any]) -> Any:
+    """The same application for a configuration of Ray Serve, which names it as ``safeexec.cluster:build``.
+
+    `arguments` are those of `serve`, with the path of a token file as `token_file` in place of `token`; name and path
+    are the configuration's. Raises as `serve`, and as `read_tenants`.
+    """
+    given: dict[str, Any] = {"policy": "standard", "allow_policy": None, "store": None, "durable": "second"}
+    given |= {"replicas": 1, "autoscaling": None, "hosts": ()}
+    if unknown := sorted(arguments.keys() - given.keys() - {"token_file"}):
+        raise ValueError(f"a server of a cluster takes no {unknown[0]!r}; it takes token_file, {', '.join(given)}")
+    if "token_file" not in arguments:
+        raise ValueError("a server of a cluster needs a token_file")
+    given |= arguments
+    return _bound(read_tenants(given.pop("token_file")), **given)
+
+
+def _bound(
+    token: str | Mapping[str, Grant],
+    policy: str,
+    allow_policy: Sequence[str] | None,
+    store: str | os.PathLike[str] | StoreOptions | None,
+    durable: Durability,
+    replicas: int,
+    autoscaling: Mapping[str, Any] | None,
+    hosts: Sequence[str],
+) -> Any:
+    from ray import serve as behind
+    from ray.serve.config import RequestRouterConfig
+
+    if autoscaling is not None and store is None:
+        raise ValueError("autoscaling takes replicas away, and their sessions with them: give a store=")
+    grants = {"": Grant(token=token)} if isinstance(token, str) else dict(token)
+    longest = max(Policy.load(one).limits.max_wall_seconds for one in [policy, *(allow_policy or ())])
+    at = StoreOptions(at=store) if isinstance(store, str | os.PathLike) else store
+    count = {"num_replicas": replicas} if autoscaling is None else {"autoscaling_config": dict(autoscaling)}
+    server = behind.deployment(
+        behind.ingress()(_Replica),
+        name="safeexec",
+        max_ongoing_requests=1000,  # how many it takes is for the tenant
+        ray_actor_options={"runtime_env": {"env_vars": QUIET_FORKS}},
+        request_router_config=RequestRouterConfig(request_router_class="safeexec.cluster_router:SessionRouter"),
+        health_check_period_s=5,
+        graceful_shutdown_wait_loop_s=0.5,
+        graceful_shutdown_timeout_s=longest + GRACE_SECONDS,
+        **count,
+    )
+    return server.bind(policy, allow_policy, at, durable, grants, tuple(hosts))
+
+
+class _Replica:
+    """One replica."""
+
+    def __init__(
+        self,
+        policy: str,
+        allowed: Sequence[str] | None,
+        store: StoreOptions | None,
+        durable: Durability,
+        grants: dict[str, Grant],
+        hosts: tuple[str, ...],
+    ) -> None:
+        from ray import serve as behind
+
+        here = behind.get_replica_context()
+        offers = Service(policy, allowed, replica=here.replica_id.unique_id, store=store, durable=durable)
+        self._tenancy = Tenancy(offers, grants)
+        self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(1800, 86400))
+        self._app.peers = Peers(offers.replica, self._tenancy, partial(_tell, here.app_name))
+
+    def __serve_build_asgi_app__(self) -> _Door:
+        return _Door(self._app)
+
+    def check_health(self) -> None:
+        """Ray Serve replaces a replica where this raises."""
+        if (found := self._tenancy.findings) is not None and not found.held:
+            raise ProtectionError(found.problem)
 
 
 class _Door:
@@ -202,7 +302,7 @@ class _Door:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            below = scope["path"].removeprefix(scope.get("root_path", ""))
+            below = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))
             await self._app({**scope, "path": below, "root_path": ""}, receive, send)
         elif scope["type"] == "lifespan":
             await receive()
@@ -212,3 +312,26 @@ class _Door:
             await self._app.stop()
             await self._app.close()
             await send({"type": "lifespan.shutdown.complete"})
+
+
+class _SharedLedger(Ledger):
+    """The ledger of an application, as an actor that no replica owns. It ends when no replica has told it anything."""
+
+    async def tell(self, replica: str, told: Told) -> Heard:  # type: ignore[override]
+        heard, self._last = super().tell(replica, told), asyncio.get_running_loop().time()
+        asyncio.get_running_loop().call_later(ALONE_SECONDS, self._end_alone)
+        return heard
+
+    def _end_alone(self) -> None:
+        if asyncio.get_running_loop().time() - self._last >= ALONE_SECONDS:
+            os._exit(0)
+
+
+async def _tell(name: str, replica: str, told: Told) -> Heard:
+    """Tell the ledger of an application, which the first replica starts. Raises `SandboxError`."""
+    how: Any = {"name": f"{name} ledger", "namespace": "safeexec", "get_if_exists": True, "lifetime": "detached"}
+    try:
+        ledger = ray.remote(_SharedLedger).options(num_cpus=0, **how).remote()
+        return await ledger.tell.remote(replica, told)  # type: ignore[no-any-return]
+    except ray.exceptions.RayError as error:
+        raise SandboxError(str(error).partition("\n")[0]) from None

@@ -57,7 +57,7 @@ PACKAGES = ("safeexec", "safeexec.engine")
 FACES = {"adapters", "agent", "cli", "docs", "examples", "servers"}
 """Folders that use what the package offers, and one another."""
 
-PUBLIC = {*BELOW, "engine/approvals", "engine/recordings", "page", "remote", "toolkit"}
+PUBLIC = {*BELOW, "cluster", "engine/approvals", "engine/recordings", "page", "remote", "toolkit"}
 
 ON_TOP = {
     "engine/policy/model.py": {"reports", "engine/recordings", "results"},

@@ -130,8 +130,12 @@ class RemoteSandboxCore:
         seconds = given.get("queue_seconds", 0.0)
         return (yield from self._opened("sandbox.session", self._which | given, seconds))
 
-    def session_for(self, label: str, state: object, keywords: dict[str, Any]) -> Core[RemoteSessionCore]:
+    def session_for(
+        self, label: str, state: object, keywords: dict[str, Any], new: bool = True
+    ) -> Core[RemoteSessionCore]:
         """The session of that label in the server's store. Raises `SandboxError` where it has none."""
+        if not new:
+            raise SandboxError("over a connection session_for() takes no `new`: stored() says which sessions there are")
         if state is not None:
             raise SandboxError("over a connection a session begins with a state by restore(), and not by its label")
         return self.new_session(**keywords, stored=label)

@@ -22,13 +22,15 @@ from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
 from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, Asked, parsed, raised, sent
-from safeexec.servers.methods import MAX_MESSAGE, METHODS
+from safeexec.servers.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
 
 CONNECT_SECONDS = 30.0
 """How long a connection may take to be made, TLS included."""
 ANSWER_SECONDS = 600.0
 """How long a server may say nothing at all; the core gives a call up earlier where it knows better."""
 TOO_MANY = 429
+SESSION = "x-session-id"
+"""The header by which what stands before several servers sends a call to the one that has its session."""
 RETURN_SECONDS = 8.0
 """How long after its connection broke a call is made again: the server stops one that nobody asks for within ten."""
 PAUSES = (0.1, 0.4, 1.5, 4.0)
@@ -56,9 +58,12 @@ class _Broken(Exception):
 
 
 class _Request(NamedTuple):
-    """A call as it is sent, each time the same. `pauses`: before each time that it may be made again."""
+    """A call as it is sent, each time the same. `about`: calls with the same one are for the same of several servers
+    behind one address. `pauses`: before each time that it may be made again.
+    """
 
     path: str
+    about: str
     body: bytes
     pauses: tuple[float, ...]
 
@@ -113,12 +118,18 @@ class HttpWire:
             raise SandboxError(f"{method.partition('.')[2]} is offered over a pipe alone: connect(command=…)")
         given = dict(params)
         streams = given.get("stream", False)
+        label = given.get("stored") or (method == "sandbox.forget" and given["label"])
+        about = identity = uuid4().hex
         if not streams:
-            given["request_id"] = uuid4().hex
+            given["request_id"] = identity
         path = self._base + METHODS[method].path
         if "{session}" in path:
-            path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
-        return _Request(path, sent(given), () if streams else PAUSES)
+            identity = quote(str(given.pop("session")), safe="")
+            path = path.replace("{session}", identity)
+            about = identity.partition(".")[0] if identity.startswith(LABELLED) else identity
+        elif label:
+            about = about_label(label)
+        return _Request(path, about, sent(given), () if streams else PAUSES)
 
     def _call(self, asked: Asked, request: _Request, patience: float = 0.0) -> None:
         """Make a call until the server has begun it, for so many seconds; not at all again if it says not now.
@@ -157,7 +168,7 @@ class HttpWire:
                 _connect(connection, connect_seconds)
                 reached = True
             with self._under_way(connection):
-                connection.request("POST", request.path, request.body, self._headers)
+                connection.request("POST", request.path, request.body, {**self._headers, SESSION: request.about})
                 with closing(connection.getresponse()) as response:
                     streams = response.headers.get_content_type() == "text/event-stream"
                     (_follow if streams else _take)(response, asked)

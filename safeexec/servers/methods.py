@@ -16,6 +16,7 @@ answer, or one ``error``.
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -60,6 +61,8 @@ class Method(NamedTuple):
         return "/v1/sessions" if verb == "session" else f"/v1/{verb}"
 
 
+LABELLED = "~"
+"""What the id of a session of the store begins with."""
 TIGHTENED = ("checkpoints", "on_error", *Limits.__struct_fields__)
 """What a client may tighten for a session of its own; the policy says which values are possible."""
 Data = str | Bytes
@@ -80,6 +83,11 @@ _NAMESPACE: dict[str, Any] = {"namespace": (Values, {})}
 _PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None), **_NAMESPACE}
 _MODE = Literal["idle", "before-step", "off"] | None
 _TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None, None)) | {"checkpoints": (_MODE, None)}
+
+
+def about_label(label: str) -> str:
+    """The first part of the id of a session of the store: the same for the same label."""
+    return LABELLED + urlsafe_b64encode(label.encode("utf-8", "surrogatepass")).decode().rstrip("=")
 
 
 def _method(name: str, about: str, parameters: dict[str, Any], answer: type[Struct] | dict[str, Any]) -> Method:

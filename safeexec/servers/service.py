@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import secrets
 import tempfile
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from itertools import count
 from math import isfinite
@@ -37,6 +39,7 @@ from safeexec import (
     SandboxError,
     SandboxStats,
     SessionClosed,
+    SessionTaken,
     StoreOptions,
     ToolError,
 )
@@ -46,15 +49,18 @@ from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked, unmarked
 from safeexec.servers.methods import (
     INTERNAL,
+    LABELLED,
     MAX_MESSAGE,
     METHOD,
     METHODS,
     OURS,
     PARAMETERS,
     PIPED,
+    TIGHTENED,
     Bytes,
     Method,
     Values,
+    about_label,
 )
 from safeexec.toolkit import RelayedAnswer, RelayedTools
 from safeexec.untrusted.json_shapes import shaped
@@ -72,6 +78,10 @@ MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, which fit into one message as base64."""
+MOVE_SECONDS, MOVE_LOOK_SECONDS = 45.0, 0.1
+"""How long a replica may take to leave a session that another one needs (the claim of a dead one in a database runs out
+after 30 s), and how often it is asked for.
+"""
 SMALL = 32 << 10
 """Bytes of JSON that are read or written at once; more of it in a thread, for it may take long."""
 MAX_ITEMS = 100_000
@@ -139,6 +149,45 @@ def most_parts(shape: type) -> int:
     return MAX_PARTS if holds_values else MAX_ITEMS
 
 
+class StoredName(NamedTuple):
+    """A session of the store, as its id names it: whoever has the id can open it again, with what it was opened with.
+
+    What stands before several servers sends the same label to the same one: it is the first part of the id.
+    """
+
+    label: str
+    policy: str | None = None
+    tightened: dict[str, Any] = {}
+
+    def identity(self) -> str:
+        how = [_spelt(json.dumps([self.policy, self.tightened]))] if self.policy or self.tightened else []
+        return ".".join([about_label(self.label), *how])
+
+    @classmethod
+    def of(cls, identity: str) -> StoredName | None:
+        """None for an id that names no label. What is in it a client may have written."""
+        label, _, how = identity.partition(".")
+        if not label.startswith(LABELLED):
+            return None
+        try:
+            policy, tightened = json.loads(_read_spelt(how)) if how else (None, {})
+            named = cls(_read_spelt(label.removeprefix(LABELLED)), policy, tightened)
+        except ValueError:
+            return None
+        known = isinstance(tightened, dict) and all(
+            name in TIGHTENED and isinstance(value, int | float | str) for name, value in tightened.items()
+        )
+        return named if known and isinstance(policy, str | None) else None
+
+
+def _spelt(text: str) -> str:
+    return urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+
+
+def _read_spelt(text: str) -> str:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+
+
 class ClientSession:
     """A session of a client. `used`: its last call (monotonic seconds); `calls`: how many are under way."""
 
@@ -190,6 +239,8 @@ class Service:
         self.replica = replica
         self.store = store
         self.durable = durable
+        self.wanted: Counter[str] = Counter()
+        """The labels of sessions that are waited for: another replica has them open."""
         self._stored: dict[tuple[str, str], str] = {}
         """The ids of the sessions of the store that are open, by policy and label."""
         self.given = sandbox
@@ -231,7 +282,7 @@ class Service:
             if act := _ON_SANDBOX.get(verb):
                 return await act(self, sandbox, **given)
             return packed(method.answer, await _plainly(sandbox, verb, given))
-        held = self.held(identity := given.pop("session"))
+        held = await self.reached(identity := given.pop("session"))
         held.calls += 1
         try:
             if act := _ON_SESSION.get(verb):
@@ -328,6 +379,12 @@ class Service:
         """An open session by its id. Raises `SessionClosed`."""
         held = self.sessions.get(identity)
         if held is None:
+            there = identity.partition(".")[0] if "." in identity else ""
+            if there != self.replica:
+                raise SessionClosed(
+                    f"there is no such session here: it was opened at the server {there[:63]!r}, this is "
+                    f"{self.replica!r}, and a session ends with its server; open a new one"
+                )
             raise SessionClosed("there is no such session; it may have been closed")
         return held
 
@@ -336,13 +393,45 @@ class Service:
         name = self.default if policy is None else policy
         return label is not None and self._stored.get((name, label)) in self.sessions
 
-    def hold_stored(self, sandbox: AsyncSandbox, label: str, session: AsyncSession) -> str:
-        """Keep a session of the store: under the id that it has already, where it is open."""
-        key = sandbox.policy.name, label
+    async def open_stored(self, named: StoredName, **beginning: Any) -> str:
+        """Open a session of the store, or go on with the one that is open. Its id says what it takes to open it again.
+
+        Raises `SessionTaken` where another process has it open, and no replica that leaves it in time.
+        """
+        sandbox = await self.sandbox(named.policy)
+        deadline = monotonic() + MOVE_SECONDS
+        self.wanted[named.label] += 1
+        try:
+            while True:
+                try:
+                    session = await sandbox.session_for(named.label, **named.tightened, **beginning)
+                    break
+                except SessionTaken:
+                    if not self.replica or monotonic() > deadline:
+                        raise
+                await asyncio.sleep(MOVE_LOOK_SECONDS)
+        finally:
+            self.wanted -= Counter([named.label])
+        key = sandbox.policy.name, named.label
         identity = self._stored.get(key)
         if identity is None or identity not in self.sessions:
-            identity = self._stored[key] = self.hold(session)
+            identity = self._stored[key] = named.identity()
+            self.sessions[identity] = ClientSession(session)
         return identity
+
+    def asleep(self, identity: str) -> StoredName | None:
+        """What an id says of a session of the store that is not open here. None for any other id."""
+        return None if self.store is None or identity in self.sessions else StoredName.of(identity)
+
+    async def reached(self, identity: str) -> ClientSession:
+        """A session by its id, from the store where it is not open. Raises `SessionClosed`."""
+        if (named := self.asleep(identity)) is not None:
+            await self.open_stored(named, new=False)
+        return self.held(identity)
+
+    def open_of(self, labels: Collection[str]) -> list[str]:
+        """The ids of the sessions of the store that are open here by these labels."""
+        return [one for (_, label), one in self._stored.items() if label in labels and one in self.sessions]
 
     def hold(self, session: AsyncSession) -> str:
         """Keep a session under a new id."""
@@ -514,10 +603,12 @@ async def _open_session(
     if stored is not None:
         if service.store is None:
             raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
+        beginning = {"queue_seconds": tightened.pop("queue_seconds")} | ({"namespace": named} if named else {})
         wanted = {name: value for name, value in tightened.items() if value is not None and name != "label"}
-        session = await sandbox.session_for(stored, **(wanted | ({"namespace": named} if named else {})))
-        await _put(session, files)
-        return {"session": service.hold_stored(sandbox, stored, session)}
+        name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, wanted)
+        identity = await service.open_stored(name, **{k: v for k, v in beginning.items() if v is not None})
+        await _put(service.held(identity).session, files)
+        return {"session": identity}
     return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 

@@ -36,7 +36,15 @@ from safeexec.engine.host.watch.gate import NO_GATE
 from safeexec.engine.host.watch.idle import IdleSessions
 from safeexec.engine.linux import probe
 from safeexec.engine.policy.model import Policy
-from safeexec.errors import ProtectionError, ProtocolError, RecordingError, SandboxBusy, SandboxClosed, SandboxError
+from safeexec.errors import (
+    ProtectionError,
+    ProtocolError,
+    RecordingError,
+    SandboxBusy,
+    SandboxClosed,
+    SandboxError,
+    SessionClosed,
+)
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.results import Rows
@@ -329,16 +337,18 @@ class SandboxCore:
         return session
 
     def session_for(
-        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any]
+        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool = True
     ) -> Core[SessionCore]:
         """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
         `state`, where there is such a file. `keywords` are those of `new_session`. Raises `PolicyError` for an open one
-        that was opened with other ones.
+        that was opened with other ones, `SessionClosed` where there is none and it is not to be a new one.
         """
 
         def begin() -> Core[SessionCore]:
             if self.store is not None:
-                return self._stored(label, state, keywords)
+                return self._stored(label, state, keywords, new)
+            if not new:
+                raise SessionClosed(f"there is no session of {label!r}")
             if state is not None and os.path.exists(state):
                 return self._restored(state, None, label=label, **keywords)
             return self.new_session(label=label, **keywords)
@@ -346,7 +356,9 @@ class SandboxCore:
         asked = {name: value for name, value in keywords.items() if name not in _AT_THE_BEGINNING}
         return self._labels.session(label, asked, begin)
 
-    def _stored(self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any]) -> Core[SessionCore]:
+    def _stored(
+        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
+    ) -> Core[SessionCore]:
         """`session_for`, of a session that the store may have."""
         from safeexec.engine.host.session.durable import Durable  # with the modules of recordings
         from safeexec.engine.host.session.recorder import RecordedLineage
@@ -361,6 +373,9 @@ class SandboxCore:
         try:
             left = yield Work(partial(comeback.read, store, held))
             durable = Durable(store, held, self._durable)
+            if left is None and not new:
+                yield Work(partial(store.remove, held))
+                raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
                 session = yield from self._begin_stored(label, state, tightened, durable)
                 return session

@@ -25,6 +25,8 @@ from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.boxes import Boxes
 from safeexec.servers.http.grants import Grant
+from safeexec.servers.http.metrics import together
+from safeexec.servers.http.peers import Peers
 from safeexec.servers.http.requests import RefusedRequest, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import Service
@@ -77,6 +79,8 @@ class Guard:
 
     def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts, ages: Ages) -> None:
         self._app, self._tenancy, self._hosts, self._ages = app, tenancy, hosts, ages
+        self.peers: Peers | None = None
+        """The other replicas, where there may be any."""
         self._sweeping: asyncio.Task[None] | None = None
         self._boxes = Boxes()
         self.routes = app.routes
@@ -86,6 +90,8 @@ class Guard:
         await self._tenancy.open()
         await self._boxes.open()
         self._sweeping = asyncio.create_task(sessions.sweep(self._tenancy.tenants, *self._ages))
+        if self.peers is not None:
+            self.peers.start()
 
     async def stop(self) -> None:
         await self._tenancy.stop()
@@ -98,11 +104,13 @@ class Guard:
             await self._boxes.close()
         finally:
             await self._tenancy.close()
+            if self.peers is not None:
+                self.peers.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
         scope.update(
-            app=self, tenancy=self._tenancy, boxes=self._boxes
+            app=self, tenancy=self._tenancy, boxes=self._boxes, peers=self.peers
         )  # with an "app", what has no route is an HTTPException
         answered = _Answer(receive, send)
         try:
@@ -198,7 +206,7 @@ async def _readyz(request: Request) -> Response:
     """Whether programs can be run; with a token also what `doctor` says of the default policy."""
     tenancy: Tenancy = request.scope["tenancy"]
     found = tenancy.findings
-    ready = found is not None and found.held and not tenancy.stopping
+    ready, peers = tenancy.ready, request.scope["peers"]
     if not request.scope["known"]:
         return answer({"ready": ready}, 200 if ready else 503)
     rows = [] if found is None else [(row.name, row.active, row.detail) for row in found.session]
@@ -209,13 +217,18 @@ async def _readyz(request: Request) -> Response:
         "problem": "the server stops" if tenancy.stopping else problem,
         "protection": [{"name": name, "active": active, "detail": detail} for name, active, detail in rows],
     }
+    if peers is not None:
+        status["replicas"] = {peers.name: ready} | {name: told.ready for name, told in peers.others.items()}
     return answer(status, 200 if ready else 503)
 
 
 async def _metrics(request: Request) -> Response:
     """Counters for Prometheus."""
     tenancy: Tenancy = request.scope["tenancy"]
-    return Response(tenancy.metrics.text(), media_type="text/plain; version=0.0.4")
+    text, peers = tenancy.metrics.text(), request.scope["peers"]
+    if peers is not None:
+        text = together({peers.name: text} | {name: told.metrics for name, told in peers.others.items()})
+    return Response(text, media_type="text/plain; version=0.0.4")
 
 
 async def _openapi(request: Request) -> Response:

@@ -132,6 +132,7 @@ class Bucket:
     def __init__(self, amount: float, period: float, now: float) -> None:
         self._amount, self._rate = amount, amount / period
         self._level, self._at = amount, now
+        self._untold = 0.0
 
     def wait(self, now: float) -> float:
         """Seconds until one unit is left, 0 if it is."""
@@ -141,3 +142,46 @@ class Bucket:
 
     def use(self, amount: float) -> None:
         self._level -= amount
+        self._untold += amount
+
+    def left_after(self, amount: float, now: float) -> float:
+        """What is left when so much more was used."""
+        self.wait(now)
+        self._level -= amount
+        return self._level
+
+    def tell(self) -> float:
+        """What was used since it was last told."""
+        told, self._untold = self._untold, 0.0
+        return told
+
+    def untold(self, amount: float) -> None:
+        """Nobody has heard it."""
+        self._untold += amount
+
+    def hear(self, level: float, now: float) -> None:
+        """What is left of the bucket that this one is a share of."""
+        self._level, self._at = level - self._untold, now
+
+
+class Use(Struct, frozen=True):
+    """What one tenant has open at a replica, and has used there since it was last told."""
+
+    sessions: int = 0
+    memory_mb: int = 0
+    requests: float = 0.0
+    cpu_seconds: float = 0.0
+    requests_per_minute: int | None = None
+    cpu_seconds_per_hour: int | None = None
+    """What it may use; None: there is no bound."""
+    wanted: frozenset[str] = frozenset()
+    """Labels of sessions in the store that are asked for there, and that another replica has open."""
+
+
+class Share(Struct, frozen=True):
+    """What one tenant has open at the other replicas, and may still use."""
+
+    sessions: int
+    memory_mb: int
+    requests_left: float | None
+    cpu_seconds_left: float | None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.parser import text_string_to_metric_families
 
 from safeexec import SandboxStats
 
@@ -35,6 +37,26 @@ class Metrics:
 
     def text(self) -> bytes:
         return bytes(generate_latest(self._registry))
+
+
+def together(texts: Mapping[str, bytes]) -> bytes:
+    """The counters of several replicas, each sample with the name of its own: a sum over them is the server's."""
+    families: dict[str, Metric] = {}
+    for replica, text in texts.items():
+        for family in text_string_to_metric_families(text.decode()):
+            whole = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for sample in family.samples:
+                whole.add_sample(sample.name, {**sample.labels, "replica": replica}, sample.value)
+    registry = CollectorRegistry()
+    registry.register(_Families(families.values()))
+    return bytes(generate_latest(registry))
+
+
+class _Families(NamedTuple):
+    families: Iterable[Metric]
+
+    def collect(self) -> Iterable[Metric]:
+        return self.families
 
 
 class _Counted:

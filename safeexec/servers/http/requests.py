@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from safeexec import PolicyError, SandboxBusy, SandboxError, SessionBusy, SessionClosed, StepFailed, StepWaiting
+from safeexec import (
+    PolicyError,
+    SandboxBusy,
+    SandboxError,
+    SessionBusy,
+    SessionClosed,
+    SessionTaken,
+    StepFailed,
+    StepWaiting,
+)
 from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
 
 T = TypeVar("T")
@@ -30,6 +39,7 @@ RETRY_SECONDS = 1
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (SandboxBusy, 429),
     (SessionBusy, 409),
+    (SessionTaken, 409),
     (SessionClosed, 404),
     (PolicyError, 400),
     (StepFailed, 409),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from safeexec import SandboxError
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import RefusedRequest, answer_apart, body_of, parsed, refused
 from safeexec.servers.http.streaming import Put, Streamed, event, later
@@ -80,6 +79,7 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     there.
     """
     try:
+        await _come(tenant, given.get("session", ""))
         async with _around(tenant, method.name, given) as held:
             reply = await tenant.service.do(method, given, tell)
             held(reply)
@@ -141,6 +141,15 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
         yield _nothing
 
 
+async def _come(tenant: Tenant, identity: str) -> None:
+    """Open a session of the store that is not open here, with a place in the tenant's quotas."""
+    if (named := tenant.service.asleep(identity)) is not None:
+        place = await _place(tenant, {"policy": named.policy, **named.tightened})
+        with tenant.held.filled([place]) as held:
+            await tenant.service.reached(identity)
+            held([identity])
+
+
 async def _place(tenant: Tenant, given: dict[str, Any]) -> SessionPlace:
     sandbox, memory = await tenant.service.sandbox(given["policy"]), given.get("memory_mb")
     most = sandbox.policy.limits.memory_mb
@@ -162,7 +171,4 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
                 old = now - tenant.held.since(identity, now) > most_seconds
                 idle = not held.calls and now - held.used > idle_seconds
                 if old or (idle and held.session.waiting_for is None):
-                    tenant.service.sessions.pop(identity, None)
-                    tenant.held.leave(identity)
-                    with suppress(SandboxError):
-                        await held.session.close()
+                    await tenant.leave(identity, also_used=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
-from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
+from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result, SandboxError
 from safeexec.cli.doctor import Findings, examine
-from safeexec.servers.http.grants import Bucket, Grant, Tokens
+from safeexec.servers.http.grants import Bucket, Grant, Share, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
 from safeexec.servers.http.requests import RETRY_SECONDS, BodyRoom, RefusedRequest
@@ -88,7 +88,7 @@ class Tenant:
 
     def __init__(self, grant: Grant, offers: Service, metrics: Metrics, name: str = "") -> None:
         """Raises `PolicyError` for a policy that the server does not offer."""
-        self.grant = grant
+        self.grant, self.name = grant, name
         names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
         first, *others = [_offered(offers, name) for name in names]
         store = offers.store
@@ -110,6 +110,7 @@ class Tenant:
         now = monotonic()
         self._requests = Bucket(grant.requests_per_minute, 60, now) if grant.requests_per_minute else None
         self._cpu = Bucket(grant.cpu_seconds_per_hour, 3600, now) if grant.cpu_seconds_per_hour else None
+        self._elsewhere = Share(0, 0, None, None)
         self._turns = asyncio.Semaphore(PROGRAMS)
         self._waiting = 0
 
@@ -150,19 +151,48 @@ class Tenant:
         """Room for one session more. Raises `RefusedRequest` when there is none."""
         self.check_cpu()
         needed = policy.limits.memory_mb if memory_mb is None else memory_mb
-        if self.grant.sessions is not None and len(self.places) >= self.grant.sessions:
+        count, memory = len(self.places) + self._elsewhere.sessions, self.memory_mb + self._elsewhere.memory_mb
+        if self.grant.sessions is not None and count >= self.grant.sessions:
             raise RefusedRequest(
                 429, f"{self.grant.sessions} sessions are open, as many as are allowed", "Full", RETRY_SECONDS
             )
-        if self.grant.memory_mb is not None and self.memory_mb + needed > self.grant.memory_mb:
+        if self.grant.memory_mb is not None and memory + needed > self.grant.memory_mb:
             raise RefusedRequest(
                 429,
-                f"a session more may need {needed} MiB, and those that are open may need {self.memory_mb} of the "
+                f"a session more may need {needed} MiB, and those that are open may need {memory} of the "
                 f"{self.grant.memory_mb} MiB that are allowed",
                 "Full",
                 RETRY_SECONDS,
             )
         return SessionPlace(self, needed)
+
+    def use(self) -> Use:
+        """What it has open, and has used since this was last asked."""
+        requests, cpu = (bucket.tell() if bucket else 0.0 for bucket in (self._requests, self._cpu))
+        rates = self.grant.requests_per_minute, self.grant.cpu_seconds_per_hour
+        return Use(len(self.places), self.memory_mb, requests, cpu, *rates, frozenset(self.service.wanted))
+
+    def untold(self, use: Use) -> None:
+        """Nobody has heard it."""
+        for bucket, amount in ((self._requests, use.requests), (self._cpu, use.cpu_seconds)):
+            if bucket is not None:
+                bucket.untold(amount)
+
+    def hear(self, share: Share) -> None:
+        """What it has open at other replicas, and may still use."""
+        self._elsewhere, now = share, monotonic()
+        for bucket, left in ((self._requests, share.requests_left), (self._cpu, share.cpu_seconds_left)):
+            if bucket is not None and left is not None:
+                bucket.hear(left, now)
+
+    async def leave(self, identity: str, *, also_used: bool = False) -> None:
+        """Close a session, unless a call uses it; with a store it is kept there."""
+        held = self.service.sessions.get(identity)
+        if held is not None and (also_used or not held.calls):
+            del self.service.sessions[identity]
+            self.held.leave(identity)
+            with suppress(SandboxError):
+                await held.session.close()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -214,6 +244,11 @@ class Tenancy:
         self.findings: Findings | None = None
         """What `doctor` says of the default policy, once it is known."""
         self._running: set[asyncio.Task[Any]] = set()
+
+    @property
+    def ready(self) -> bool:
+        """Whether programs can be run."""
+        return self.findings is not None and self.findings.held and not self.stopping
 
     async def open(self) -> None:
         """Find out what holds a session of the default policy. A single tenant's sandbox is opened with it."""

@@ -266,18 +266,25 @@ class Sandbox(SandboxFace):
 
     @blocking
     def session_for(
-        self, label: str, /, *, restore: str | os.PathLike[str] | None = None, **tightened: Unpack[SessionChanges]
+        self,
+        label: str,
+        /,
+        *,
+        restore: str | os.PathLike[str] | None = None,
+        new: bool = True,
+        **tightened: Unpack[SessionChanges],
     ) -> Core[Session]:
         """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
         With a `store` it goes on where that session was left, by whatever process; what is lost of it is in the notes
-        of its first result. Raises `SessionTaken` where another process has it open, and `StoreError`.
+        of its first result. With ``new=False`` there must be one, open or in the store (`SessionClosed`). Raises
+        `SessionTaken` where another process has it open, and `StoreError`.
 
         One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. To ask for
         an open one with other limits than it was opened with is a `PolicyError`; without any it is given as it is. A
         new one goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`,
         and `RecordingError` where it is to be recorded and begins in a template too.
         """
-        return self._session((yield from self._core.session_for(label, restore, dict(tightened))))
+        return self._session((yield from self._core.session_for(label, restore, dict(tightened), new)))
 
     @blocking
     def forget(self, label: str) -> Core[None]:

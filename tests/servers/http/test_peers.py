@@ -1,0 +1,115 @@
+"""What replicas tell each other: each knows what is open elsewhere, and what is left of the quotas of all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from safeexec import SandboxError
+
+pytest.importorskip("starlette", reason="the server needs Starlette")
+from safeexec.servers.http.grants import Grant
+from safeexec.servers.http.metrics import together
+from safeexec.servers.http.peers import Heard, Ledger, Peers, Told
+from safeexec.servers.http.requests import RefusedRequest
+from safeexec.servers.http.tenancy import Tenancy
+from safeexec.servers.service import Service
+
+TOKEN = "a-token-of-the-tests"
+
+
+def replica(tell: Callable[[str, Told], Awaitable[Heard]], name: str = "a", **quotas: Any) -> tuple[Tenancy, Peers]:
+    tenancy = Tenancy(Service("calculator", (), replica=name), {"one": Grant(token=TOKEN, **quotas)})
+    return tenancy, Peers(name, tenancy, tell)
+
+
+def telling(ledger: Ledger) -> Callable[[str, Told], Awaitable[Heard]]:
+    async def tell(name: str, told: Told) -> Heard:
+        return ledger.tell(name, told)
+
+    return tell
+
+
+async def turns(*peers: Peers) -> None:
+    """Each tells what the others then hear."""
+    for one in (*peers, *peers):
+        await one.beat()
+
+
+def test_sessions_and_memory_elsewhere_count() -> None:
+    async def told() -> None:
+        tell = telling(Ledger())
+        (a, to_a), (b, to_b) = (replica(tell, name, sessions=3, memory_mb=1000) for name in "ab")
+        policy = a.offers.policies["calculator"]
+        places = [a.tenants[0].place(policy, 100), a.tenants[0].place(policy, 100)]
+        await turns(to_a, to_b)
+        with pytest.raises(RefusedRequest, match="200 of the 1000 MiB"):
+            b.tenants[0].place(policy, 900)
+        b.tenants[0].place(policy, 100)
+        with pytest.raises(RefusedRequest, match="3 sessions are open"):
+            b.tenants[0].place(policy, 100)
+        for place in places:
+            place.leave()
+        await turns(to_a, to_b)
+        b.tenants[0].place(policy, 800)
+
+    asyncio.run(told())
+
+
+def test_what_is_used_anywhere_is_taken_from_one_bucket_and_nothing_is_told_twice() -> None:
+    async def told() -> None:
+        tell = telling(Ledger())
+        (a, to_a), (b, to_b) = (replica(tell, name, requests_per_minute=60, cpu_seconds_per_hour=100) for name in "ab")
+        for _ in range(40):
+            a.tenants[0].count_request()
+        a.tenants[0].use_cpu(150)
+        await turns(to_a, to_b, to_a, to_b)
+        with pytest.raises(RefusedRequest, match="CPU seconds per hour"):
+            b.tenants[0].check_cpu()
+        for _ in range(15):
+            b.tenants[0].count_request()
+        await turns(to_a, to_b)
+        with pytest.raises(RefusedRequest, match="60 requests per minute"):
+            for _ in range(15):
+                a.tenants[0].count_request()
+
+    asyncio.run(told())
+
+
+def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
+    ledger = Ledger()
+    reached = False
+
+    async def tell(name: str, told: Told) -> Heard:
+        if not reached:
+            raise SandboxError("it has died")
+        return ledger.tell(name, told)
+
+    async def told() -> None:
+        nonlocal reached
+        (a, to_a), (b, to_b) = (replica(tell, name, requests_per_minute=60) for name in "ab")
+        for _ in range(59):
+            a.tenants[0].count_request()
+        with pytest.raises(SandboxError, match="it has died"):
+            await to_a.beat()
+        reached = True
+        await turns(to_a, to_b)
+        with pytest.raises(RefusedRequest):
+            for _ in range(5):
+                b.tenants[0].count_request()
+
+    asyncio.run(told())
+
+
+def test_counters_of_all_have_the_name_of_their_replica() -> None:
+    a, b = (replica(telling(Ledger()), name)[0].metrics for name in "ab")
+    a.step("ok", 0.5, 1.0)
+    b.step("ok", 0.25, 1.0)
+    text = together({"a": a.text(), "b": b.text()}).decode()
+    assert 'safeexec_cpu_seconds_total{replica="a"} 0.5' in text
+    assert 'safeexec_cpu_seconds_total{replica="b"} 0.25' in text
+    assert text.count("# TYPE safeexec_step_seconds histogram") == 1
+    assert 'safeexec_step_seconds_bucket{le="1.0",replica="b"} 1.0' in text
