@@ -57,8 +57,8 @@ class SafeProvider:
         inputs: dict[str, Any] | None = None,
         external_functions: dict[str, Callable[..., Any]] | None = None,
     ) -> Any:
-        """What the program returns, or else what it printed. It may return and await at its top level; `inputs` are
-        its variables, `external_functions` what it may await.
+        """Return what the program returns, or else what it printed. It may return and await at its top level; `inputs`
+        are its variables, `external_functions` what it may await.
 
         Raises `ToolError` with the observation for the model.
         """

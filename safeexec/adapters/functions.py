@@ -20,8 +20,8 @@ INVALID = 'Nothing was run: the arguments must be a JSON object like {{"code": "
 
 
 def describe(given: Given, tools: Any = ()) -> str:
-    """What a model should know of the tool: the card of a policy (or of the one of that name) with the host's `tools`,
-    or that of a sandbox or a session, which has its own.
+    """Return what a model should know of the tool: the card of a policy (or of the one of that name) with the host's
+    `tools`, or that of a sandbox or a session, which has its own.
     """
     if isinstance(given, (str, PathLike)):
         given = Policy.load(given)

@@ -56,7 +56,7 @@ async_python_tool = python_tool
 
 
 def _told(error: Any) -> str:
-    """What the model reads of arguments that are none: by pydantic, its first complaint."""
+    """Return what the model reads of arguments that are none: by pydantic, its first complaint."""
     first = error.errors(include_url=False, include_input=False)[0]
     return INVALID.format(why=f"{shorten('.'.join(map(str, first['loc'])), 60)}: {shorten(first['msg'], 200)}")
 

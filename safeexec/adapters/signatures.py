@@ -19,8 +19,8 @@ _TYPES: dict[str, Any] = {
 
 
 def hint(declared: dict[str, Any] | bool) -> Any:
-    """What ``{"type": "integer", "nullable": True}`` means in Python. Any where nothing can be checked, as of ``True``,
-    a schema that anything fits.
+    """Return what ``{"type": "integer", "nullable": True}`` means in Python. Any where nothing can be checked, as of
+    ``True``, a schema that anything fits.
     """
     if isinstance(declared, bool):
         return Any

@@ -65,7 +65,7 @@ def drive(
 
 
 def _held(hold: Transcript | None) -> tuple[Any, Any, Any]:
-    """What closes the session that a transcript has kept open, the session, and what runs beside it."""
+    """Return what closes the session that a transcript has kept open, the session, and what runs beside it."""
     if hold is None or hold.held is None:
         return None, None, None
     held, hold.held = hold.held, None

@@ -145,17 +145,17 @@ def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
 
 
 def _is_empty(value: Any) -> bool:
-    """Whether a value says that there is none: a list of no solutions, sympy's empty set."""
+    """Tell whether a value says that there is none: a list of no solutions, sympy's empty set."""
     return value in ([], (), set(), {}) or getattr(value, "repr", "") == "EmptySet"
 
 
 def _is_factors(value: dict[Any, Any]) -> bool:
-    """Whether a dict may be the powers of a product, as sympy's `factorint` gives them."""
+    """Tell whether a dict may be the powers of a product, as sympy's `factorint` gives them."""
     return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
 
 
 def _of_bounds(answer: str, wanted: list[inequalities.Bound]) -> Comparison:
-    """Whether the bounds that the answer states are the computed ones: -2 < x < 2, x ∈ (-2, 2)."""
+    """Tell whether the bounds that the answer states are the computed ones: -2 < x < 2, x ∈ (-2, 2)."""
     said = inequalities.bounds(answer)
     if said is None or _DENIED.search(answer):
         return Comparison(False)
@@ -255,7 +255,7 @@ def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
 
 
 def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
-    """Whether the number is exact and the next one its value, as in "√2 ≈ 1.4142": the text states the next one."""
+    """Tell whether the number is exact and the next one its value, as in "√2 ≈ 1.4142": the text states the next one."""
     if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
         return False
     return agrees(after, _of_numeral(numeral, ""))

@@ -98,7 +98,7 @@ def computed(value: Any) -> list[Bound] | None:
 
 
 def missing(said: list[Bound], wanted: list[Bound]) -> bool:
-    """Whether one of the bounds that are wanted is not said."""
+    """Tell whether one of the bounds that are wanted is not said."""
     return not all(any(_agree(one, bound) for one in said) for bound in wanted)
 
 

@@ -234,7 +234,7 @@ class CodeAgent:
     def _begin(
         self, transcript: Transcript | None, task: str | None, rebuild: bool, answer: Any
     ) -> tuple[bool, Transcript, Callable[[Any], Loop]]:
-        """Whether programs are run apart, the transcript, and the loop for a session. Raises `AgentError`."""
+        """Tell whether programs are run apart, the transcript, and the loop for a session. Raises `AgentError`."""
         kept = self.new_transcript() if transcript is None else transcript
         if answer is not UNSET:
             if kept.waiting is None:
@@ -585,7 +585,7 @@ class _Work:
     def _took(
         self, source: str, call: str | None, result: Result, changed: str
     ) -> Generator[Request, Any, AgentResult | None]:
-        """What follows from the result of a step."""
+        """Yield what follows from the result of a step."""
         number = len(self._steps) + 1
         observation = changed + result.observation(max_tokens=self._limits.observation_tokens)
         step = AgentStep(number, source, result, observation)

@@ -211,7 +211,7 @@ class _Proof:
         return "not verified: the code, run again by itself, did not give this value"
 
     def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, str | None]:
-        """What is to be objected to an answer, None once the model was asked."""
+        """Yield what is to be objected to an answer, None once the model was asked."""
         self._found = found = yield from self._prove(answer, steps)
         self._contradiction = _contradiction(found, answer)
         if (found.verified and not self._contradiction) or self._asked:
@@ -221,7 +221,7 @@ class _Proof:
         return objection
 
     def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, bool]:
-        """Whether prose that was written behind code says what the code then computed."""
+        """Tell whether prose that was written behind code says what the code then computed."""
         found = yield from self._prove(prose, steps)
         if found.verified:
             self._found, self._contradiction = found, ""
@@ -336,7 +336,9 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _untold(answer: Any) -> bool:
-    """Whether a part of it stayed in the sandbox and could not be written there: it may be any object of its class."""
+    """Tell whether a part of it stayed in the sandbox and could not be written there: it may be any object of its
+    class.
+    """
     return _holds(lambda: REPR_FAILED in repr(answer))
 
 
@@ -456,8 +458,8 @@ _CONSTRUCTORS = frozenset(
 
 
 def is_stated(program: list[str]) -> bool:
-    """Whether the last step gives final_answer() a value that is only written down, there or in a variable, or ends
-    with such a one. Names are followed through plain assignments; whatever else binds one counts as computing.
+    """Tell whether the last step gives final_answer() a value that is only written down, there or in a variable, or
+    ends with such a one. Names are followed through plain assignments; whatever else binds one counts as computing.
     """
     module: ast.Module | None = None
     written: dict[str, list[ast.expr | None]] = {}

@@ -330,7 +330,7 @@ _NONE = re.compile(
 
 
 def says_none(text: str) -> bool:
-    """Whether a text says that there is no solution."""
+    """Tell whether a text says that there is no solution."""
     return _NONE.search(text[:2000]) is not None
 
 
@@ -342,8 +342,8 @@ _IS_TRUE = re.compile(
 
 
 def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
-    """Whether the text says yes or no; None where it plainly says neither. `predicates`: what the code asks, `prime` of
-    `is_prime(91)`.
+    """Tell whether the text says yes or no; None where it plainly says neither. `predicates`: what the code asks,
+    `prime` of `is_prime(91)`.
     """
     first = _POLARITY.match(text[:200])
     if first is not None:

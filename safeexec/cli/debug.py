@@ -93,7 +93,7 @@ def at(timeline: Timeline, step: str) -> str:
 
 
 def effects(timeline: Timeline) -> str:
-    """What began and has no recorded end."""
+    """Return what began and has no recorded end."""
     return "\n".join(map(str, timeline.unknown)) or "of every effect it is known what came of it"
 
 

@@ -55,8 +55,8 @@ def examine(policy: str | Policy) -> Findings:
 
 
 def examine_interpreter() -> Iterator[Mechanism]:
-    """Whether this Python is one that a release was tried on, and what the packages at its heart say of it. Nothing of
-    this keeps a sandbox from starting.
+    """Tell whether this Python is one that a release was tried on, and what the packages at its heart say of it.
+    Nothing of this keeps a sandbox from starting.
     """
     running = "{}.{}".format(*sys.version_info)
     try:

@@ -76,7 +76,7 @@ class Pictures:
 
 
 def is_drawn(display: Display) -> bool:
-    """Whether a display is a picture."""
+    """Tell whether a display is a picture."""
     return any(mime in display for mime in _PICTURES)
 
 

@@ -128,7 +128,7 @@ def _approve(action: str, diff: str) -> bool:
 
 
 def _asked(question: str) -> bool:
-    """Whether a person at the terminal says yes."""
+    """Tell whether a person at the terminal says yes."""
     if not sys.stdin.isatty():
         return False
     print(printable(question), "[y/N] ", end="", flush=True)

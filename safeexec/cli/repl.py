@@ -119,7 +119,9 @@ class Desk:
         self.sessions[name] = self.session = session
 
     def completions(self, text: str) -> tuple[list[str], int]:
-        """What could stand at the end of a line, and where that begins: commands, variables, attributes, modules."""
+        """Return what could stand at the end of a line, and where that begins: commands, variables, attributes,
+        modules.
+        """
         if text.startswith(":") and " " not in text:
             return [name for name in COMMANDS if name.startswith(text[1:])], 1
         with suppress(SandboxError):

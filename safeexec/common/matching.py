@@ -74,7 +74,7 @@ def misspelt(name: str, candidates: Iterable[str]) -> list[str]:
 
 
 def _one_slip(plain: str, other: str) -> bool:
-    """Whether `other` is what was meant by `plain`, letters both, with at most one slip."""
+    """Tell whether `other` is what was meant by `plain`, letters both, with at most one slip."""
     size = len(plain)
     if plain == other or size < 4 or not other or (plain[0] != other[0] and plain[:2] != other[1::-1]):
         return plain == other
@@ -103,7 +103,7 @@ def _singular(word: str) -> str:
 
 
 def _nearness(name: str, words: list[str], candidate: str) -> float:
-    """How near `candidate` is to the name by its words, from 0 to 1; 0 if too far to speak of."""
+    """Tell how near `candidate` is to the name by its words, from 0 to 1; 0 if too far to speak of."""
     if candidate.lower() == name.lower():
         return 1.0
     other = split_words(candidate)

@@ -35,8 +35,8 @@ def as_bytes(data: bytes | bytearray | memoryview | str) -> bytes:
 
 @cache
 def _visible() -> dict[int, str]:
-    """What each control character is shown as. Made once, when one is met: a table is ten times as fast as a function
-    for each match (1 MB of U+0090: 0.1 s).
+    """Return what each control character is shown as. Made once, when one is met: a table is ten times as fast as a
+    function for each match (1 MB of U+0090: 0.1 s).
     """
     codes = [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
     shown = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in (*codes, *range(0xD800, 0xE000))}
@@ -111,7 +111,7 @@ def spelt(name: str) -> str:
 
 
 def can_be_name(name: object) -> bool:
-    """Whether a program can write `name` for a variable or a function: it is an identifier and no keyword."""
+    """Tell whether a program can write `name` for a variable or a function: it is an identifier and no keyword."""
     return isinstance(name, str) and name.isidentifier() and not iskeyword(spelt(name))
 
 

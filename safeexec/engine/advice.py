@@ -37,19 +37,21 @@ def _imported(name: str) -> Any:
 
 
 def refusal_hint(kind: str, name: str, plan: LanguagePlan) -> str | None:
-    """What to write instead of a name that the policy refuses; `kind` is module, builtin, attribute or construct."""
+    """Return what to write instead of a name that the policy refuses; `kind` is module, builtin, attribute or
+    construct.
+    """
     hints = _hints("refusals")
     return hints and hints.hint_for(kind, name, plan)  # type: ignore[no-any-return]
 
 
 def network_hint(plan: LanguagePlan) -> str | None:
-    """What to do without a network."""
+    """Return what to do without a network."""
     hints = _hints("refusals")
     return hints and hints.without_network(plan)  # type: ignore[no-any-return]
 
 
 def syntax_hint(error: BaseException, source: str) -> str | None:
-    """What to write instead of a text that is not Python."""
+    """Return what to write instead of a text that is not Python."""
     hints = _hints("syntax")
     return hints and hints.syntax_hint(error, source)  # type: ignore[no-any-return]
 
@@ -57,7 +59,7 @@ def syntax_hint(error: BaseException, source: str) -> str | None:
 def limit_hint(
     outcome: str, limits: LimitsPlan | None = None, *, wall_seconds: float | None = None, source_line: str = ""
 ) -> str | None:
-    """What to change after a limit was met: a word of `Result.outcome`, or the setting that was broken."""
+    """Return what to change after a limit was met: a word of `Result.outcome`, or the setting that was broken."""
     hints = _hints("limits")
     return hints and hints.limit_hint(  # type: ignore[no-any-return]
         outcome, limits, wall_seconds=wall_seconds, source_line=source_line
@@ -65,8 +67,8 @@ def limit_hint(
 
 
 def runtime_hint(place: tuple[Any, str, int] | None, **facts: Any) -> str | None:
-    """What to write instead of what raised an exception. `place` is the frame of the guest's, its file and its line;
-    `facts` are the other fields of `safeexec.hints.failure.Failure`.
+    """Return what to write instead of what raised an exception. `place` is the frame of the guest's, its file and its
+    line; `facts` are the other fields of `safeexec.hints.failure.Failure`.
     """
     hints = _hints("runtime")
     if hints is None:
@@ -92,5 +94,5 @@ _LATE = (
 
 
 def late_imports() -> list[tuple[str, Callable[[], Any]]]:
-    """What only some steps need of both, by name, to be imported while nobody waits."""
+    """Return what only some steps need of both, by name, to be imported while nobody waits."""
     return [(name, partial(_imported, name)) for name in _LATE]

@@ -49,8 +49,8 @@ Approval = Callable[[str, dict[str, Any]], Decision | Awaitable[Decision]]
 
 
 def decision(answer: object, who: str) -> Allow | Deny:
-    """What `who` (an approval, or a `confirm`) answered. An invalid answer denies, and its reason tells the author of
-    the host; so does `Later`, where nothing can wait.
+    """Return what `who` (an approval, or a `confirm`) answered. An invalid answer denies, and its reason tells the
+    author of the host; so does `Later`, where nothing can wait.
     """
     if isinstance(answer, Allow):
         source: object = answer.source

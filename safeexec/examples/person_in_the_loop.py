@@ -29,7 +29,7 @@ amount
 
 
 def look_up(invoice: str) -> int:
-    """What was paid for an invoice."""
+    """Return what was paid for an invoice."""
     looked_up.append(invoice)
     return 250
 
@@ -46,7 +46,7 @@ def approve(tool: str, arguments: dict[str, Any]) -> Allow | Later:
 
 
 def conclusion(messages: Sequence[Message]) -> str:
-    """What the model says, who reads what came of the step."""
+    """Return what the model says, who reads what came of the step."""
     value = next(line for line in messages[-1].content.splitlines() if line.startswith("Value: "))
     return f"The customer gets {value.removeprefix('Value: ')} back."
 

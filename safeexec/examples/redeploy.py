@@ -24,7 +24,7 @@ STORE = Path(os.environ.get("STORE", ""))
 
 
 def charge(units: int) -> int:
-    """What must not happen twice: it is written down before it is called, and after."""
+    """Return what must not happen twice: it is written down before it is called, and after."""
     with open(STORE / "charged", "a") as file:
         print(units, file=file)
     if units == 4:

@@ -68,7 +68,7 @@ def ask_anthropic(messages: list[Any], tools: list[Any]) -> dict[str, Any]:
 
 
 def value_in(observation: str) -> str:
-    """What the tool answered: the line of the value."""
+    """Return what the tool answered: the line of the value."""
     return next(line.removeprefix("Value: ") for line in observation.splitlines() if line.startswith("Value: "))
 
 

@@ -107,8 +107,9 @@ def watch_builtins(table: dict[str, Any]) -> None:
 
 
 def _reduced(function: Any) -> Any:
-    """What pickles make of a builtin function. Those of a program that name the real `getattr`, as they do for nested
-    classes up to protocol 3, name a copy of the guard, which is found by this name: it is the same in every Python.
+    """Return what pickles make of a builtin function. Those of a program that name the real `getattr`, as they do for
+    nested classes up to protocol 3, name a copy of the guard, which is found by this name: it is the same in every
+    Python.
     """
     table = _tables[-1][0]
     if function is getattr and "getattr" in table and sys._getframe(1).f_builtins is table:
@@ -274,7 +275,7 @@ def _judged(
 
 
 def _locals_of(frame: FrameType) -> Any:
-    """What `eval` without a namespace runs in: of a function a snapshot, as CPython gives it."""
+    """Return what `eval` without a namespace runs in: of a function a snapshot, as CPython gives it."""
     found = frame.f_locals
     return dict(found) if frame.f_code.co_flags & _OF_FUNCTION else found
 

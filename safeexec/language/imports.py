@@ -106,7 +106,7 @@ class Importer(ProgramModules):
 
 
 def _refused(name: str, file: str, rejection: Rejection) -> ImportError:
-    """What an import raises for a module whose source the policy refuses."""
+    """Return what an import raises for a module whose source the policy refuses."""
     first, *others = rejection.diagnostics
     more = f" (and {len(others)} more)" if others else ""
     message = f"import of {name} is refused: {file}, line {first.line}: {first.message}{more}"

@@ -132,7 +132,7 @@ class Rules:
         return name in self.members.get(module, ())
 
     def rule(self, kind: str, name: str) -> str:
-        """Where the policy says no to `name`: ``standard.yaml:12``, or its name when it says so nowhere."""
+        """Return where the policy says no to `name`: ``standard.yaml:12``, or its name when it says so nowhere."""
         plan = self.plan
         if kind == "construct":
             return plan.refused_constructs.get(name) or self._origin("language.constructs")

@@ -485,15 +485,15 @@ def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def _only_opens(node: ast.With) -> bool:
-    """Whether a `with` does nothing but open files. Any other may catch what its body raises, as `suppress` does."""
+    """Tell whether a `with` does nothing but open files. Any other may catch what its body raises, as `suppress` does."""
     return all(
         isinstance(item.context_expr, ast.Call) and _name_of(item.context_expr.func) == "open" for item in node.items
     )
 
 
 def _asks_for_environment(test: ast.expr) -> bool:
-    """Whether one side of a condition is a name of `names.ENVIRONMENTS`, or an attribute, an item or a result of one:
-    ``sys.version_info[0] < 3``.
+    """Tell whether one side of a condition is a name of `names.ENVIRONMENTS`, or an attribute, an item or a result of
+    one: ``sys.version_info[0] < 3``.
     """
     sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
     while sides:

@@ -48,8 +48,8 @@ class WorkspaceModules:
         return None
 
     def may_have(self, name: str) -> bool:
-        """Whether a step may name this module: its topmost package is there, or the step names its file, which it may
-        be about to write, or says where modules are.
+        """Tell whether a step may name this module: its topmost package is there, or the step names its file, which it
+        may be about to write, or says where modules are.
         """
         top = name.partition(".")[0]
         if not top.isidentifier() or self.is_library(top):
@@ -57,7 +57,7 @@ class WorkspaceModules:
         return self._has(top) or any(text in self.source for text in (f"{top}.py", f"{top}/", "sys.path"))
 
     def shadowed(self, name: str) -> str | None:
-        """What to do where a library has the name of a file: a hint, or None."""
+        """Return what to do where a library has the name of a file: a hint, or None."""
         top = name.partition(".")[0]
         file = next((file for file in (f"{top}.py", f"{top}/__init__.py") if _exists(file)), None)
         if file is None or not self.is_library(top):
@@ -68,7 +68,7 @@ class WorkspaceModules:
         )
 
     def is_library(self, top: str) -> bool:
-        """Whether this name is a library's: of Python itself, in a line of the policy, or installed and open."""
+        """Tell whether this name is a library's: of Python itself, in a line of the policy, or installed and open."""
         found = self._of_libraries.get(top)
         if found is None:
             found = self._of_libraries[top] = (

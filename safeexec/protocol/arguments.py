@@ -77,7 +77,7 @@ def decode_call(
 
 
 def exceeded(refused: Encoded, *, value_kb: int, value_depth: int) -> str:
-    """Which limit a value that was just refused does not keep, in words; "" where it is something else."""
+    """Return which limit a value that was just refused does not keep, in words; "" where it is something else."""
     words = {
         TOO_LARGE: f"it is larger than limits.value_kb ({value_kb} KiB)",
         TOO_DEEP: f"it is nested deeper than limits.value_depth ({value_depth})",
@@ -87,7 +87,9 @@ def exceeded(refused: Encoded, *, value_kb: int, value_depth: int) -> str:
 
 
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) -> str:
-    """Which object of the host, in arguments that were just refused, is no value: its place, its type, what to do."""
+    """Return which object of the host, in arguments that were just refused, is no value: its place, its type, what to
+    do.
+    """
     for place, value in (*((f"argument {n}", one) for n, one in enumerate(args, 1)), *kwargs.items()):
         if problem := foreign_in(value.value if type(value) is ByFields else value, place, max_depth, to_plugin=True):
             return problem

@@ -59,7 +59,7 @@ def mark(position: int) -> bytes:
 
 
 def extents(python: bytes, raw_size: int, start: int = 0) -> list[tuple[int, int]]:
-    """Where the text lies in the file, in its order: (offset, size) of each piece that is not empty.
+    """Return where the text lies in the file, in its order: (offset, size) of each piece that is not empty.
 
     `python`: the first area from `start` up to its last byte that is not NUL; `raw_size`: how much was written to the
     second. The first area counts from `start`, too.

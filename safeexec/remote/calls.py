@@ -106,7 +106,7 @@ class Asked:
             return events, self.over
 
     def answer(self) -> Any:
-        """What the server answered. Raises what it raised."""
+        """Return what the server answered. Raises what it raised."""
         if self._error is not None:
             raise self._error
         return self._answer

@@ -104,7 +104,7 @@ class RemoteSandboxCore:
             raise
 
     def asked_protection(self) -> Core[list[Mechanism]]:
-        """What holds its sessions, as the server says."""
+        """Return what holds its sessions, as the server says."""
         return _mechanisms((yield from self.ask("sandbox.protection", self._which)))
 
     def close(self) -> Core[None]:
@@ -329,7 +329,7 @@ class Calls:
         yield from ()
 
     def outcome(self) -> str:
-        """What became of the last call. Of those beyond the limit none but the first is recorded."""
+        """Return what became of the last call. Of those beyond the limit none but the first is recorded."""
         total = self.tool_records.total
         return self.tool_records.since(total - 1)[-1].outcome if self.calls_of_step == total else "refused"
 

@@ -246,7 +246,7 @@ def _connect(connection: HTTPConnection, seconds: float) -> None:
 
 
 def _has_ended(connection: HTTPConnection) -> bool:
-    """Whether the server has closed it: between two calls it has nothing to say."""
+    """Tell whether the server has closed it: between two calls it has nothing to say."""
     if connection.sock is None:
         return True
     if sys.platform == "win32":

@@ -98,8 +98,8 @@ class Result(StepData, frozen=True):
 
 
 def in_words(error: ErrorInfo) -> str:
-    """What went wrong as the message of an exception: what, where, by which rule; the hint, and each further refusal
-    of a rejected step, in a line of its own.
+    """Return what went wrong as the message of an exception: what, where, by which rule; the hint, and each further
+    refusal of a rejected step, in a line of its own.
     """
     more = error.diagnostics[1:]
     lines = [_placed(error, error.file)] + ([f"hint: {error.hint}"] if error.hint else [])

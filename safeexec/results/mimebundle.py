@@ -27,7 +27,7 @@ _PICTURES = ("image/png", "image/jpeg")
 
 
 def of_display(display: Mapping[str, str | bytes]) -> Bundle:
-    """What a page may have of one display: its text, and the best of its other forms."""
+    """Return what a page may have of one display: its text, and the best of its other forms."""
     text, svg, html, latex = (display.get(mime) for mime in ("text/plain", "image/svg+xml", "text/html", "text/latex"))
     data = {
         "text/plain": printable(str(text or display.get("text/markdown") or latex or f"data: {', '.join(display)}"))

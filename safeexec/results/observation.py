@@ -268,7 +268,7 @@ _OURS = re.compile(
 
 
 def _guest(text: str) -> str:
-    """What a guest has written. A line that would read as one of ours gets a mark."""
+    """Return what a guest has written. A line that would read as one of ours gets a mark."""
     return _OURS.sub("| ", printable(text))
 
 

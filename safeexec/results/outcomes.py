@@ -106,7 +106,7 @@ class Display(Mapping[str, "str | bytes"]):
         return len(self._data)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, str]:
-        """What a notebook may show of it: nothing that runs, loads or leads away."""
+        """Return what a notebook may show of it: nothing that runs, loads or leads away."""
         from safeexec.results.mimebundle import of_display  # for notebooks
 
         return of_display(self)
@@ -152,7 +152,7 @@ class Display(Mapping[str, "str | bytes"]):
 
 
 def is_text(mime: str) -> bool:
-    """Whether a display of that type is text, and no bytes."""
+    """Tell whether a display of that type is text, and no bytes."""
     return mime.startswith("text/") or mime.endswith(("json", "xml"))
 
 
@@ -275,7 +275,7 @@ class StepData(Struct, frozen=True):
         return self.outcome == "ok"
 
     def __repr__(self) -> str:
-        """What differs from an empty result, each part shortened: a value may be an int that `repr` refuses."""
+        """Return what differs from an empty result, each part shortened: a value may be an int that `repr` refuses."""
         parts = ((name, getattr(self, name)) for name in self.__struct_fields__)
         fields = (f"{name}={short_repr(part)}" for name, part in parts if part is not _DEFAULTS.get(name, self))
         return f"{type(self).__name__}({', '.join(fields)})"

@@ -215,7 +215,7 @@ _SPELLED = (str, bytes, bytearray, list, tuple, set, frozenset, dict)
 
 
 def _is_small(value: Any) -> bool:
-    """Whether it is worth writing out. The look ends where it is not: other clients wait meanwhile."""
+    """Tell whether it is worth writing out. The look ends where it is not: other clients wait meanwhile."""
     left, rest = MAX_VALUE, [value]
     while rest and left > 0:
         item = rest.pop()
@@ -286,7 +286,7 @@ class RunningStep:
 
 
 async def _approve(tool: str, arguments: Mapping[str, Any]) -> Allow | Deny | Later:
-    """Whether the person at the client of the running step lets it call a tool."""
+    """Tell whether the person at the client of the running step lets it call a tool."""
     ask = _ASK.get()
     if ask is None:
         return Deny("it needs an approval, and this client cannot ask for one (elicitation)")
@@ -303,7 +303,7 @@ def _decided(answer: ElicitResult) -> Allow | Deny:
 
 
 def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitResult | None]] | None:
-    """How to ask this client: by a request of ours where the connection carries it, else by ending its own."""
+    """Tell how to ask this client: by a request of ours where the connection carries it, else by ending its own."""
     can = ctx.client_capabilities and ctx.client_capabilities.elicitation
     if not can or (can.url is not None and can.form is None):
         return None
@@ -378,7 +378,7 @@ class Door:
         self.server.resource(FILE_URI, mime_type="application/octet-stream")(self.file)
 
     def _tools(self) -> list[Tool]:
-        """What the server offers."""
+        """Return what the server offers."""
         description, _ = head_and_tail(RUN + self._card, MAX_DESCRIPTION - 50)
         return [
             StrictTool.of(self.run_python, description=description),
@@ -580,7 +580,7 @@ class Door:
     # Resources
 
     def policy(self) -> str:
-        """What code may do here: modules, builtins, files, tools, limits."""
+        """Return what code may do here: modules, builtins, files, tools, limits."""
         return self._card
 
     async def file(self, session_id: str, path: str) -> str | bytes:

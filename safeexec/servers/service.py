@@ -111,7 +111,7 @@ class BadCall(Exception):
 
 
 def problem_of(error: BaseException) -> CallProblem:
-    """What a client is told. Of an error that is not ours, nothing but that there was one."""
+    """Return what a client is told. Of an error that is not ours, nothing but that there was one."""
     name, text = type(error).__name__, str(error)
     if isinstance(error, BadCall):
         return CallProblem(error.code, "InvalidRequest", text)
@@ -125,7 +125,7 @@ def problem_of(error: BaseException) -> CallProblem:
 
 
 async def apart(size: int, read: Callable[..., T], *arguments: Any) -> T:
-    """What `read` makes of the arguments, which are `size` large: in a thread where that may hold the loop."""
+    """Return what `read` makes of the arguments, which are `size` large: in a thread where that may hold the loop."""
     return read(*arguments) if size <= SMALL else await asyncio.to_thread(read, *arguments)
 
 
@@ -144,7 +144,7 @@ def _fitted(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) ->
 
 
 def most_parts(shape: type) -> int:
-    """How many parts the JSON of a shape may have."""
+    """Tell how many parts the JSON of a shape may have."""
     holds_values = {msgspec.Raw, Values} & {*shape.__annotations__.values()}
     return MAX_PARTS if holds_values else MAX_ITEMS
 
@@ -355,7 +355,7 @@ class Service:
         return True
 
     def stats(self) -> list[SandboxStats]:
-        """What its sandboxes count."""
+        """Return what its sandboxes count."""
         return [sandbox.stats() for sandbox in self._sandboxes.values()]
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
@@ -389,7 +389,7 @@ class Service:
         return held
 
     def has_open(self, policy: str | None, label: str | None) -> bool:
-        """Whether the session of the store of that label is open."""
+        """Tell whether the session of the store of that label is open."""
         name = self.default if policy is None else policy
         return label is not None and self._stored.get((name, label)) in self.sessions
 
@@ -420,7 +420,7 @@ class Service:
         return identity
 
     def asleep(self, identity: str) -> StoredName | None:
-        """What an id says of a session of the store that is not open here. None for any other id."""
+        """Return what an id says of a session of the store that is not open here. None for any other id."""
         return None if self.store is None or identity in self.sessions else StoredName.of(identity)
 
     async def reached(self, identity: str) -> ClientSession:
@@ -454,7 +454,7 @@ async def closed(sessions: Iterable[AsyncSession]) -> None:
 
 
 def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:
-    """What a method returned as JSON: the one field of its answer, or none."""
+    """Return what a method returned as JSON: the one field of its answer, or none."""
     fields = answer.__struct_fields__
     return {fields[0]: _plain(returned)} if fields else {}
 
@@ -502,7 +502,7 @@ def _data(given: str | Bytes) -> bytes:
 
 
 async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mapping[str, Any]) -> Any:
-    """What the method or the property of that name gives."""
+    """Return what the method or the property of that name gives."""
     found = getattr(target, verb)
     returned = found(**given) if callable(found) else found
     return await returned if isinstance(returned, Awaitable) else returned
@@ -674,7 +674,7 @@ async def _waiting_for(service: Service, at: Target) -> Answer:
 
 
 def _told(identity: str, session: AsyncSession) -> Answer | None:
-    """What a session waits for. It may be large."""
+    """Return what a session waits for. It may be large."""
     call = session.waiting_for
     return None if call is None else waiting_to_dict(call) | {"session": identity}
 

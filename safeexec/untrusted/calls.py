@@ -36,7 +36,7 @@ def code_of(arguments: Any) -> str | None:
 
 
 def why_no_call(arguments: Any) -> str:
-    """What is wrong with arguments of which `code_of` makes None, for the model that wrote them."""
+    """Return what is wrong with arguments of which `code_of` makes None, for the model that wrote them."""
     if type(arguments) in (str, bytes) and len(arguments) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     try:

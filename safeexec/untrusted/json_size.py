@@ -41,7 +41,7 @@ def check_parts(data: bytes | bytearray, most: int) -> None:
 
 
 def _marks(data: bytes | bytearray, at: int, end: int, most: int, marks: tuple[bytes, ...] = _MARKS) -> int:
-    """How many marks stand there; of very many at least `most` and one."""
+    """Tell how many marks stand there; of very many at least `most` and one."""
     found = 0
     for start in range(at, end, PIECE):
         found += sum(data.count(mark, start, min(start + PIECE, end)) for mark in marks)
@@ -51,7 +51,7 @@ def _marks(data: bytes | bytearray, at: int, end: int, most: int, marks: tuple[b
 
 
 def _end_of_text(data: bytes | bytearray, at: int) -> int:
-    """Where what follows a text begins, whose quote is before `at`."""
+    """Return where what follows a text begins, whose quote is before `at`."""
     while at < len(data):
         inside = _INSIDE.match(data, at, at + PIECE)
         assert inside is not None  # it may be empty

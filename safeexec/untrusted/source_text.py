@@ -18,7 +18,9 @@ _KNOWN = frozenset(codec for codec in aliases.values() if codec.startswith(_CHAR
 
 
 def encoding_of(data: bytes) -> str | None:
-    """What the mark of a source, or a comment in its first two lines (PEP 263) says; None for nothing to believe."""
+    """Return what the mark of a source, or a comment in its first two lines (PEP 263) says; None for nothing to
+    believe.
+    """
     if data.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     for line in data[:_DECLARED_BYTES].split(b"\n")[:2]:
@@ -45,15 +47,17 @@ MAX_MARKS = 50
 
 
 def costly_name(source: str) -> str:
-    """What in a program CPython's parser would take too long or too much memory for, in words; "" where nothing is."""
+    """Return what in a program CPython's parser would take too long or too much memory for, in words; "" where nothing
+    is.
+    """
     if source.count(".") >= MAX_PARTS and _LONG_NAME.search(source):
         return "a dotted name of too many parts"
     return "too many combining marks on one letter" if has_many_marks(source) else ""
 
 
 def has_many_marks(text: str) -> bool:
-    """Whether more than `MAX_MARKS` combining marks follow one another. Python normalises the names of a program and
-    the host of a URL: the marks of one letter are put in order by an insertion sort, in which no other thread runs
+    """Tell whether more than `MAX_MARKS` combining marks follow one another. Python normalises the names of a program
+    and the host of a URL: the marks of one letter are put in order by an insertion sort, in which no other thread runs
     (a name with 32,000 of them took the parser 5 s).
     """
     if text.isascii():

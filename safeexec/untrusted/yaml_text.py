@@ -135,7 +135,7 @@ class _YamlReader:
         return value
 
     def _not_yaml(self, error: MarkedYAMLError, line: int, column: int) -> str:
-        """What is wrong with the text at a place, and where known, what to write."""
+        """Return what is wrong with the text at a place, and where known, what to write."""
         problem = str(error.problem or error.context)
         advice = None
         if problem == "mapping values are not allowed in this context":
@@ -239,7 +239,7 @@ def plain_scalar(text: str) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, for the message that something else was expected."""
+    """Return what a value is, for the message that something else was expected."""
     if value is None:
         return "nothing"
     if isinstance(value, dict):

@@ -68,7 +68,7 @@ def check_arguments(given: Mapping[str, Any]) -> None:
 
 
 def unexpected(face: str, unknown: Mapping[str, object], known: Iterable[str]) -> TypeError:
-    """What to raise for keywords that a sandbox does not have. A limit is one of its sessions."""
+    """Return what to raise for keywords that a sandbox does not have. A limit is one of its sessions."""
     name, value = next(iter(unknown.items()))
     if name in Limits.__struct_fields__:
         text = f"{name}={value!r:.60}"

@@ -66,7 +66,7 @@ def count(change: int) -> None:
 
 
 def room() -> int | None:
-    """How many sessions more this process has descriptors for; None where they are not limited."""
+    """Tell how many sessions more this process has descriptors for; None where they are not limited."""
     ledger, most = _ledger(), _most()
     return None if most is None else max(0, _left(ledger, most) // SESSION_DESCRIPTORS)
 

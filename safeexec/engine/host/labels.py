@@ -65,7 +65,7 @@ class Labels:
         return list(self._sessions.values())
 
     def lead_to(self, session: SessionCore) -> bool:
-        """Whether whoever asks for the label of this session gets it."""
+        """Tell whether whoever asks for the label of this session gets it."""
         return session.label is not None and self._sessions.get(session.label) is session
 
     def closed(self, session: SessionCore) -> None:

@@ -175,7 +175,7 @@ class SandboxCore:
         self.replenish()
 
     def _configuration(self, packages: str | None) -> m.Configure:
-        """What the zygote is told. `packages`: where those lie that the policy requires."""
+        """Return what the zygote is told. `packages`: where those lie that the policy requires."""
         workspaces = None
         if self.policy.filesystem.workspace != "none":
             from safeexec.engine.host.files.workspace import (
@@ -547,11 +547,11 @@ class SandboxCore:
         return [session for session in list(self._awake if awake else self._open) if session not in held]
 
     def labelled(self, session: SessionCore) -> bool:
-        """Whether `session_for` gives it to whoever asks."""
+        """Tell whether `session_for` gives it to whoever asks."""
         return self._labels.lead_to(session)
 
     def stats(self) -> SandboxStats:
-        """How many sessions there are now. From any thread."""
+        """Tell how many sessions there are now. From any thread."""
         from safeexec.engine.host import stats  # for operators
 
         rows = [
@@ -561,7 +561,7 @@ class SandboxCore:
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
 
     def waiting(self) -> list[WaitingCall]:
-        """What its sessions wait for, the oldest first. From any thread."""
+        """Return what its sessions wait for, the oldest first. From any thread."""
         known = {*self.open_sessions(), *self._labels.sessions()}  # those that rest in a store have a label
         calls = (one.waiting_call() for one in known if one.waiting is not None)
         return Rows(sorted((call for call in calls if call is not None), key=lambda call: call.since))
@@ -737,7 +737,7 @@ class SandboxCore:
 
 
 def _toolbox(tools: Tools, policy: Policy, approval: Approval | None) -> Toolbox:
-    """What calls the functions of the host, or carries the calls to where they are."""
+    """Return what calls the functions of the host, or carries the calls to where they are."""
     if not tools:
         return Toolbox({}, policy, approval)
     from safeexec.engine.host.tools.tool import tools_from  # with type hints 5 ms, for sandboxes with tools only

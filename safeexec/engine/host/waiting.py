@@ -56,7 +56,7 @@ class Signal:
         return self._event.is_set()
 
     def wait(self, deadline: float) -> bool:
-        """Whether it rang before the deadline. In parts: on Windows nothing interrupts a wait."""
+        """Tell whether it rang before the deadline. In parts: on Windows nothing interrupts a wait."""
         while not self._event.wait(min(max(0.0, deadline - monotonic()), 0.5)):
             if monotonic() >= deadline:
                 return False
@@ -139,7 +139,7 @@ LARGE = AT_ONCE + 1
 
 
 def apart(size: int, call: Callable[[], R]) -> Core[R]:
-    """What `call` makes of something of this size: in a thread, where it may hold an event loop."""
+    """Return what `call` makes of something of this size: in a thread, where it may hold an event loop."""
     return call() if size <= AT_ONCE else (yield Work(call))
 
 

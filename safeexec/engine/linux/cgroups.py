@@ -52,7 +52,7 @@ class Group:
         return [int(line) for line in _read(f"{self.path}/cgroup.procs").split()]
 
     def oom_kills(self) -> int:
-        """How many processes the kernel has ended because the group was over its limit of memory."""
+        """Tell how many processes the kernel has ended because the group was over its limit of memory."""
         events = dict(line.split() for line in _read(f"{self.path}/memory.events").splitlines())
         return int(events.get("oom_kill", 0))
 

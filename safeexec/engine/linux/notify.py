@@ -109,7 +109,9 @@ def refuse(listener: int, request: int, error: int) -> bool:
 
 
 def is_waiting(listener: int, request: int) -> bool:
-    """Whether the caller still waits. If it does, a process that was looked at by its number before was the caller."""
+    """Tell whether the caller still waits. If it does, a process that was looked at by its number before was the
+    caller.
+    """
     try:
         fcntl.ioctl(listener, _ID_VALID, struct.pack("=Q", request))
     except OSError:

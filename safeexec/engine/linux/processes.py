@@ -81,7 +81,7 @@ _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)
 
 
 def open_descriptors() -> int:
-    """How many descriptors this process has. Since 6.2 the directory has that size; to list 15,000 takes 10 ms."""
+    """Tell how many descriptors this process has. Since 6.2 the directory has that size; to list 15,000 takes 10 ms."""
     return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))
 
 
@@ -91,7 +91,7 @@ def pidfd_send_signal(descriptor: int, number: int, *, group: bool = False) -> N
 
 
 def has_ended(descriptor: int) -> bool:
-    """Whether the process of this pidfd has exited (reaped or not)."""
+    """Tell whether the process of this pidfd has exited (reaped or not)."""
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     return bool(poller.poll(0))
@@ -340,7 +340,7 @@ def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:
 
 @functools.cache
 def _pidfds_pass() -> bool:
-    """Whether this kernel tells senders by pidfd (6.5)."""
+    """Tell whether this kernel tells senders by pidfd (6.5)."""
     with socket.socket(socket.AF_UNIX) as one:
         try:
             one.setsockopt(socket.SOL_SOCKET, SO_PASSPIDFD, 1)
@@ -368,7 +368,7 @@ def process_stat(pid: int) -> ProcessStat | None:
 
 
 def is_exiting(pid: int) -> bool:
-    """Whether process `pid` has run its last instruction, in all threads. What is left of its end is the kernel's:
+    """Tell whether process `pid` has run its last instruction, in all threads. What is left of its end is the kernel's:
     1.5 ms, or 10 ms with 100 MB of objects. False where there is none of that number.
     """
     fields = _stat_fields(pid)
@@ -507,8 +507,8 @@ def _kill_strays(
 def _has_orphans(
     leader: int, keep: Callable[[], Collection[int] | None], reapers: Collection[int], ending: int | None
 ) -> bool:
-    """Whether a process of the session has fallen to one of the `reapers`, as the first of what a dead one leaves, or
-    will when `ending` has gone.
+    """Tell whether a process of the session has fallen to one of the `reapers`, as the first of what a dead one leaves,
+    or will when `ending` has gone.
     """
     # In this order: what `ending` has left meanwhile is with the others by then.
     left = (children_of(ending) or []) if ending is not None else []
@@ -521,7 +521,7 @@ def _has_orphans(
 
 
 def _descends(pid: int, parents: dict[int, int], kept: Collection[int]) -> bool:
-    """Whether a process is one of `kept` or lies below one."""
+    """Tell whether a process is one of `kept` or lies below one."""
     for _ in range(len(parents) + 1):
         if pid in kept:
             return True

@@ -85,7 +85,7 @@ def module_access(module: str, plan: LanguagePlan) -> Access:
 
 
 def _by_word(module: str, plan: LanguagePlan) -> Access:
-    """What the words `any` and `stdlib` say of a module that no line names."""
+    """Return what the words `any` and `stdlib` say of a module that no line names."""
     standard = module.partition(".")[0] in sys.stdlib_module_names
     row = refusals.of_module(module)
     refused: Access | None = None
@@ -173,7 +173,7 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
 
 
 def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
-    """Whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``)."""
+    """Tell whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``)."""
     dotted = f"{module}.{name}"
     for above in parents(module):
         entry = plan.imports.get(above)

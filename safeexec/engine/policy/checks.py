@@ -159,7 +159,7 @@ def is_module(module: str) -> bool:
 
 
 def _requirements(source: PolicyFile) -> Iterable[Mistake]:
-    """What is no name of an index. What is taken away again is inherited, and has been judged there."""
+    """Yield what is no name of an index. What is taken away again is inherited, and has been judged there."""
     written = [*_written(source.content.get("requirements"), "requirements")]
     places = [path for path, _ in written if ".remove[" not in path]
     for at, text in requirements.mistakes(line for path, line in written if ".remove[" not in path):

@@ -88,7 +88,7 @@ def to_yaml(policy: PolicyData) -> str:
 
 
 def beyond(before: PolicyData, after: PolicyData) -> dict[str, Any]:
-    """What a file that extends `before` says to be `after`."""
+    """Return what a file that extends `before` says to be `after`."""
     changes: dict[str, Any] = _beyond(document(before), document(after))
     return changes
 

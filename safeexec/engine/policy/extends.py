@@ -122,7 +122,7 @@ def _chain(source: PolicyFile, since: str = "") -> list[PolicyFile]:
 
 
 def _beside(child: str, path: str) -> bool:
-    """Whether a file is in the directory of the profile that extends it, or below, or among those of the user."""
+    """Tell whether a file is in the directory of the profile that extends it, or below, or among those of the user."""
     folders = [os.path.dirname(os.path.realpath(child)), *map(os.path.realpath, directories())]
     return any(os.path.commonpath((folder, os.path.realpath(path))) == folder for folder in folders)
 

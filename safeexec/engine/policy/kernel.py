@@ -59,8 +59,8 @@ def wanted(module: str, names: Container[str]) -> dict[str, object]:
 
 
 def opens_libraries(policy: PolicyData) -> bool:
-    """Whether guest code may import what is not of Python's own library. Compiled parts of such libraries make code in
-    memory (JIT compilers, callbacks of ctypes), and any of them could do so for a program.
+    """Tell whether guest code may import what is not of Python's own library. Compiled parts of such libraries make
+    code in memory (JIT compilers, callbacks of ctypes), and any of them could do so for a program.
     """
     return (
         policy.language.mode == "python"
@@ -70,7 +70,9 @@ def opens_libraries(policy: PolicyData) -> bool:
 
 
 def file_calls(policy: PolicyData) -> Files:
-    """Which file calls there are. Libraries are read by every child: of them it imports late, and they have data."""
+    """Return which file calls there are. Libraries are read by every child: of them it imports late, and they have
+    data.
+    """
     return "write" if policy.filesystem.workspace == "read-write" else "read"
 
 

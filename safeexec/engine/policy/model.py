@@ -76,8 +76,8 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def learn(cls, recordings: Iterable[str | os.PathLike[str]], extends: str | Policy = "calculator") -> Learnt:
-        """What the steps of some recordings need beyond a profile: a policy for a person to read, as `yaml`, too, and
-        what it leaves out. Raises `RecordingError`.
+        """Return what the steps of some recordings need beyond a profile: a policy for a person to read, as `yaml`,
+        too, and what it leaves out. Raises `RecordingError`.
         """
         return reports.learn.learn(cls.load(extends), recordings)
 
@@ -138,5 +138,5 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return of_text(self.card())
 
     def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
-        """What guest code may use, short enough for a system prompt. `tools`: functions, or names → functions."""
+        """Return what guest code may use, short enough for a system prompt. `tools`: functions, or names → functions."""
         return reports.card.card(self, format=format, tools=tools)

@@ -91,7 +91,7 @@ def _without_chance(text: str) -> str:
 
 
 def _same_value(before: Value | None, after: Value | None) -> bool:
-    """Whether two values that are written differently are one: sets have no order of their own. What was left out
+    """Tell whether two values that are written differently are one: sets have no order of their own. What was left out
     because of its size is compared by its text."""
     if before is None or after is None:
         return False

@@ -238,7 +238,7 @@ def called(request: ToolRequest, /, **where: Any) -> Called:
 
 
 def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> Answered:
-    """What came of it."""
+    """Return what came of it."""
     data = reply.value
     value = None if data is None else packed(data, short_text(data))
     said = {name: getattr(reply, name) for name in ("error_type", "error", "inside")}

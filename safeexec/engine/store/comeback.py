@@ -303,7 +303,7 @@ class _PartReading:
 
 
 def told(left: Left) -> list[str]:
-    """What a session lost as its last owner left it, for the notes of its next result."""
+    """Return what a session lost as its last owner left it, for the notes of its next result."""
     notes = []
     if left.lost:
         notes.append(f"{_steps(left.lost)} lost: no state was saved after {'it' if len(left.lost) == 1 else 'them'}")

@@ -195,7 +195,7 @@ class DirectoryStore:
             raise self._failed(held.label, error) from None
 
     def path_of(self, held: Held, part: str) -> str:
-        """Where a part can be read."""
+        """Return where a part can be read."""
         return os.path.join(self.path, _name_of(held.label), part)
 
     def list(self) -> Iterator[StoredSession]:

@@ -137,7 +137,7 @@ def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _programs(plan: ChildConfinement) -> dict[str, Rule]:
-    """What starting other programs takes. Landlock says which; its scope (ABI 6) keeps signals among them."""
+    """Return what starting other programs takes. Landlock says which; its scope (ABI 6) keeps signals among them."""
     rules = {name: allow() for name in ("execve", "vfork", "getpgid", "getsid")}
     # One process group, which the host ends in one call. timeout(1) and shells go on after the errno that POSIX knows.
     rules["setpgid"] = refuse(errno.EPERM)
@@ -152,9 +152,9 @@ def _programs(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _memory(plan: ChildConfinement) -> dict[str, Rule]:
-    """What a file holds may be executed, and never written as well; memory without a file only where the plan says so:
-    code of native libraries is in the process there already. No shared memory without a file: what a process has given
-    back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
+    """Return what a file holds may be executed, and never written as well; memory without a file only where the plan
+    says so: code of native libraries is in the process there already. No shared memory without a file: what a process
+    has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
 
     No file is shared either, be it for reading, which mprotect would change: no size and no time of a file tells of a
     store into it, which so could not be undone, and a branch would write into its parent's file. What shows the printed

@@ -234,7 +234,7 @@ def _end_all(inner: int) -> None:
 
 
 def _describe(plan: ZygoteConfinement) -> list[Mechanism]:
-    """What `enter` has done; every step that did not raise holds."""
+    """Return what `enter` has done; every step that did not raise holds."""
     active = []
     if plan.uid is not None:
         active.append(Mechanism("unprivileged-user", True, f"uid {plan.uid}, which owns nothing but the workspaces"))

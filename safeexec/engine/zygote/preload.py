@@ -130,7 +130,9 @@ def import_modules(names: Sequence[str]) -> None:
 
 
 def build_server(configure: m.Configure, control: int) -> Server:
-    """What serves every session to come, complete but for its control socket, which becomes descriptor `control`."""
+    """Return what serves every session to come, complete but for its control socket, which becomes descriptor
+    `control`.
+    """
     substitutes.install()
     link = Link(control, seal=configure.seal)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])

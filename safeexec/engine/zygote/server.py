@@ -75,7 +75,7 @@ class Zygote:
         self._forked = 0
 
     def _late_work(self) -> list[tuple[str, Callable[[], object]]]:
-        """What no first result waits for, each with a name."""
+        """Return what no first result waits for, each with a name."""
         late: list[tuple[str, Callable[[], object]]] = []
         late += [(name, partial(importlib.import_module, name)) for name in preload.LATE]
         late += advice.late_imports()

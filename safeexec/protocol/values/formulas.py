@@ -26,7 +26,7 @@ _mro = type.__dict__["__mro__"].__get__
 
 
 def writer_of(kind: type) -> Write | None:
-    """What writes this type of sympy or mpmath, or None where it is written like any other."""
+    """Return what writes this type of sympy or mpmath, or None where it is written like any other."""
     mro = _mro(kind)
     numbers = sys.modules.get("sympy.core.numbers")
     if numbers is not None:

@@ -47,7 +47,7 @@ _SHARED_COLUMNS = 32
 
 
 def writer_of(kind: type) -> Write | None:
-    """What writes this type of pandas, or None where it is written like any other."""
+    """Return what writes this type of pandas, or None where it is written like any other."""
     pandas = sys.modules.get("pandas")
     if pandas is None:
         return None
@@ -200,9 +200,10 @@ def _frequency_of(column: Any) -> str | None:
 
 
 def _keeps(frequency: str, dates: int) -> bool:
-    """Whether an index of so many dates crosses with its frequency. It arrives without one that its name does not tell
-    in full (holidays, hours, `DateOffset(months=1)`), or for which pandas would take too long: it holds a frequency
-    against every date, and walks from one to the next unless all are equally far apart (5 us; a custom month: 40).
+    """Tell whether an index of so many dates crosses with its frequency. It arrives without one that its name does not
+    tell in full (holidays, hours, `DateOffset(months=1)`), or for which pandas would take too long: it holds a
+    frequency against every date, and walks from one to the next unless all are equally far apart (5 us; a custom month:
+    40).
     """
     return bool(_REGULAR.match(frequency) or (dates <= _MAX_WALKED and _WALKED.match(frequency)))
 
@@ -273,7 +274,7 @@ def _plain_frame(r: Reader, levels: list[Any], rows: Any, names: list[Any], colu
 
 
 def _says_something(r: Reader, levels: list[Any], rows: Any) -> bool:
-    """Whether labels tell more than the position: they have a name, or are not 0, 1, 2, … as pandas makes them."""
+    """Tell whether labels tell more than the position: they have a name, or are not 0, 1, 2, … as pandas makes them."""
     if levels == [None] and all(type(row) is int and row == number for number, row in enumerate(rows)):
         return False
     r.spend(len(rows) * len(levels))

@@ -51,7 +51,7 @@ def _written_as(plain: Callable[[Any], Any]) -> Write:
 
 
 def plain_of(kind: type) -> Callable[[Any], Any] | None:
-    """What gives the plain data of objects of a class, or None where the class is none of these."""
+    """Return what gives the plain data of objects of a class, or None where the class is none of these."""
     mro = _mro(kind)
 
     def is_a(module: str, name: str) -> bool:

@@ -231,7 +231,7 @@ def _salted(items: list[Any]) -> bool:
 
 
 def _words(part: Any) -> int:
-    """How large a key is, for what comparing it takes; what Python itself compares slowly counts more."""
+    """Tell how large a key is, for what comparing it takes; what Python itself compares slowly counts more."""
     from fractions import Fraction
 
     kind = type(part)

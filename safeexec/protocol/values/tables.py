@@ -43,7 +43,7 @@ _SHARE = 8
 
 
 def writer_of(kind: type) -> Write | None:
-    """What writes this type of numpy, pandas, sympy or mpmath, or None where it is written like any other."""
+    """Return what writes this type of numpy, pandas, sympy or mpmath, or None where it is written like any other."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if kind in (numpy.ndarray, numpy.memmap):

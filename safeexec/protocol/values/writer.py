@@ -214,7 +214,7 @@ class Writer:
         self.emit(data, len(data))
 
     def enter(self, value: Any, depth: int) -> bool:
-        """Whether this container may be written; if not, its opaque stand-in has been."""
+        """Tell whether this container may be written; if not, its opaque stand-in has been."""
         if depth < self.max_depth and identity(value) not in self.open:
             self.spend(f.CONTAINER)
             self.open.add(identity(value))
@@ -245,7 +245,7 @@ class Writer:
 
 
 def as_table(write: Write) -> Write:
-    """What writes a type of array or frame by its content, as a writer that asks first whether it may."""
+    """Return what writes a type of array or frame by its content, as a writer that asks first whether it may."""
 
     def written(w: Writer, value: Any, depth: int) -> None:
         w.table(write, value, depth)

@@ -203,7 +203,7 @@ async def _healthz(_: Request) -> Response:
 
 
 async def _readyz(request: Request) -> Response:
-    """Whether programs can be run; with a token also what `doctor` says of the default policy."""
+    """Tell whether programs can be run; with a token also what `doctor` says of the default policy."""
     tenancy: Tenancy = request.scope["tenancy"]
     found = tenancy.findings
     ready, peers = tenancy.ready, request.scope["peers"]

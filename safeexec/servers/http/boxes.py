@@ -41,7 +41,7 @@ OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", 
 
 
 def has_own_tokens(path: str) -> bool:
-    """Whether a request for this path shows the secrets of one sandbox."""
+    """Tell whether a request for this path shows the secrets of one sandbox."""
     return any(path == own or path.startswith(own + "/") for own in OWN_TOKENS)
 
 

@@ -175,7 +175,7 @@ async def kill(request: Request) -> Response:
 
 
 async def set_timeout(request: Request) -> Response:
-    """How many seconds a sandbox lives from now on."""
+    """Tell how many seconds a sandbox lives from now on."""
     box = _boxes(request).find(request)
     box.live_for((await read(request, Timeout)).timeout)
     return Response(status_code=204)
@@ -391,7 +391,7 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 
 
 async def stat(request: Request) -> Response:
-    """What is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
+    """Return what is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
     path, _ = await _asked(request)
     entries = await _entries(request.scope["box"])
     found = entries.get(path)
@@ -401,7 +401,7 @@ async def stat(request: Request) -> Response:
 
 
 async def list_directory(request: Request) -> Response:
-    """What is in a directory of the workspace, as many levels down as the client asks for."""
+    """Return what is in a directory of the workspace, as many levels down as the client asks for."""
     path, depth = await _asked(request)
     entries = await _entries(request.scope["box"])
     if path not in entries or not entries[path].is_directory:

@@ -68,7 +68,7 @@ def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
 
 
 def _wrong(name: str, entry: Any, error: str) -> str:
-    """What is wrong with one tenant, without the token."""
+    """Return what is wrong with one tenant, without the token."""
     keys = Grant.__struct_fields__
     given = entry if isinstance(entry, dict) else {"token": entry}
     key = next((str(key) for key in given if key not in keys), None)
@@ -145,13 +145,13 @@ class Bucket:
         self._untold += amount
 
     def left_after(self, amount: float, now: float) -> float:
-        """What is left when so much more was used."""
+        """Return what is left when so much more was used."""
         self.wait(now)
         self._level -= amount
         return self._level
 
     def tell(self) -> float:
-        """What was used since it was last told."""
+        """Return what was used since it was last told."""
         told, self._untold = self._untold, 0.0
         return told
 

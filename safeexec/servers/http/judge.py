@@ -162,8 +162,8 @@ async def run_jupyter(request: Request) -> Response:
 
 
 async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> dict[str, Any]:
-    """What the answer says of the cells. Raises `SandboxError` as soon as it can hold no more: a thousand results that
-    were kept until then took 1.5 GB.
+    """Return what the answer says of the cells. Raises `SandboxError` as soon as it can hold no more: a thousand
+    results that were kept until then took 1.5 GB.
     """
     async with tenant.turn():
         sandbox = await tenant.sandbox()
@@ -227,8 +227,8 @@ async def execute_batch(request: Request) -> Response:
 
 
 async def _executions(tenant: Tenant, pairs: list[tuple[str, str]], seconds: float) -> list[bytes]:
-    """What is said of each script, in a language: JSON that fits into one answer, and takes less memory than what it
-    stands for.
+    """Return what is said of each script, in a language: JSON that fits into one answer, and takes less memory than
+    what it stands for.
     """
     room = MAX_MESSAGE - UNFIT_BYTES * len(pairs)
 

@@ -77,7 +77,7 @@ class Streamed(Response):  # type: ignore[misc]
 
 
 def later(data: Any, make: Callable[..., bytes], *arguments: Any) -> Piece:
-    """What `make` makes of `arguments`, which hold `data`: now, if that is small."""
+    """Return what `make` makes of `arguments`, which hold `data`: now, if that is small."""
     return make(*arguments) if size_of(data, SMALL) <= SMALL else partial(make, *arguments)
 
 

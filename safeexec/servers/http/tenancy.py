@@ -74,7 +74,7 @@ class HeldPlaces:
                 place.leave()
 
     def since(self, identity: str, otherwise: float) -> float:
-        """When a session was opened (monotonic seconds)."""
+        """Return when a session was opened (monotonic seconds)."""
         return self._by_id[identity][1] if identity in self._by_id else otherwise
 
     def leave(self, identity: str) -> None:
@@ -167,7 +167,7 @@ class Tenant:
         return SessionPlace(self, needed)
 
     def use(self) -> Use:
-        """What it has open, and has used since this was last asked."""
+        """Return what it has open, and has used since this was last asked."""
         requests, cpu = (bucket.tell() if bucket else 0.0 for bucket in (self._requests, self._cpu))
         rates = self.grant.requests_per_minute, self.grant.cpu_seconds_per_hour
         return Use(len(self.places), self.memory_mb, requests, cpu, *rates, frozenset(self.service.wanted))
@@ -272,7 +272,7 @@ class Tenancy:
         return {*self._running, *(task for tenant in self.tenants for task in tenant.answers.tasks())}
 
     async def while_there(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
-        """What `work` gives; it is cancelled when the client leaves or the server stops. The body has been read."""
+        """Return what `work` gives; it is cancelled when the client leaves or the server stops. The body has been read."""
         task = asyncio.create_task(work)
         gone = asyncio.create_task(_gone(request))
         self._running.add(task)

@@ -49,7 +49,7 @@ _FACTS = (
 
 
 def complete(session: Session, code: str, cursor: int, magics: Iterable[str]) -> tuple[list[str], int]:
-    """What could stand at the cursor, and where that begins."""
+    """Return what could stand at the cursor, and where that begins."""
     line = code[max(0, cursor - BEHIND) : cursor].rpartition("\n")[2]
     if line.startswith("%"):
         prefix = line[1:]
@@ -108,7 +108,7 @@ def _results(session: Session, steps: Iterable[str]) -> Iterator[Result | None]:
 
 
 def evaluate(session: Session, expressions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """What a front end asks for after a cell: each name's expression as text, by the messaging protocol's words."""
+    """Return what a front end asks for after a cell: each name's expression as text, by the messaging protocol's words."""
     results = _results(session, expressions.values()) if expressions else ()
     failed = {"status": "error", "ename": "Failed", "evalue": "", "traceback": []}
     return {
@@ -120,7 +120,7 @@ def evaluate(session: Session, expressions: Mapping[str, str]) -> dict[str, dict
 
 
 def inspect(session: Session, code: str, cursor: int) -> str | None:
-    """What there is to say of the name at the cursor, or of the function whose call it is in."""
+    """Return what there is to say of the name at the cursor, or of the function whose call it is in."""
     name = _name_at(code, cursor)
     if not name:
         return None
@@ -148,7 +148,9 @@ def _name_at(code: str, cursor: int) -> str:
 
 
 def _is_python(code: str) -> bool:
-    """Whether CPython's parser takes the code, its magics and questions (`name?`) left out. Of at most `MAX_SOURCE`."""
+    """Tell whether CPython's parser takes the code, its magics and questions (`name?`) left out. Of at most
+    `MAX_SOURCE`.
+    """
     kept = (line for line in code.split("\n") if line.lstrip()[:1] not in ("%", "!", "?") and line.rstrip()[-1:] != "?")
     plain = "\n".join(kept)
     if costly_name(plain):

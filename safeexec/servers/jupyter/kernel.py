@@ -249,7 +249,7 @@ class SafeexecKernelApp(IPKernelApp):
 
 
 def _tried(look: Callable[[], T], otherwise: T) -> T:
-    """What `look` finds; `otherwise` where the session cannot be asked."""
+    """Return what `look` finds; `otherwise` where the session cannot be asked."""
     try:
         return look()
     except SandboxError:

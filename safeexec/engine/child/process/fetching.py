@@ -44,7 +44,7 @@ def install(call: Callable[[str, tuple[Any, ...], dict[str, Any]], Any], tools: 
 
 
 def _answer(given: Any) -> HttpAnswer:
-    """What the tool of `safeexec.toolkit` gives, or another of its name: a dict, a text or bytes."""
+    """Return what the tool of `safeexec.toolkit` gives, or another of its name: a dict, a text or bytes."""
     found = given if isinstance(given, dict) else {"content" if isinstance(given, bytes) else "text": given}
     if not any(isinstance(found.get(name), (str, bytes)) for name in ("content", "text")):
         raise TypeError(f"the host's {FETCHES}() gave neither text nor bytes, nor a dict with `text` or `content`")

@@ -130,12 +130,12 @@ class Lockdown:
             os._exit(0)
 
     def _sequence(self, ruleset: int, last: list[Call]) -> list[Call]:
-        """What `apply` does, in its order."""
+        """Return what `apply` does, in its order."""
         restricting = [landlock.restricting_self(ruleset)] if self.plan.landlock else []
         return [*self._first, *restricting, *last]
 
     def _last_calls(self, lowered: Iterable[tuple[int, int]]) -> list[Call]:
-        """What comes behind Landlock. To make these ready in a child costs it 40 pages."""
+        """Return what comes behind Landlock. To make these ready in a child costs it 40 pages."""
         calls = [processes.setting_dumpable(False), processes.setting_death_signal()]
         calls += [rlimits.setting_limit(number, value) for number, value in self._limits(lowered)]
         return [*calls, seccomp.installing(self._filter)]
@@ -169,7 +169,7 @@ class Lockdown:
         return ruleset.descriptor
 
     def _is_individual(self) -> bool:
-        """Whether each child needs a ruleset of its own."""
+        """Tell whether each child needs a ruleset of its own."""
         return self.plan.files == "write" or (self.plan.proc == "/proc/self" and self.plan.files != "none")
 
     def _own_ruleset(self, workspace: str | None) -> int:
@@ -252,7 +252,7 @@ def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
 
 
 def _describe(plan: ChildConfinement) -> list[Mechanism]:
-    """What holds a child once `apply` has returned, and what the host has told us is missing."""
+    """Return what holds a child once `apply` has returned, and what the host has told us is missing."""
     active = [
         Mechanism("rlimits", True, _limits_detail(plan)),
         Mechanism("no-new-privs", True, "no program can gain rights"),

@@ -127,7 +127,7 @@ class OpenFiles:
         return []
 
     def _moved(self, path: str, workspace: str) -> str:
-        """Where `path` is in `workspace`, if it was in the workspace."""
+        """Return where `path` is in `workspace`, if it was in the workspace."""
         inside = path == self._workspace or path.startswith(self._workspace + "/")
         return workspace + path[len(self._workspace) :] if inside else path
 

@@ -81,7 +81,7 @@ class Salvager(_IN_PYTHON):  # type: ignore[misc]
         return value
 
     def find_class(self, module: str, name: str) -> Any:
-        """What the state means by this name."""
+        """Return what the state means by this name."""
         try:
             found = self._find(module, name)
             self._found[id(found)] = found

@@ -179,7 +179,7 @@ class Server:
             guest.repeatable.unpredictable = True  # for a branch of the session that is judged
 
     def _must_copy(self, request: Any, done: m.StepDone) -> bool:
-        """Whether the state after this step can be had by a checkpoint alone, or at less cost."""
+        """Tell whether the state after this step can be had by a checkpoint alone, or at less cost."""
         if type(request) is not m.Execute:
             return True
         self._debt_steps += 1

@@ -147,7 +147,7 @@ class _StateUnpickler(pickle.Unpickler):
 def specials(
     namespace: dict[str, Any], builtins: Mapping[str, Any], hidden: frozenset[str]
 ) -> dict[tuple[str, str], Any]:
-    """What belongs to the sandbox, by kind and name. ``_``, the last value, is the guest's."""
+    """Return what belongs to the sandbox, by kind and name. ``_``, the last value, is the guest's."""
     found = {("builtin", name): value for name, value in builtins.items() if not isinstance(value, type)}
     found.pop(("builtin", "_"), None)
     found |= {("sandbox", name): namespace[name] for name in hidden if name in namespace}

@@ -84,7 +84,7 @@ class Threads:
         return start_thread
 
     def ran(self) -> bool:
-        """Whether any ran since this was asked last."""
+        """Tell whether any ran since this was asked last."""
         ran, self.started = self.started, self._running > 0
         return ran
 

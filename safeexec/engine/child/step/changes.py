@@ -102,7 +102,7 @@ class Tracker:
         return Before(names, identities, fingerprints, size, watched)
 
     def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
-        """What is different now, or None where nothing is."""
+        """Return what is different now, or None where nothing is."""
         if before.watched:
             names, identities = _watched(namespace, before)
         else:

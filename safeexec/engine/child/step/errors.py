@@ -56,7 +56,7 @@ def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
 
 
 def described(found: list[Running]) -> list[FrameData]:
-    """What `running` gave, as the host is told it. Asks the guest's `__repr__`."""
+    """Return what `running` gave, as the host is told it. Asks the guest's `__repr__`."""
     return [FrameData(name, file, line, variables(kept)[:FRAME_VARIABLES]) for name, file, line, kept in found]
 
 
@@ -122,8 +122,8 @@ def report(
 
 
 def _not_imported(exc: BaseException) -> str:
-    """What to say of a module that lies below another and that nothing has imported yet. CPython says that the one
-    above has no such attribute.
+    """Return what to say of a module that lies below another and that nothing has imported yet. CPython says that the
+    one above has no such attribute.
     """
     if type(exc) is not AttributeError or type(exc.obj) is not ModuleType or type(exc.name) is not str:
         return ""
@@ -136,15 +136,15 @@ def _not_imported(exc: BaseException) -> str:
 
 
 def _told(exc: BaseException, name: str) -> str | None:
-    """What whoever raised the exception wrote onto it: the ``rule`` that refused, a ``hint``. None: nothing; an empty
-    hint: none is to be looked for.
+    """Return what whoever raised the exception wrote onto it: the ``rule`` that refused, a ``hint``. None: nothing; an
+    empty hint: none is to be looked for.
     """
     found = instance_dict(exc).get(name)
     return found if type(found) is str else None
 
 
 def _of_refusal(exc: BaseException, plan: LanguagePlan) -> str:
-    """What to do instead of what a guard of the language has refused: it wrote kind and name onto the exception."""
+    """Return what to do instead of what a guard of the language has refused: it wrote kind and name onto the exception."""
     refused = instance_dict(exc).get("refused")
     if type(refused) is not tuple or len(refused) != 2:
         return ""
@@ -174,7 +174,7 @@ def _place(
 
 
 def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame], facts: _Facts) -> str:
-    """What to do instead, or nothing. `frames` are those of the guest."""
+    """Return what to do instead, or nothing. `frames` are those of the guest."""
     lines, sources = facts.lines, facts.sources
     where = tracebacks.syntax_position(exc, sources)
     if where is not None and (not frames or where[0] != frames[-1].filename):

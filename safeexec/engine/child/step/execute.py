@@ -245,7 +245,7 @@ class Guest:
         return done
 
     def _peak_kb(self) -> int:
-        """What the process held at most; with what it has used of the processor."""
+        """Return what the process held at most; with what it has used of the processor."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
         return usage.ru_maxrss
@@ -390,7 +390,7 @@ class Guest:
         return self.failed(error)
 
     def _hint(self, kind: str, name: str) -> str | None:
-        """What to do instead of something that the policy refuses."""
+        """Return what to do instead of something that the policy refuses."""
         shadowed = self.language.shadowed(name) if kind == "module" else None
         return shadowed or advice.refusal_hint(kind, name, self.language.plan)
 

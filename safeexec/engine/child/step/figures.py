@@ -42,7 +42,7 @@ def candidates() -> list[Any]:
 
 
 def is_news(figure: Any) -> bool:
-    """Whether something may have been drawn that has not been shown. `savefig` looks like it: see `remember`."""
+    """Tell whether something may have been drawn that has not been shown. `savefig` looks like it: see `remember`."""
     return not is_empty(figure) and (figure not in _seen or figure.stale)
 
 
@@ -78,7 +78,7 @@ def figure_of(value: Any) -> Any:
 
 
 def is_empty(figure: Any) -> bool:
-    """Whether nothing was drawn: `plt.figure()` and no more."""
+    """Tell whether nothing was drawn: `plt.figure()` and no more."""
     return not (figure.get_axes() or figure.texts or figure.images or figure.lines or figure.patches or figure.subfigs)
 
 

@@ -109,12 +109,12 @@ class _Loader(Loader):
         return self._source.text
 
     def is_package(self, name: str) -> bool:
-        """Whether it has modules below it."""
+        """Tell whether it has modules below it."""
         return self._source.is_package
 
 
 def is_library(top: str) -> bool:
-    """Whether a package of this name is Python's, or installed. True where that cannot be looked up."""
+    """Tell whether a package of this name is Python's, or installed. True where that cannot be looked up."""
     if top in sys.stdlib_module_names or top in sys.modules:
         return True
     try:

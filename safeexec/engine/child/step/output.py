@@ -119,13 +119,13 @@ class Log:
             self._map[: len(text)] = text
 
     def printed(self) -> bytes | None:
-        """What the step that has ended printed; None where some of it is not in the first area."""
+        """Return what the step that has ended printed; None where some of it is not in the first area."""
         if self._file is None or self.memory is not self._second or self._raw or self.memory[self.watched]:
             return None
         return self._map[: self._map.tell()]
 
     def position(self) -> tuple[int, int]:
-        """Where each of the two areas ends by now. Raises OSError where descriptor 1 is no file."""
+        """Return where each of the two areas ends by now. Raises OSError where descriptor 1 is no file."""
         end = os.lseek(1, 0, os.SEEK_CUR)
         if self._file is None:
             return 0, end
@@ -321,7 +321,7 @@ class Streams:
         os.lseek(2, 0, os.SEEK_SET)
 
     def position(self) -> tuple[int, int, int]:
-        """How far the step has printed: where both areas of standard output and standard error end by now."""
+        """Tell how far the step has printed: where both areas of standard output and standard error end by now."""
         try:
             self.stdout.flush()
             self.stderr.flush()
@@ -353,8 +353,8 @@ class Streams:
             log.put = _drop
 
     def printed(self) -> bytes | None:
-        """What the step that has ended printed to standard output, as far as it can be told without a system call; None
-        where it cannot.
+        """Return what the step that has ended printed to standard output, as far as it can be told without a system
+        call; None where it cannot.
         """
         return self._log.printed()
 

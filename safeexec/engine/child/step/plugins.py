@@ -31,7 +31,9 @@ _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 
 def _signature_of_enum(value: object) -> Any:
-    """What a call of an Enum takes: one value. Its metaclass has a signature of its own, which is for making enums."""
+    """Return what a call of an Enum takes: one value. Its metaclass has a signature of its own, which is for making
+    enums.
+    """
     from enum import EnumType
     from inspect import Parameter, Signature
 
@@ -226,7 +228,7 @@ class LoadedPlugin:
             return guest.failed(error)
 
     def _target(self, request: m.Invoke) -> Any:
-        """What is to be called. Raises KeyError for a name that there is not."""
+        """Return what is to be called. Raises KeyError for a name that there is not."""
         if not request.held:
             return self._find(request.path) if request.path != WARM_UP else _warm_up_target
         value = self._kept(request.held)
@@ -344,5 +346,5 @@ def _annotation(annotation: Any) -> str:
 
 
 def _warm_up_target(number: float, x: float) -> float:
-    """What a warm-up run calls."""
+    """Return what a warm-up run calls."""
     return number * x

@@ -158,7 +158,7 @@ _NO_EXPRESSION: Final = re.compile(
 
 
 def _last_statement(source: str) -> int:
-    """Where the last line begins that is not blank, not indented, no comment and no closing bracket."""
+    """Return where the last line begins that is not blank, not indented, no comment and no closing bracket."""
     end = len(source)
     while end > 0:
         start = source.rfind("\n", 0, end) + 1

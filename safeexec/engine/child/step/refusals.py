@@ -100,7 +100,7 @@ _noted: dict[tuple[str, int], Refusal] = {}
 
 
 def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
-    """What was refused since the last time, but for what `error`, the end of the step, tells already."""
+    """Return what was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
     if language.unseen:
         for refused, line in language.unseen:
@@ -115,7 +115,7 @@ def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
 
 
 def _tells(error: ErrorReport, refusal: Refusal) -> bool:
-    """Whether it is of the same call: the report of an error may say a path, too."""
+    """Tell whether it is of the same call: the report of an error may say a path, too."""
     return error.line == refusal.line and error.message.startswith(refusal.message.partition(b" is refused by ")[0])
 
 
@@ -143,7 +143,7 @@ def closed_paths(plan: ChildConfinement) -> Callable[[str], bool]:
 
 
 def _code(plan: ChildConfinement) -> tuple[str, ...]:
-    """Where libraries, and what the policy names, are read from."""
+    """Return where libraries, and what the policy names, are read from."""
     return tuple(path for path in {*sys.path, sys.prefix, sys.base_prefix, *plan.read} if path)
 
 
@@ -232,7 +232,7 @@ def _outside(path: Any, code: tuple[str, ...]) -> str | None:
 
 
 def _opening(path: str, arguments: tuple[Any, ...]) -> OSError | None:
-    """What the kernel says to the opening of `path`, without making or emptying a file."""
+    """Return what the kernel says to the opening of `path`, without making or emptying a file."""
     flags = _flags(arguments)
     try:
         os.close(os.open(path, flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC) | os.O_NONBLOCK | os.O_CLOEXEC))

@@ -294,7 +294,7 @@ class Repeatable:
     # Code
 
     def _judge(self, code: CodeType, source: str | None) -> bool:
-        """Whether all that the code names, and that inside of it, is known to compute."""
+        """Tell whether all that the code names, and that inside of it, is known to compute."""
         fine = True
         waiting = [code]
         while waiting:
@@ -362,7 +362,7 @@ class Repeatable:
         return True
 
     def _spells(self, text: str) -> bool:
-        """Whether a text may be used as the name of what is not known to compute."""
+        """Tell whether a text may be used as the name of what is not known to compute."""
         if self._is_doubtful_attribute(text):
             self._spelt = True
             return self._computed
@@ -379,7 +379,7 @@ class Repeatable:
         return True
 
     def _doubtful(self, name: str) -> bool:
-        """Whether it depends on where the name stands."""
+        """Tell whether it depends on where the name stands."""
         return name in self._impure or (self._random and name in SEEDED) or self._is_doubtful_attribute(name)
 
     def _is_doubtful_attribute(self, name: str) -> bool:
@@ -419,7 +419,7 @@ class Repeatable:
         return fine
 
     def _leads_nowhere(self, name: str) -> bool:
-        """Whether a computed name can only be that of something of the program's."""
+        """Tell whether a computed name can only be that of something of the program's."""
         self._computed = True
         return (
             not self._spelt
@@ -429,12 +429,12 @@ class Repeatable:
         )
 
     def _lists_nothing_impure(self) -> bool:
-        """Whether a list of names leads nowhere, as no computed name is looked up."""
+        """Tell whether a list of names leads nowhere, as no computed name is looked up."""
         self._listed = True
         return not self._computed and not self._tainted
 
     def known(self) -> tuple[Any, ...]:
-        """What a state must tell of the steps that led to it, for `know`."""
+        """Return what a state must tell of the steps that led to it, for `know`."""
         return [getattr(self, name) for name in _KNOWN], self._set_sources, list(self._learnt)
 
     def know(self, known: Any) -> None:
@@ -463,7 +463,7 @@ class Repeatable:
             self._plain -= SEEDED
 
     def _imported(self, name: str) -> bool:
-        """Whether a module of that name only computes."""
+        """Tell whether a module of that name only computes."""
         if not _computes(name):
             return False
         self._learn(name)
@@ -492,7 +492,7 @@ class Repeatable:
     # What code can reach
 
     def _reaches_impure(self, codes: Iterable[CodeType]) -> bool:
-        """Whether these codes, which name nothing strange, can reach it all the same."""
+        """Tell whether these codes, which name nothing strange, can reach it all the same."""
         namespace = self._namespace
         roots = [namespace[name] for code in codes for name in _all_names(code) if name in namespace]
         roots.append(builtins_of(namespace).get("_"))
@@ -542,8 +542,8 @@ class Repeatable:
             waiting += gc.get_referents(thing)
 
     def _shows_or_orders_addresses(self) -> bool:
-        """Whether a text shows where an object of the program's lies, or the order of a set may hang on it: also of one
-        that the step made and dropped.
+        """Tell whether a text shows where an object of the program's lies, or the order of a set may hang on it: also
+        of one that the step made and dropped.
         """
         values = [*self._namespace.values(), builtins_of(self._namespace).get("_")]
         kinds = [thing for thing in values if issubclass(type(thing), type) and not _is_of_library(thing)]
@@ -607,13 +607,13 @@ _GLOBAL = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
 
 
 def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
-    """What code of that namespace finds as builtins."""
+    """Return what code of that namespace finds as builtins."""
     found = namespace.get("__builtins__")
     return found if type(found) is dict else vars(found) if type(found) is ModuleType else {}
 
 
 def _computes(name: str) -> bool:
-    """Whether a module of that name only computes."""
+    """Tell whether a module of that name only computes."""
     parts = name.split(".")
     return parts[0].lstrip("_") in _TOPS and ".".join(parts[:2]) not in NOT_BELOW
 
@@ -647,7 +647,7 @@ def _look_at(name: str, module: ModuleType) -> tuple[list[int], frozenset[str], 
 
 
 def _is_of_known(thing: Any) -> bool:
-    """Whether a function or class is of a module that only computes, or of the language."""
+    """Tell whether a function or class is of a module that only computes, or of the language."""
     module = getattr(thing, "__module__", None)
     if type(module) is not str:
         owner = type(getattr(thing, "__self__", None))  # of a method that is written in C
@@ -656,7 +656,7 @@ def _is_of_known(thing: Any) -> bool:
 
 
 def _is_of_library(kind: type) -> bool:
-    """Whether a class is one that its module has under its name, or the interpreter's own."""
+    """Tell whether a class is one that its module has under its name, or the interpreter's own."""
     module = kind.__dict__.get("__module__") if type(kind.__dict__.get("__module__")) is str else kind.__module__
     if module == "__main__":
         return False
@@ -697,7 +697,7 @@ _SETS = (set, frozenset)
 
 
 def _hashes_by_value(item: Any) -> bool:
-    """Whether the hash of an item of a set is the same wherever the item lies."""
+    """Tell whether the hash of an item of a set is the same wherever the item lies."""
     kind = type(item)
     if kind is float:
         return bool(item == item)
@@ -717,7 +717,7 @@ def _hashes_by_value(item: Any) -> bool:
 
 
 def _told(done: StepDone, namespace: dict[str, Any]) -> bytes:
-    """What the step told and did to the variables, in bytes: the same when it is done once more."""
+    """Return what the step told and did to the variables, in bytes: the same when it is done once more."""
     error, changes = done.error, done.changes
     told: list[Any] = [done.outcome, done.text, done.exit_status]
     if error is not None:
@@ -732,7 +732,7 @@ def _told(done: StepDone, namespace: dict[str, Any]) -> bytes:
 
 
 def _plain_items(value: Any, left: int) -> int:
-    """How many items fewer than `left` a value has; negative for one that has more, or is none of plain data."""
+    """Tell how many items fewer than `left` a value has; negative for one that has more, or is none of plain data."""
     kind = type(value)
     if kind in _ATOMS:
         if kind is CodeType:

@@ -63,7 +63,7 @@ def plain(value: Any) -> str:
 
 
 def of_bundle(bundle: dict[Any, Any]) -> dict[str, Any]:
-    """What a dict of MIME types gives, text as str and pictures as bytes. Raises `TypeError`."""
+    """Return what a dict of MIME types gives, text as str and pictures as bytes. Raises `TypeError`."""
     if type(bundle) is not dict:
         raise TypeError(f"a bundle of forms is a dict, MIME type to data, not {plain(bundle)}")
     return {mime: _as_data(item) for mime, item in bundle.items() if type(mime) is str}
@@ -83,7 +83,9 @@ def _by_methods(value: Any, kind: type) -> dict[str, Any]:
 
 
 def _called(value: Any, kind: type, name: str) -> Any:
-    """What the method answers; None where the type has none, or it raises. The instance's attributes are not asked."""
+    """Return what the method answers; None where the type has none, or it raises. The instance's attributes are not
+    asked.
+    """
     try:
         method = getattr(kind, name, None)
         return None if method is None else method(value)
@@ -235,7 +237,7 @@ _SPECIAL: dict[str, Callable[[Any, tuple[str, ...]], dict[str, Any] | None]] = {
 
 
 def failed(value: Any, error: BaseException) -> str:
-    """What is shown of a value that could not be drawn."""
+    """Return what is shown of a value that could not be drawn."""
     return (
         f"<{type_name(type(value))}: it could not be shown ({type_name(type(error))}: {short_repr(str(error), 300)})>"
     )

@@ -44,7 +44,7 @@ def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
     has_views = bool(views) or any(map(_is_view_call, nodes))
 
     def is_view(node: ast.expr) -> bool:
-        """Whether it is a view of a dict, of which an operator makes a set."""
+        """Tell whether it is a view of a dict, of which an operator makes a set."""
         return _is_view_call(node) or (isinstance(node, ast.Name) and node.id in views)
 
     def is_value(node: ast.expr) -> bool:
@@ -57,7 +57,7 @@ def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
         return node.func.id in _GIVE_VALUES and node.func.id not in taken
 
     def has_values(node: ast.expr) -> bool:
-        """Whether all that it gives when it is iterated are values."""
+        """Tell whether all that it gives when it is iterated are values."""
         if isinstance(node, ast.Constant):
             return True
         if isinstance(node, ast.List | ast.Tuple | ast.Set):

@@ -245,7 +245,7 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
 
 
 def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
-    """Where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` where it is cut."""
+    """Return where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` where it is cut."""
     lines = statement.split("\n")
     if line > len(lines):
         return None
@@ -257,7 +257,7 @@ def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
 
 
 def _where(message: str, statement: str) -> int | None:
-    """Where the statement first says what the message is about; the engine does not tell."""
+    """Return where the statement first says what the message is about; the engine does not tell."""
     for pattern in (_MISSING_TABLE, _MISSING_COLUMN, _MISSING_FILE, _NEAR):
         if (found := pattern.search(message)) is None:
             continue

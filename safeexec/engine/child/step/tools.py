@@ -117,7 +117,7 @@ class Source(str):
 
 
 def _signature(described: m.ToolSignature) -> Any:
-    """What `inspect.signature` gives for a tool. Built in the zygote, where `inspect` can be imported."""
+    """Return what `inspect.signature` gives for a tool. Built in the zygote, where `inspect` can be imported."""
     from inspect import Parameter, Signature
 
     kinds = {
@@ -143,7 +143,9 @@ def _signature(described: m.ToolSignature) -> Any:
 
 
 def help_text(value: Any) -> str:
-    """What `help` of guest code prints: signature and docstring of tools and of the guest's functions and classes."""
+    """Return what `help` of guest code prints: signature and docstring of tools and of the guest's functions and
+    classes.
+    """
     name = getattr(value, "__name__", type(value).__name__)
     try:
         from inspect import getdoc, signature

@@ -248,7 +248,7 @@ class SourceLines:
         return "\n".join(lines)
 
     def rest(self, frame: GuestFrame) -> str:
-        """What follows that expression in its last line."""
+        """Return what follows that expression in its last line."""
         where = self.position(frame)
         if where.end_line is None or where.end_column is None:
             return ""

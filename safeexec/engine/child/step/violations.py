@@ -175,7 +175,7 @@ def fork_exec(*_: object) -> NoReturn:
 
 
 def rule_of(group: str) -> str:
-    """Where the policy refuses this group of calls, or what stands for it."""
+    """Return where the policy refuses this group of calls, or what stands for it."""
     return _rules.get(group) or _rules.get("profile") or "the kernel confinement of this sandbox"
 
 
@@ -188,7 +188,7 @@ class KernelRefusal(NamedTuple):
 
 
 def explain(error: BaseException) -> KernelRefusal | None:
-    """What the kernel refused, if this exception is about that, else None. Never raises."""
+    """Return what the kernel refused, if this exception is about that, else None. Never raises."""
     text = _text(error)
     if _is(error, RuntimeError):
         if not _known.threads and _NO_THREAD in text and not _is_raised(error):
@@ -285,7 +285,7 @@ def _is_programs(code: CodeType) -> bool:
 
 
 def _is_raised(error: BaseException) -> bool:
-    """Whether Python code raised it: with ``raise``, or by throwing it into something that waited."""
+    """Tell whether Python code raised it: with ``raise``, or by throwing it into something that waited."""
     from dis import opname  # few steps fail
 
     places = _places(error)
@@ -328,7 +328,9 @@ def _noted_for(error: BaseException) -> str | None:
 
 
 def _caller(error: BaseException) -> str:
-    """What called: in the program the expression (``os.nice``), in a library its function; "" where nothing tells."""
+    """Return what called: in the program the expression (``os.nice``), in a library its function; "" where nothing
+    tells.
+    """
     place = _calling(error)
     if place is None:
         return ""
@@ -385,8 +387,8 @@ def _expression(code: CodeType, instruction: int) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out: the allocator said so, and not the program; or a library could not be loaded, as what it
-    maps counts as memory. Never raises.
+    """Tell whether memory ran out: the allocator said so, and not the program; or a library could not be loaded, as
+    what it maps counts as memory. Never raises.
     """
     if _is(error, MemoryError):
         return _origin(error, MemoryError) is not None
@@ -398,7 +400,7 @@ def _mapping_failed(error: BaseException) -> bool:
 
 
 def _is_never_executed(path: str) -> bool:
-    """Whether nothing on its file system is mapped executable: ``noexec``."""
+    """Tell whether nothing on its file system is mapped executable: ``noexec``."""
     try:
         return bool(os.statvfs(path).f_flag & os.ST_NOEXEC)
     except (OSError, ValueError):
@@ -409,7 +411,7 @@ def _is_never_executed(path: str) -> bool:
 
 
 def of_path(error: OSError) -> KernelRefusal | None:
-    """What the kernel answered to the opening of a path, if that was a refusal."""
+    """Return what the kernel answered to the opening of a path, if that was a refusal."""
     return _explain_path(_path_of(error)) if _errno(error) in (errno.EACCES, errno.EROFS, errno.EPERM) else None
 
 
@@ -423,7 +425,7 @@ def _explain_path(path: str | None) -> KernelRefusal | None:
 
 
 def in_workspace(path: str) -> bool:
-    """Whether `path` lies in the session's own directory."""
+    """Tell whether `path` lies in the session's own directory."""
     workspace = _known.workspace
     if workspace is None:
         return False
@@ -475,6 +477,6 @@ def _is(error: BaseException, *kinds: type[BaseException]) -> bool:
 
 
 def _text(error: BaseException) -> str:
-    """What the exception was made with, as far as it is text: its `__str__` may be the guest's, and never end."""
+    """Return what the exception was made with, as far as it is text: its `__str__` may be the guest's, and never end."""
     arguments: tuple[Any, ...] = BaseException.args.__get__(error)  # type: ignore[attr-defined]
     return " ".join(item for item in arguments if type(item) is str)

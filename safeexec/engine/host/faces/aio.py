@@ -312,7 +312,7 @@ class AsyncSession(SessionFace):
 
 
 def _working(call: Callable[[], R]) -> Core[R]:
-    """What `call` gives, which waits for the file system, or for a server: in a thread."""
+    """Return what `call` gives, which waits for the file system, or for a server: in a thread."""
     found: R = yield Work(call)
     return found
 

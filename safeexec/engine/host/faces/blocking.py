@@ -155,7 +155,7 @@ class SandboxFace:
         return tuple(self._core.protection)
 
     def stats(self) -> SandboxStats:
-        """How many sessions are open, busy, idle, queued and restored now, in all and by label."""
+        """Tell how many sessions are open, busy, idle, queued and restored now, in all and by label."""
         return self._core.stats()
 
     def waiting(self) -> list[WaitingCall]:
@@ -430,9 +430,9 @@ class Sandbox(SandboxFace):
 
     @blocking
     def check(self, source: str, *, stdin: bool = False) -> Core[Result]:
-        """What the policy refuses in `source` before it runs (`error.diagnostics`), or its syntax error; nothing of it
-        runs. `stdin`: it is to run with a standard input, which it may read; a refused file that `open` names is told.
-        Attributes of modules are judged when they are used.
+        """Return what the policy refuses in `source` before it runs (`error.diagnostics`), or its syntax error; nothing
+        of it runs. `stdin`: it is to run with a standard input, which it may read; a refused file that `open` names is
+        told. Attributes of modules are judged when they are used.
         """
         session = yield from self._core.new_session(checkpoints="off")
         try:
@@ -854,7 +854,7 @@ def _streamed(
     on_progress: OnProgress | None = None,
     **given: Any,
 ) -> Callable[[Callable[[Piece], object]], Core[Result]]:
-    """What begins a step whose output the listener that it is given gets, besides those here."""
+    """Return what begins a step whose output the listener that it is given gets, besides those here."""
     if unknown := given.keys() - {"stdin", "argv", "namespace"}:
         raise TypeError(f"stream() got an unexpected keyword argument {sorted(unknown)[0]!r}")
 

@@ -25,15 +25,15 @@ class Loop(Protocol):
     """An event loop as far as the core needs one."""
 
     async def wait(self, wanted: Wait) -> bool:
-        """Whether one of the descriptors became ready before the deadline."""
+        """Tell whether one of the descriptors became ready before the deadline."""
         ...
 
     async def call(self, wanted: CallTool) -> Any:
-        """What the host tool returned. Raises TimeoutError, and whatever the tool raises."""
+        """Return what the host tool returned. Raises TimeoutError, and whatever the tool raises."""
         ...
 
     async def work(self, wanted: Work) -> Any:
-        """What the blocking work returned, done in a thread. A cancellation waits until it is done."""
+        """Return what the blocking work returned, done in a thread. A cancellation waits until it is done."""
         ...
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:

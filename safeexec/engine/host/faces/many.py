@@ -31,8 +31,8 @@ STOP_SECONDS = 0.05
 
 
 def workers_for(workers: int | None, max_sessions: int | None) -> int:
-    """How many workers to have: as asked, else one per core that this process may use; no more than may have a session,
-    as those would wait for one another.
+    """Tell how many workers to have: as asked, else one per core that this process may use; no more than may have a
+    session, as those would wait for one another.
     """
     if workers is None:
         if sys.platform == "linux":
@@ -109,7 +109,7 @@ class Workers:
         return future
 
     def _result(self, future: Future[Result]) -> Result:
-        """What the program came to; waits for it. Raises what opening its session raised."""
+        """Return what the program came to; waits for it. Raises what opening its session raised."""
         result = future.result()
         self._futures.discard(future)
         return result

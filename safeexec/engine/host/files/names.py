@@ -14,7 +14,7 @@ MAX_NAME = 255
 
 
 def path_of(name: str) -> str:
-    """What a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside, TypeError."""
+    """Return what a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside, TypeError."""
     return "/".join(components(name))
 
 

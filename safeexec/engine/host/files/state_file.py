@@ -76,9 +76,9 @@ def header_of(
     step: int,
     waiting: bytes = b"",
 ) -> tuple[Header, dict[str, str]]:
-    """What a state file says of itself, and the names that are not in it. `size`: bytes that the child has written;
-    `files`: those of the workspace, which lose the ones that no file can name; `digest`: of the sandbox's policy.
-    Raises `StateFileError`.
+    """Return what a state file says of itself, and the names that are not in it. `size`: bytes that the child has
+    written; `files`: those of the workspace, which lose the ones that no file can name; `digest`: of the sandbox's
+    policy. Raises `StateFileError`.
     """
     failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
     # No more is written than a restore would take in, of files no more than is counted here.
@@ -109,7 +109,7 @@ def header_of(
 
 
 def _is_text(name: str) -> bool:
-    """Whether a file's name is UTF-8. `os` shows other bytes as lone surrogates, which no message can carry."""
+    """Tell whether a file's name is UTF-8. `os` shows other bytes as lone surrogates, which no message can carry."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -47,7 +47,7 @@ def set_mode(above: int, name: str, mode: int) -> None:
 
 
 def size_of(info: os.stat_result) -> int:
-    """What a path counts: the bytes that a copy would have, holes included, or the blocks that it takes."""
+    """Return what a path counts: the bytes that a copy would have, holes included, or the blocks that it takes."""
     return max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
 
 
@@ -83,7 +83,7 @@ def too_much(
     max_files: int,
     found: list[tuple[str, os.stat_result]] | None = None,
 ) -> WorkspaceError | None:
-    """What is too much in `paths`, or None. Collects them in `found`."""
+    """Return what is too much in `paths`, or None. Collects them in `found`."""
     size = 0
     for files, (path, info) in enumerate(paths, 1):
         if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
@@ -125,7 +125,7 @@ def list_directory(above: int, name: str, *, regains: bool = True) -> int:
 
 
 def is_too_deep(path: str) -> bool:
-    """Whether a directory's path is longer than what is counted and copied."""
+    """Tell whether a directory's path is longer than what is counted and copied."""
     return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
 
 
@@ -255,8 +255,8 @@ def free_bytes(path: str) -> int:
 
 
 def reached(path: str, call: Callable[[str], Answer]) -> Answer:
-    """What `call` says of a path among the directories of guests, who may have taken away the rights on the way to it.
-    Raises OSError.
+    """Return what `call` says of a path among the directories of guests, who may have taken away the rights on the way
+    to it. Raises OSError.
     """
     try:
         return call(path)

@@ -380,7 +380,7 @@ class Workspace:
                 return path, self.snapshot()  # a thread of the guest was faster
 
     def _too_much(self, path: str, size: int) -> bool:
-        """Whether a file of `size` bytes may be too much, by the last look."""
+        """Tell whether a file of `size` bytes may be too much, by the last look."""
         above, known = path.split("/")[:-1], self._last.get(path)
         new = sum("/".join(above[: depth + 1]) not in self._last for depth in range(len(above)))
         held, files = self._held
@@ -599,7 +599,7 @@ class Workspace:
                 os.unlink(gone.popleft())
 
     def is_empty(self) -> bool:
-        """Whether there is nothing in it, and nothing to tidy up: then no look at it takes long."""
+        """Tell whether there is nothing in it, and nothing to tidy up: then no look at it takes long."""
         if self._lineage.gone:
             return False
         try:
@@ -672,7 +672,7 @@ class Workspace:
         return sum(tree.size_of(info) for _, info in found)
 
     def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
-        """What lies beside the workspace, where it may write as well: temporary files of commands."""
+        """Return what lies beside the workspace, where it may write as well: temporary files of commands."""
         return tree.walk(self._region.fd, skip={tree.WORKSPACE, *self._region.inner})
 
     def snapshot_or_undo(self) -> Snapshot:
@@ -694,7 +694,7 @@ class Workspace:
                     tree.remove(self._region.fd, name, info)
 
     def _lost(self) -> WorkspaceError | None:
-        """Where the guest is the host's own user, it can rename and remove its directory itself."""
+        """Return where the guest is the host's own user, it can rename and remove its directory itself."""
         for attempt in (1, 2):
             try:
                 if stat.S_ISDIR(os.stat(tree.WORKSPACE, dir_fd=self._region.fd, follow_symlinks=False).st_mode):

@@ -36,7 +36,9 @@ Hints = Mapping[str, Any]
 
 
 def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
-    """What the interface says that a function gives; `Any` where it says nothing that values can be checked against."""
+    """Return what the interface says that a function gives; `Any` where it says nothing that values can be checked
+    against.
+    """
     if isinstance(of, inspect.Signature):
         hint = of.return_annotation
     else:
@@ -66,7 +68,7 @@ def _names_class(hint: Any) -> bool:
 
 
 def _item(hint: Any) -> Any:
-    """What a generator gives, by the hint of the function; any other hint itself."""
+    """Return what a generator gives, by the hint of the function; any other hint itself."""
     if typing.get_origin(hint) in _STREAMS and typing.get_args(hint):
         return typing.get_args(hint)[0]
     if typing.get_origin(hint) in (Awaitable, Coroutine) and typing.get_args(hint):

@@ -43,7 +43,7 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
         return f"{kind}{low}{high}{default}{meaning}"
 
     def problem(self, value: Any) -> str:
-        """What is wrong with a value, or an empty string."""
+        """Return what is wrong with a value, or an empty string."""
         kind = _TYPES[self.type]
         if type(value) is not kind and not (kind is float and type(value) is int):
             return f"expected {self.type}, got {type(value).__name__} {short_repr(value, _SHOWN)}"

@@ -125,8 +125,8 @@ def define(source: Source, *, exports: Exports | None, name: str | None, find_po
 
 
 def plugin_manifest(source: Source, *, find_policy: bool = False) -> Manifest:
-    """What a plugin says of itself, with defaults where it says nothing. It is read, and nothing of it runs. Raises
-    `PluginError`; with `find_policy` also where there is no policy of the name that the manifest gives.
+    """Return what a plugin says of itself, with defaults where it says nothing. It is read, and nothing of it runs.
+    Raises `PluginError`; with `find_policy` also where there is no policy of the name that the manifest gives.
     """
     return define(source, exports=None, name=None, find_policy=find_policy).manifest
 
@@ -182,8 +182,8 @@ def _name_for(word: str) -> str:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a str names a file rather than being a source: one line that exists, ends in .py, is an absolute path or
-    one from here, or is a single word, which as a source would define nothing.
+    """Tell whether a str names a file rather than being a source: one line that exists, ends in .py, is an absolute
+    path or one from here, or is a single word, which as a source would define nothing.
     """
     if "\n" in text or not 0 < len(text) < 4096:
         return False
@@ -220,7 +220,7 @@ def _read_directory(top: int, path: Path, find_policy: bool) -> tuple[Manifest, 
 
 
 def _is_no_part(directory: int, name: str) -> bool:
-    """Whether an entry can be no module, package or manifest, by its name."""
+    """Tell whether an entry can be no module, package or manifest, by its name."""
     return not name.removesuffix(".py").isidentifier() and name not in MANIFESTS
 
 
@@ -291,7 +291,7 @@ def _interface(
 
 
 def _is_dotted(name: object) -> bool:
-    """Whether it is a name, or names with a dot between them."""
+    """Tell whether it is a name, or names with a dot between them."""
     return isinstance(name, str) and all(part.isidentifier() for part in name.split("."))
 
 
@@ -300,7 +300,7 @@ def _without_self(signature: inspect.Signature) -> inspect.Signature:
 
 
 def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]:
-    """What is wrong with the exports of a loaded plugin, a sentence each, with its line where there is one."""
+    """Return what is wrong with the exports of a loaded plugin, a sentence each, with its line where there is one."""
     wrong = []
     for name in definition.exports or ():
         export = found.get(name)
@@ -319,8 +319,8 @@ def _place(export: Export) -> str:
 
 
 def _mismatches(wanted: inspect.Signature, export: Export, classes: Hints) -> list[str]:
-    """How a function cannot be called as the interface says, or says that it gives something else. What it says in the
-    place of one of the host's `classes` is free: it gets a dict, and has no other name for it.
+    """Tell how a function cannot be called as the interface says, or says that it gives something else. What it says in
+    the place of one of the host's `classes` is free: it gets a dict, and has no other name for it.
     """
     given = {name: (kind, annotation, default) for name, kind, annotation, default in export.parameters}
     takes_any = {kind for kind, _, _ in given.values()}
@@ -374,7 +374,7 @@ def _shown(signature: inspect.Signature) -> str:
 
 
 def _same(wanted: Any, given: str) -> bool:
-    """Whether two annotations read the same, spaces and the module names of typing apart."""
+    """Tell whether two annotations read the same, spaces and the module names of typing apart."""
 
     def plain(text: str) -> str:
         return (

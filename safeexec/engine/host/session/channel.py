@@ -90,8 +90,8 @@ class Channel:
         return self._talk.state in AT_WORK
 
     def heard(self) -> bool:
-        """Whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From any
-        thread.
+        """Tell whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From
+        any thread.
         """
         poller = select.poll()
         try:
@@ -208,14 +208,14 @@ class Channel:
             processes.kill(self.pidfd)
 
     def ended(self, deadline: float) -> Core[bool]:
-        """Whether the process has ended, at the latest at the deadline."""
+        """Tell whether the process has ended, at the latest at the deadline."""
         if self.pidfd < 0:
             return True
         return (yield Wait((self.pidfd,), deadline))  # type: ignore[no-any-return]
 
     def halted(self, deadline: float) -> Core[bool]:
-        """Whether the process, which has been killed, runs no more, at the latest at the deadline. Its end may come
-        later.
+        """Tell whether the process, which has been killed, runs no more, at the latest at the deadline. Its end may
+        come later.
         """
         while self.pid is not None and not processes.is_exiting(self.pid):
             if (yield from self.ended(min(deadline, monotonic() + HALT_SECONDS))):
@@ -225,7 +225,7 @@ class Channel:
         return True
 
     def is_over(self) -> bool:
-        """Whether the process has ended, as is known without waiting."""
+        """Tell whether the process has ended, as is known without waiting."""
         if self.pidfd < 0:
             return True
         poller = select.poll()

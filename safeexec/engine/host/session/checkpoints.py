@@ -75,7 +75,7 @@ class Checkpoint(Struct, eq=False):
         return self.name if self.name is not None else f"step {self.step}"
 
     def seen(self) -> bool | None:
-        """Whether the copy has parked; False when it never will, None while that is open."""
+        """Tell whether the copy has parked; False when it never will, None while that is open."""
         if self.channel is not None and self.channel.pid is not None:
             return True
         try:
@@ -113,7 +113,7 @@ class Checkpoint(Struct, eq=False):
         return not poller.poll(0)  # nobody has the other end any more
 
     def has_frozen(self, deadline: float) -> Core[bool]:
-        """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
+        """Tell whether the copy has parked and lives. Waits for it, not longer than the deadline."""
         channel = self._met()
         if channel.state == PARKED:
             return channel.pidfd >= 0 and not processes.has_ended(channel.pidfd)

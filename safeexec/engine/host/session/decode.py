@@ -52,7 +52,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
 
 
 def sentence(data: bytes) -> str:
-    """What is told in one line, however long it is."""
+    """Return what is told in one line, however long it is."""
     found = text(data)
     return found if found.isprintable() else " ".join(printable(found).split())
 
@@ -70,7 +70,7 @@ def decode_payload(payload: bytes | bytearray | memoryview, depth: int, *, array
 
 
 def may_be_bound(name: object) -> bool:
-    """Whether a process can be asked for a variable or an attribute of this name: it lists no others."""
+    """Tell whether a process can be asked for a variable or an attribute of this name: it lists no others."""
     return isinstance(name, str) and name.isprintable()
 
 

@@ -93,7 +93,7 @@ class EarlierCall:
         self._call = call
 
     def reply(self, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
-        """What it got then. None where the call is to be made now, with the same key."""
+        """Return what it got then. None where the call is to be made now, with the same key."""
         answer, again = self._call.answer, rule is not None and rule.idempotent
         if self._call.called.effect == "deferred":
             if self._call.effect is None or self._call.effect.became == "dropped" or (self.unknown and again):
@@ -219,8 +219,8 @@ class Durable:
             raise StoreError(self._tape.problem)
 
     def moment(self, session: SessionCore) -> dict[str, Any]:
-        """Which state an operation has led to, and how: fields of its line. Nothing where only a saved state leads
-        there.
+        """Return which state an operation has led to, and how: fields of its line. Nothing where only a saved state
+        leads there.
         """
         current, again, values = session.line.history.current, session.again, self._values
         memory, session.again, self._values = current.memory, None, 0
@@ -353,7 +353,7 @@ class Durable:
         yield Work(partial(self._make_room, held))
 
     def _carried(self, session: SessionCore) -> Iterator[form.Record]:
-        """What the lines before the saved state say that is still to be known."""
+        """Yield what the lines before the saved state say that is still to be known."""
         for name in session.line.history.named:
             yield form.Named(name=name, step=session.step, now=session.line.history.current.step)
         for run, made in self._undone:

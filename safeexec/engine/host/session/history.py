@@ -97,8 +97,9 @@ class History(Generic[C]):
     def commit(
         self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, size: int = 0, copy: C | None = None
     ) -> list[C]:
-        """What was begun is part of the session: with `entry` it can be done once more, exactly; `copy` will be made of
-        the state after it. With neither, nothing will lead there. Returns the copies that nothing leads to any more.
+        """Return what was begun is part of the session: with `entry` it can be done once more, exactly; `copy` will be
+        made of the state after it. With neither, nothing will lead there. Returns the copies that nothing leads to any
+        more.
         """
         state = self.next
         assert state is not None
@@ -246,8 +247,8 @@ class History(Generic[C]):
     # Going back
 
     def _base_of(self, memory: Memory) -> Memory | None:
-        """What the memory is made of by entries of the journal: the nearest one that has a copy, or that of a new
-        child. Itself, if it has a copy; None if nothing leads there.
+        """Return what the memory is made of by entries of the journal: the nearest one that has a copy, or that of a
+        new child. Itself, if it has a copy; None if nothing leads there.
         """
         return _nearest(memory, {id(of.memory) for of in self._copies.values()})
 
@@ -257,15 +258,15 @@ class History(Generic[C]):
         return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
 
     def needs_no_process(self) -> bool:
-        """Whether what the process began as leads to the state as it is, by steps done once more: a new child, or the
-        copy that it was thawed from. Then another one is as good.
+        """Tell whether what the process began as leads to the state as it is, by steps done once more: a new child, or
+        the copy that it was thawed from. Then another one is as good.
         """
         began = self._copies.get(self.base) if self.base is not None else None
         memory = FRESH if self.base is None else None if began is None else began.memory
         return memory is not None and self._base_of(self.current.memory) is memory
 
     def can_be_had(self, state: State) -> bool:
-        """Whether anything leads to this state."""
+        """Tell whether anything leads to this state."""
         return self._base_of(state.memory) is not None
 
     @property
@@ -290,8 +291,8 @@ class History(Generic[C]):
         return state
 
     def ways_back(self) -> Iterator[tuple[State, C | None, list[Any]]]:
-        """Where the session can go on after its process has ended, the newest state first: from which copy (None: a new
-        child), and by which entries of the journal, to be done in their order. Then comes `last_resort`.
+        """Yield where the session can go on after its process has ended, the newest state first: from which copy (None:
+        a new child), and by which entries of the journal, to be done in their order. Then comes `last_resort`.
         """
         state: State | None = self.current
         while state is not None:
@@ -409,7 +410,7 @@ class History(Generic[C]):
         return found
 
     def _is_safe(self, memory: Memory | None) -> bool:
-        """Whether a copy of it is known to have parked that stays when names are dropped, or it needs none."""
+        """Tell whether a copy of it is known to have parked that stays when names are dropped, or it needs none."""
         if memory is None or memory is FRESH:
             return memory is FRESH
         found = [copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain]

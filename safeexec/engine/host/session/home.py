@@ -57,7 +57,7 @@ class RecordsSession(Protocol):
         """The host has something to say of the session as it is now."""
 
     def history(self) -> Timeline:
-        """What it has written down, as moments."""
+        """Return what it has written down, as moments."""
 
     def closed(self, session: Any) -> None:
         """The session is over."""

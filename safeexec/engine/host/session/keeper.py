@@ -98,7 +98,7 @@ class Keeper:
             yield from self.ready_runner()
 
     def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
-        """What the process answers. If it dies of that, its state is restored: `SandboxError`."""
+        """Return what the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
         self.go(ASKING)
         self.line.looked_at = True
@@ -214,7 +214,7 @@ class Keeper:
             self.marks = self.line.workspace.marks
 
     def became(self, notes: list[str]) -> str:
-        """What became of the state, after a restore that left these notes."""
+        """Return what became of the state, after a restore that left these notes."""
         if self.line.history.current.memory is FRESH and notes:
             return notes[-1]
         return f"the session was restored ({'; '.join(notes)})" if notes else "the session was restored"
@@ -233,7 +233,7 @@ class Keeper:
         return (yield from self.restore_after_step())
 
     def has_diverged(self) -> bool:
-        """Whether steps were lost as they came out otherwise. The caller is told now."""
+        """Tell whether steps were lost as they came out otherwise. The caller is told now."""
         diverged, self.diverged = self.diverged, False
         return diverged
 

@@ -152,8 +152,8 @@ class Line:
         self._begin_group(channel, lineage)
 
     def can_rest(self) -> bool:
-        """Whether the session needs no process until it is used again. One that has branches needs it: they are counted
-        by its lineage.
+        """Tell whether the session needs no process until it is used again. One that has branches needs it: they are
+        counted by its lineage.
         """
         runner = self.runner
         if runner is None or not runner.at_rest or not self.repeats or not self.history.needs_no_process():
@@ -163,7 +163,9 @@ class Line:
         return runner.origin is not None or len(runner.lineage.sessions) == 1
 
     def may_have_changed(self) -> bool:
-        """Whether a look at a variable may have run code of a class of the program's, which no step does once more."""
+        """Tell whether a look at a variable may have run code of a class of the program's, which no step does once
+        more.
+        """
         return self.looked_at and (self._defines or (self.runner is not None and self.runner.origin is not None))
 
     def rest(self) -> Core[None]:
@@ -230,7 +232,7 @@ class Line:
                 self.group.add(channel.pid)
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel has ended a process of the session's control group since this was last asked."""
+        """Tell whether the kernel has ended a process of the session's control group since this was last asked."""
         if self.group is None:
             return False
         before = self._oom_kills
@@ -273,7 +275,7 @@ class Line:
             self.sandbox.gate.announce(self.runner.pid, alone=True)
 
     def must_copy(self, source: bytes = b"") -> bool:
-        """Whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
+        """Tell whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
         self._defines = self._defines or b"class" in source or b"type(" in source
         if self.looked_at and self.may_have_changed():
             return True
@@ -348,7 +350,7 @@ class Line:
             copy.release()
 
     def secured(self, deadline: float) -> Core[bool]:
-        """Whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
+        """Tell whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
 
         The child makes it in think time or, when steps come back to back, before it begins the next one.
         """
@@ -783,7 +785,7 @@ class Line:
         self._unmet = False
 
     def runner_died(self) -> bool:
-        """Whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
+        """Tell whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
         branches.
         """
         runner = self.runner

@@ -76,11 +76,13 @@ class OutputFile:
         return os.fstat(self.fd).st_blocks * 512
 
     def _extents(self) -> list[Extent]:
-        """Where this step's text lies, in its order."""
+        """Return where this step's text lies, in its order."""
         return [(0, size)] if (size := os.lseek(self.fd, 0, os.SEEK_CUR)) else []
 
     def text(self, cap: int) -> Printed:
-        """What this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies between."""
+        """Return what this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies
+        between.
+        """
         extents = self._extents()
         if not extents:
             return NOTHING
@@ -106,11 +108,11 @@ class OutputFile:
         return b"".join(pieces)
 
     def _at(self, offset: int, size: int) -> bytes:
-        """What an extent, or a part of it, holds."""
+        """Return what an extent, or a part of it, holds."""
         return os.pread(self.fd, size, offset)
 
     def position(self) -> Position:
-        """Where it ends now."""
+        """Return where it ends now."""
         return 0, self._end()
 
     def fresh(self, cap: int, until: Position) -> str:
@@ -124,7 +126,7 @@ class OutputFile:
         return _decode(data[:end])
 
     def rest(self, cap: int, until: Position) -> str:
-        """What `fresh` has not given out yet, an unfinished line included."""
+        """Return what `fresh` has not given out yet, an unfinished line included."""
         size = min(self._end(), until[1])
         if size <= self._streamed:
             return ""
@@ -193,7 +195,7 @@ class PrintedFile(OutputFile):
         return os.pread(self.fd if offset < PYTHON_AT else self.shared, size, offset)
 
     def _python_text(self, start: int, end: int = PYTHON_AT) -> bytes:
-        """What is in the first area from `start` on."""
+        """Return what is in the first area from `start` on."""
         pieces = []
         end = min(end, self._length)
         while start < end:
@@ -240,8 +242,8 @@ class PrintedFile(OutputFile):
         return python[: hole.start()]
 
     def _new(self, python: bytes, cap: int, most: int) -> bytes:
-        """What came since the last call, of the second area the first `most` bytes at most: `_start` is how far the
-        first area was read, `_streamed` the second.
+        """Return what came since the last call, of the second area the first `most` bytes at most: `_start` is how far
+        the first area was read, `_streamed` the second.
         """
         raw = min(self._end(), most)
         if not python and raw <= self._streamed:

@@ -20,8 +20,8 @@ SHARED = (
 
 
 def planned(policy: Policy, group: Group | None, template: str | None) -> list[Mechanism]:
-    """What is to hold a session besides what holds its sandbox, and what does not and why. `template`: the name of the
-    state that it began in.
+    """Return what is to hold a session besides what holds its sandbox, and what does not and why. `template`: the name
+    of the state that it began in.
     """
     rows = groups.mechanisms()
     if group is None:

@@ -89,8 +89,8 @@ def record(
 
 
 def preparation(session: SessionCore, recording: RecordedLineage, name: str) -> TemplateRecord:
-    """What was recorded of a session that has prepared a template; nothing more is. Raises `RecordingError` where
-    the recording stopped before.
+    """Return what was recorded of a session that has prepared a template; nothing more is. Raises `RecordingError`
+    where the recording stopped before.
     """
     session.recorder, session.toolbox = None, session.sandbox.toolbox
     tape = recording.tape
@@ -473,7 +473,7 @@ NAMED: dict[str, Callable[..., form.Record]] = {
 
 
 def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
-    """How a step begins that is no program."""
+    """Tell how a step begins that is no program."""
     if isinstance(request, m.Query):
         return form.Queried(query=_text(request.query), name=request.name, **where)
     if isinstance(request, m.Install):

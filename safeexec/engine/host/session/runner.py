@@ -107,7 +107,7 @@ class Runner:
         return (yield from self.bill.reading(len(payload), lambda: decode_payload(payload, depth, arrays=arrays)))
 
     def _delivered(self, size: int, seconds: float, read: Callable[[int], R]) -> Core[R]:
-        """What `read` makes of `size` bytes that the child puts into a memfd that the host made."""
+        """Return what `read` makes of `size` bytes that the child puts into a memfd that the host made."""
         cap = (self._limits.value_kb << 10) + 4096
         if size <= 0:
             raise ProtocolError(f"a value of {size} bytes was announced")
@@ -142,7 +142,7 @@ class Runner:
 
 
 def _taken(fd: int, read: Callable[[int], R]) -> R:
-    """What `read` makes of a file in memory, which is emptied at once: to free 64 MiB takes 10 ms."""
+    """Return what `read` makes of a file in memory, which is emptied at once: to free 64 MiB takes 10 ms."""
     try:
         return read(fd)
     finally:

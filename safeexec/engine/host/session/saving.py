@@ -63,7 +63,7 @@ class Saving:
             yield from ending(os.fstat(fd).st_size, partial(state_file.free_payload, fd))
 
     def _files(self) -> Core[dict[str, os.stat_result]]:
-        """What a saved state has of the workspace."""
+        """Return what a saved state has of the workspace."""
         if (workspace := self._line.workspace) is None:
             return {}
         try:

@@ -233,7 +233,7 @@ class SessionCore:
             raise SessionBusy(_BUSY)
 
     def _take(self, turn: Turn) -> bool:
-        """Whether it is `turn`'s now."""
+        """Tell whether it is `turn`'s now."""
         while not (last := self._turn).goes_on:
             turn.thread = threading.get_ident()
             self._turn = last.next.setdefault(None, turn)  # or whoever was faster
@@ -400,7 +400,7 @@ class SessionCore:
     # While it is idle
 
     def can_rest(self) -> bool:
-        """Whether nobody has used the session for so long that it is worth giving up what the next use needs."""
+        """Tell whether nobody has used the session for so long that it is worth giving up what the next use needs."""
         return (
             self.rested != self.used
             and monotonic() - self.used >= max(REST_SECONDS, STEP_SECONDS * self.line.history.current.memory.depth)
@@ -505,7 +505,7 @@ class SessionCore:
             yield from self.recorder.secured(intent=True)
 
     def still_waiting(self) -> Waiting | None:
-        """What the session waits for. Once the time for the answer is over, nothing: the next result says so."""
+        """Return what the session waits for. Once the time for the answer is over, nothing: the next result says so."""
         waiting = self.waiting
         if waiting is not None and waiting.until <= time():
             from safeexec.engine.host.session import waits
@@ -522,7 +522,7 @@ class SessionCore:
             waits.check(self, again)
 
     def waiting_call(self) -> WaitingCall | None:
-        """What the session waits for, for people."""
+        """Return what the session waits for, for people."""
         if (waiting := self.still_waiting()) is None:
             return None
         if self._shown is None or self._shown[0] is not waiting:
@@ -603,7 +603,7 @@ class SessionCore:
 
     @exclusive
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        """What the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
+        """Return what the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
         text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
         if refusal is not None:
             return Result(outcome="rejected", error=refusal, step=self.step)
@@ -984,7 +984,7 @@ class SessionCore:
         return [] if self.recorder is None else (yield from self.recorder.carry_out())
 
     def history(self) -> Timeline:
-        """What the recording says of this session and its branches. Raises `RecordingError` where there is none."""
+        """Return what the recording says of this session and its branches. Raises `RecordingError` where there is none."""
         return self._recorded().history()
 
     def _recorded(self) -> RecordsSession:
@@ -996,7 +996,7 @@ class SessionCore:
 
     @exclusive
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
-        """Whether there is such a variable, and its value."""
+        """Tell whether there is such a variable, and its value."""
         if not may_be_bound(name):
             return False, None
         answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
@@ -1054,7 +1054,7 @@ class SessionCore:
 
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
-        """What holds this session, and what does not and why: as planned, and as its process finds by trying."""
+        """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
         rows = [*self.mechanisms, *planned(self.policy, self.line.group, self.template)]
         rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
         return as_tried(rows, (yield from self.keeper.ask(self._self_test)))
@@ -1087,7 +1087,7 @@ class SessionCore:
         yield from self.saving(timeout).load(fd)
 
     def saving(self, timeout: float | None) -> Saving:
-        """What saves and loads its state, by whoever has a turn."""
+        """Return what saves and loads its state, by whoever has a turn."""
         from safeexec.engine.host.session.saving import Saving  # with hashlib and its like 10 ms
 
         return Saving(self.keeper, self.policy, self._answer_tool, timeout_of(self.policy, timeout))

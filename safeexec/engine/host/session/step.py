@@ -197,7 +197,7 @@ class Step(Struct, eq=False):
                 look = watch.next_look()
 
     def _may_show(self, size: int) -> bool:
-        """Whether a listener is told of one thing more, with `size` bytes of data."""
+        """Tell whether a listener is told of one thing more, with `size` bytes of data."""
         self._shown_bytes += EVENT_BYTES + size
         return self._shown_bytes <= SHOWN_BYTES
 
@@ -218,8 +218,8 @@ class Step(Struct, eq=False):
         return self._first_verdict.setdefault(None, verdict)
 
     def secure(self, seconds: float) -> Core[bool]:
-        """Whether the state before this step has its copy, waiting so long for it; without one the end of the process
-        would lose that state.
+        """Tell whether the state before this step has its copy, waiting so long for it; without one the end of the
+        process would lose that state.
         """
         if not self._secured:
             self._secured = yield from self._line.secured(monotonic() + patient(seconds))
@@ -292,7 +292,7 @@ class Step(Struct, eq=False):
                     self._tell(hear, text)
 
     def where(self) -> Core[Place]:
-        """Where its code is: asked before it is killed, and after the state before it has got its copy."""
+        """Return where its code is: asked before it is killed, and after the state before it has got its copy."""
         yield from self.secure(FREEZE_SECONDS)
         self.peak = processes.peak_memory(self._runner.pid)
         verdict, room = self.verdict, self.watch.room
@@ -306,7 +306,7 @@ class Step(Struct, eq=False):
         return place
 
     def died(self, error: Exception) -> Core[str]:
-        """How its process ended, in words."""
+        """Tell how its process ended, in words."""
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         channel = self._runner.channel
         if not (yield from channel.ended(monotonic() + 0.2)):
@@ -315,7 +315,7 @@ class Step(Struct, eq=False):
 
 
 def death(pidfd: int) -> str:
-    """How a process ended, in words, as far as the kernel still knows."""
+    """Tell how a process ended, in words, as far as the kernel still knows."""
     info = processes.pidfd_info(pidfd)
     if info is None or info.exit_status is None:
         return "killed, or crashed in C code"

@@ -115,7 +115,7 @@ class TemplateCore:
             yield from session.close()
 
     def row(self) -> TemplateInfo:
-        """What it is and takes."""
+        """Return what it is and takes."""
         copy, session = self._copy, self.session
         pid = copy.pid() if copy is not None else None
         return TemplateInfo(

@@ -94,7 +94,7 @@ def _run_of(calls: StepCalls, step: int) -> form.Run:
 
 
 def _left_out(waiting: form.Waiting) -> str:
-    """What of it could not be written down, in words."""
+    """Return what of it could not be written down, in words."""
     if waiting.run.stdin is not None and waiting.run.stdin.left_out:
         return "its standard input is"
     return "a call that it has made is" if any(value.left_out for value in _values(waiting)) else ""
@@ -114,12 +114,12 @@ def size_of(waiting: form.Waiting) -> int:
 
 
 def stdin_of(run: form.Run) -> bytes | None:
-    """What the step reads."""
+    """Return what the step reads."""
     return None if run.stdin is None else forms.bytes_of(run.stdin)
 
 
 def in_words(waiting: form.Waiting) -> str:
-    """What waits, for whom, and until when."""
+    """Return what waits, for whom, and until when."""
     whom = "an approval" if waiting.asked == "approval" else "the answer of the tool"
     note = f" ({one_line(waiting.note)})" if waiting.note else ""
     return f"{title(waiting.call)} waits for {whom}{note}, until {_instant(waiting.until):%Y-%m-%d %H:%M} UTC"

@@ -83,7 +83,7 @@ def configuration(
 
 
 def _for_commands(policy: Policy, child: ChildConfinement, programs: tuple[str, ...]) -> ChildConfinement:
-    """What a process that runs one of `programs` is held to."""
+    """Return what a process that runs one of `programs` is held to."""
     return replace(
         child,
         programs=programs,
@@ -126,8 +126,8 @@ _TOLD: set[str] = set()
 
 
 def preloaded(policy: Policy) -> tuple[str, ...]:
-    """What the zygote imports before it forks: all of the standard library that the policy names, which costs 20 ms for
-    `calculator` and no child anything; of other libraries the usual parts, and those that the policy names
+    """Return what the zygote imports before it forks: all of the standard library that the policy names, which costs 20
+    ms for `calculator` and no child anything; of other libraries the usual parts, and those that the policy names
     (`numpy.random`).
     """
     if policy.language.mode == "python":

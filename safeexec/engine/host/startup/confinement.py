@@ -293,7 +293,8 @@ def _is_below(path: str, others: Collection[str]) -> bool:
 
 
 def _machine_paths() -> Iterator[str]:
-    """What libraries ask about the machine, and do not find in a new root: processors, and the control group's limits.
+    """Yield what libraries ask about the machine, and do not find in a new root: processors, and the control group's
+    limits.
 
     Where they are in view but refused, joblib fails: it expects ENOENT.
     """
@@ -357,7 +358,7 @@ def _installation_targets() -> Iterator[str]:
 
 
 def _installed_in(directory: str) -> Iterator[str]:
-    """What is installed in such a directory, and not what lies beside it: the caller's own code may."""
+    """Yield what is installed in such a directory, and not what lies beside it: the caller's own code may."""
     names: dict[str, None] = {}
     for info in (name for name in _list(directory) if name.endswith(_METADATA)):
         names[info] = None
@@ -370,7 +371,7 @@ def _installed_in(directory: str) -> Iterator[str]:
 
 
 def _needed_packages() -> tuple[str, ...]:
-    """Where the packages of `_NEEDED` lie on the import path. Raises `ProtectionError`."""
+    """Return where the packages of `_NEEDED` lie on the import path. Raises `ProtectionError`."""
     entries = [os.path.abspath(entry) for entry in sys.path if entry]
     found = []
     for name in _NEEDED:
@@ -428,7 +429,7 @@ def _existing(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe(facts: Probe | None = None) -> list[Mechanism]:
-    """What this machine can enforce, for `safeexec doctor`: each answer was found by trying."""
+    """Return what this machine can enforce, for `safeexec doctor`: each answer was found by trying."""
     if facts is None:
         facts = probe()
     landlock = f"ABI {facts.landlock_abi}" if facts.landlock.works else facts.landlock.reason

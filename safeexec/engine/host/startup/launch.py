@@ -19,7 +19,7 @@ _BOOT = "import sys;sys.path[:]={path!r};from safeexec.engine.zygote.__main__ im
 
 
 def unsupported_build() -> str:
-    """What is said of a CPython that was built without the GIL, or for musl; "" of any other."""
+    """Return what is said of a CPython that was built without the GIL, or for musl; "" of any other."""
     if "t" in sys.abiflags:
         return "free-threaded builds of CPython are not supported: take the usual build of the same version"
     try:

@@ -121,7 +121,7 @@ def fetched(policy: Policy) -> tuple[Policy, str]:
 
 
 def _cache() -> str:
-    """Where sets are kept. Only its owner may enter: what lies there runs in sandboxes. Raises `PolicyError`."""
+    """Return where sets are kept. Only its owner may enter: what lies there runs in sandboxes. Raises `PolicyError`."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")
@@ -263,7 +263,7 @@ def _sweep(cache: str) -> None:
 
 
 def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]) -> list[_Install]:
-    """What is to be fetched. What is installed already stays as it is, and what fits it is chosen."""
+    """Return what is to be fetched. What is installed already stays as it is, and what fits it is chosen."""
     asked = _written(fresh, "asked.txt", [item.line for item in requirements])
     pinned = [line for item in here.values() if (line := _pin(item.name, item.version))]
     constraints = _written(fresh, "constraints.txt", pinned)

@@ -27,7 +27,7 @@ _owners: set[object] = set()
 
 
 def await_blocking(value: Awaitable[Any], timeout: float | None, owner: object) -> Any:
-    """What `value` gives when it is awaited, on the private event loop. Raises TimeoutError, and what it raises."""
+    """Return what `value` gives when it is awaited, on the private event loop. Raises TimeoutError, and what it raises."""
     outcome: Future[Any] = Future()
     tasks: list[asyncio.Task[None]] = []
 
@@ -54,7 +54,9 @@ def await_blocking(value: Awaitable[Any], timeout: float | None, owner: object) 
 
 
 def run_in_thread(call: Callable[[], Any], timeout: float | None) -> Any:
-    """What `call()` returns, from a thread of its own. At the timeout the thread is left to itself: TimeoutError."""
+    """Return what `call()` returns, from a thread of its own. At the timeout the thread is left to itself:
+    TimeoutError.
+    """
     outcome: Future[Any] = Future()
     context = copy_context()
 

@@ -172,7 +172,7 @@ def _check_length(url: str) -> None:
 
 
 def _redirected(url: str, location: str) -> str:
-    """Where a redirect leads. Raises PermissionError when that is another host, or from https to http."""
+    """Return where a redirect leads. Raises PermissionError when that is another host, or from https to http."""
     from urllib.parse import urljoin
 
     _check_length(location)
@@ -210,7 +210,7 @@ def _address(host: str, port: int, private: bool, deadline: float) -> str:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address belongs to the Internet: not to this machine, its network, a cloud's metadata service."""
+    """Tell whether an address belongs to the Internet: not to this machine, its network, a cloud's metadata service."""
     from ipaddress import IPv6Address, ip_address
 
     if isinstance(address, IPv6Address):

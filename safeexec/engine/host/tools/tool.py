@@ -140,7 +140,7 @@ class Tool:
 
     @staticmethod
     def refuses(error: Exception) -> bool:
-        """Whether Python, or a function written in C, raised this for the arguments: no line of a function ran."""
+        """Tell whether Python, or a function written in C, raised this for the arguments: no line of a function ran."""
         place = error.__traceback__
         while place is not None and place.tb_next is not None:
             place = place.tb_next

@@ -170,8 +170,8 @@ class Toolbox:
         deadline: float | None,
         decided: Allow | Deny | Given | None,
     ) -> Core[Any]:
-        """What the tool returns. Of a call beyond the limit nothing is read. `decided`: what was answered to this very
-        call, which had been put off. Raises `PutOff` where it is put off now.
+        """Return what the tool returns. Of a call beyond the limit nothing is read. `decided`: what was answered to
+        this very call, which had been put off. Raises `PutOff` where it is put off now.
         """
         rules = self._rules
         session.calls_of_step += 1
@@ -223,7 +223,7 @@ class Toolbox:
     def _arguments(
         self, tool: Tool, data: bytes, *, bind: bool
     ) -> tuple[tuple[Any, ...], dict[str, Any], inspect.BoundArguments | None]:
-        """What a guest passes, and the same held against the tool's type hints, where that is to be done."""
+        """Return what a guest passes, and the same held against the tool's type hints, where that is to be done."""
         args, kwargs, held = decode_call(
             data,
             max_bytes=self._max_bytes,
@@ -236,7 +236,7 @@ class Toolbox:
         return args, kwargs, tool.bind(args, kwargs) if bind and tool.effect is None else None
 
     def encoded(self, tool: Tool, value: Any) -> bytes:
-        """What a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""
+        """Return what a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""
         payload = encode(value, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
         if payload.opaque and not payload.truncated:
             try:
@@ -338,7 +338,7 @@ def _no_slip(tools: dict[str, Tool], policy: Policy) -> None:
 
 
 def _place(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Where an object that cannot cross stands: the argument that is one, or `inside an argument`."""
+    """Return where an object that cannot cross stands: the argument that is one, or `inside an argument`."""
     for index, value in enumerate(args):
         if type(value) is Opaque:
             return f"argument {tool.parameter(index)}"

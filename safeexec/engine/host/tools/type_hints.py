@@ -171,7 +171,7 @@ def _complete(value: Any, seen: set[int]) -> None:
 
 
 def _message(error: Exception) -> str:
-    """What an exception says, which may quote the guest at length, or fail to be printed."""
+    """Return what an exception says, which may quote the guest at length, or fail to be printed."""
     try:
         return str(error)[: 4 * _DETAIL]
     except Exception:
@@ -179,8 +179,8 @@ def _message(error: Exception) -> str:
 
 
 def _made(kind: type, given: Any) -> Any:
-    """What msgspec does not know by itself: paths of text, pydantic's models of a dict, arrays and frames as they are.
-    Raises ValueError, or NotImplementedError for a class of another kind.
+    """Return what msgspec does not know by itself: paths of text, pydantic's models of a dict, arrays and frames as
+    they are. Raises ValueError, or NotImplementedError for a class of another kind.
     """
     if issubclass(kind, PurePath):
         if type(given) is str:
@@ -196,7 +196,7 @@ def _made(kind: type, given: Any) -> Any:
 
 
 def can_be_checked(hint: Any) -> bool:
-    """Whether values can be checked against a type hint."""
+    """Tell whether values can be checked against a type hint."""
     try:
         msgspec.convert(None, hint, dec_hook=_made)
     except msgspec.ValidationError:
@@ -207,7 +207,7 @@ def can_be_checked(hint: Any) -> bool:
 
 
 def names_class(hint: Any) -> bool:
-    """Whether a type hint names a class of the host that values can be made for, at any depth."""
+    """Tell whether a type hint names a class of the host that values can be made for, at any depth."""
     if not can_be_checked(hint):
         return False
     found: set[Any] = set()
@@ -233,7 +233,7 @@ def _wanted(hint: Any) -> str:
 
 
 def _detail(message: str, parameter: str) -> str:
-    """What msgspec says beyond the type of the whole: where inside, and what there."""
+    """Return what msgspec says beyond the type of the whole: where inside, and what there."""
     problem, _, place = message.partition(" - at ")
     where = _place(place, parameter)
     if match := _MISMATCH.match(problem):
@@ -297,7 +297,7 @@ def _classes(info: Any, seen: set[Any]) -> Iterator[Any]:
 
 
 def _shape(info: Any) -> str:
-    """What may be passed for one class."""
+    """Return what may be passed for one class."""
     if isinstance(info, shapes.EnumType):
         values: list[Any] = [member.value for member in typing.cast("Iterable[enum.Enum]", info.cls)]
         return f"one of {', '.join(map(repr, values))}"

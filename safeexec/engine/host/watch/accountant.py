@@ -56,7 +56,7 @@ class Subject(Sleeper, Protocol):
         ...
 
     def period(self) -> Period:
-        """What its figures are of at the moment."""
+        """Return what its figures are of at the moment."""
         ...
 
     def total_cpu(self) -> float | None:
@@ -195,7 +195,7 @@ class Accountant:
             raise
 
     def _may_end(self) -> bool:
-        """Whether nobody is left to look at; then whoever comes next starts another thread."""
+        """Tell whether nobody is left to look at; then whoever comes next starts another thread."""
         with self._lock:
             self._alive = bool(self._rotation)
             return not self._alive
@@ -245,8 +245,8 @@ class Proc:
 
 
 def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
-    """What the looks mean for the limits: how late they see, and how much may be used by then. `sandbox`: the limits
-    under which the zygote was prepared, which the policy of a session only lowers.
+    """Return what the looks mean for the limits: how late they see, and how much may be used by then. `sandbox`: the
+    limits under which the zygote was prepared, which the policy of a session only lowers.
     """
     limits = policy.limits
     look, idle = round(LOOK_SECONDS * 1000), round(IDLE_LOOK_SECONDS * 1000)

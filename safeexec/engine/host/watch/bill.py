@@ -31,7 +31,7 @@ class Bill:
         self.cpu = 0.0
 
     def charged(self, size: int, read: Callable[..., R], *arguments: Any) -> R:
-        """What `read` makes of `size` bytes; what it takes is charged."""
+        """Return what `read` makes of `size` bytes; what it takes is charged."""
         if size <= SMALL_BYTES:
             self.cpu += SMALL_SECONDS
             return read(*arguments)

@@ -137,13 +137,13 @@ class Watch(Struct, eq=False):
         return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
 
     def printed(self) -> tuple[Printed, Printed]:
-        """What the streams hold, as a result tells it."""
+        """Return what the streams hold, as a result tells it."""
         cap = self._limits.output_kb << 10
         stdout, stderr = self._outputs
         return stdout.text(cap), stderr.text(cap)
 
     def is_flood(self, size: int) -> bool:
-        """Whether so many bytes in one stream are past the ceiling."""
+        """Tell whether so many bytes in one stream are past the ceiling."""
         return size > self._limits.output_kb * 1024 * OUTPUT_CEILING
 
     def flood(self) -> Verdict:
@@ -186,7 +186,9 @@ def where(runner: Channel, stderr: OutputFile, gate: ForkGate, most: float | Non
 
 
 def _undelivered(pid: int | None) -> bool:
-    """Whether the signal is pending, though the process does not block it: the process has not been scheduled since."""
+    """Tell whether the signal is pending, though the process does not block it: the process has not been scheduled
+    since.
+    """
     try:
         with open(f"/proc/{pid}/status") as file:
             fields = dict(line.split(":", 1) for line in file)

@@ -151,7 +151,7 @@ class ForkGate:
             return [fork for fork in self._waiting.values() if fork.lineage == lineage]
 
     def waits(self, fork: Fork) -> bool:
-        """Whether it still does: the host may have asked for it meanwhile."""
+        """Tell whether it still does: the host may have asked for it meanwhile."""
         return fork.id in self._waiting
 
     def kill(self, fork: Fork) -> None:
@@ -227,7 +227,7 @@ class ForkGate:
         notify.let_go_on(self._listener, fork.id)
 
     def _is_announced(self, process: int) -> bool:
-        """Whether the host has asked for this fork; then it has asked for one fewer."""
+        """Tell whether the host has asked for this fork; then it has asked for one fewer."""
         if process == self._zygote:
             return True
         left = self._announced.get(process, 0)

@@ -63,7 +63,7 @@ def _parent() -> _Parent:
 
 @cache
 def _may_exist() -> bool:
-    """Whether it is worth looking for a parent: 20 us, where to look would cost a start 0.5 ms."""
+    """Tell whether it is worth looking for a parent: 20 us, where to look would cost a start 0.5 ms."""
     for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
         try:
             with open(f"{place}/cgroup.controllers", encoding="utf-8") as file:
@@ -74,7 +74,7 @@ def _may_exist() -> bool:
 
 
 def mechanisms() -> list[Mechanism]:
-    """What groups do here, or why there are none, one row for each tier."""
+    """Return what groups do here, or why there are none, one row for each tier."""
     parent = _parent()
     instead = "the host's look counts the memory of a session, and limits bound each of its processes"
     sampled = "of a process that ends, CPU time counts as the last look has seen it"

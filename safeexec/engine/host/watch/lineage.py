@@ -119,7 +119,7 @@ class LineageMember(Protocol):
         ...
 
     def runner_died(self) -> bool:
-        """Whether the runner is dead, and copies that it left may be unknown yet."""
+        """Tell whether the runner is dead, and copies that it left may be unknown yet."""
         ...
 
     def meet_copies(self) -> Core[None]:

@@ -34,7 +34,7 @@ class Sleeper(Protocol):
         ...
 
     def in_use(self) -> bool:
-        """Whether a caller waits for it."""
+        """Tell whether a caller waits for it."""
         ...
 
 
@@ -107,7 +107,7 @@ class Rotation(Generic[S]):
         return self._lineages.keys()
 
     def due(self, leader: int, now: float) -> bool:
-        """Whether a lineage that nobody uses is to be looked at."""
+        """Tell whether a lineage that nobody uses is to be looked at."""
         return now >= self._lineages[leader].due
 
     def looked(self, leader: int, now: float, *, ran: bool) -> None:
@@ -164,7 +164,7 @@ class Rotation(Generic[S]):
 
 
 def _in_use(subject: Sleeper) -> bool:
-    """Whether it is in use; marks it as idle if not. The mark comes first: whoever begins to use it meanwhile is
+    """Tell whether it is in use; marks it as idle if not. The mark comes first: whoever begins to use it meanwhile is
     either seen here, or sees the mark.
     """
     subject.idle = True

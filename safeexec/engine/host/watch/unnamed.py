@@ -24,7 +24,7 @@ NOTHING = Unnamed({}, {})
 
 
 def locks(pids: Collection[int], most: int) -> int:
-    """How many record locks these processes hold; `most` and one where there are more."""
+    """Tell how many record locks these processes hold; `most` and one where there are more."""
     found = 0
     try:
         with open("/proc/locks", "rb") as file:
@@ -40,7 +40,7 @@ def locks(pids: Collection[int], most: int) -> int:
 
 
 def find(pids: Iterable[int], device: int) -> Unnamed | None:
-    """What these processes hold without a name, of files those on `device`. None where the host may not look."""
+    """Return what these processes hold without a name, of files those on `device`. None where the host may not look."""
     found = Unnamed({}, {})
     for pid in pids:
         try:
