@@ -101,7 +101,7 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
     # What the library asks of an environment that lives longer than one completion
 
     def update_handler_address(self, address: tuple[str, int]) -> None:
-        """Where calls of a model go from now on."""
+        """Send calls of a model to this address from now on."""
         self._address = address
 
     def load_context(self, context_payload: dict[str, Any] | list[Any] | str) -> None:

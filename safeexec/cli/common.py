@@ -43,7 +43,7 @@ def add_policy_option(parser: argparse.ArgumentParser, default: str = "standard"
 
 
 def add_http_options(parser: argparse._ActionsContainer, token_file: str) -> None:
-    """Where a server listens on HTTP, and the file of who may use it; `token_file` says what is in it."""
+    """Add options for where a server listens on HTTP, and the file of who may use it; `token_file` says what is in it."""
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="of HTTP; 0 picks one (default: 8000)")
     parser.add_argument("--token-file", metavar="FILE", help=token_file)
 
@@ -96,7 +96,7 @@ def files_of(given: list[str]) -> dict[str, str]:
 
 
 def add_model_options(parser: argparse.ArgumentParser, max_steps: int) -> None:
-    """Which model an agent asks, and how often it may try."""
+    """Add options for which model an agent asks, and how often it may try."""
     parser.add_argument("--model", default="mistral-large-latest", metavar="NAME", help="default: mistral-large-latest")
     parser.add_argument("--server-url", metavar="URL", help="a compatible server in place of Mistral's")
     parser.add_argument("--max-steps", type=int, default=max_steps, metavar="N", help=f"default: {max_steps}")

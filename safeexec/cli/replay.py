@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
-    """What may be otherwise than it was recorded."""
+    """Add options for what may be otherwise than it was recorded."""
     parser.add_argument("--policy", "-p", metavar="P", help="under another policy: a profile's name or a YAML file")
     parser.add_argument(
         "--set",

@@ -111,7 +111,7 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
 
 
 def _ignore(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What goes wrong on a connection ends that connection; there is nobody to tell."""
+    """Take no note of what goes wrong on a connection: it ends that connection; there is nobody to tell."""
 
 
 class _Protocol(H11Protocol):  # type: ignore[misc]

@@ -95,7 +95,7 @@ class _Connection:
         self._output.put(notification(name, params))
 
     def _watch(self, wanted: bool) -> None:
-        """Whether to hear when there is something to read. A regular file cannot be watched; it always has."""
+        """Set whether to hear when there is something to read. A regular file cannot be watched; it always has."""
         loop = asyncio.get_running_loop()
         if wanted and not self._reading:
             try:

@@ -81,7 +81,7 @@ def install_listener(program: list[bpf.Instruction]) -> int:
 
 
 def prefer_one_core(listener: int) -> None:
-    """Where the kernel can (6.6), caller and answerer wake each other on one core."""
+    """Have caller and answerer wake each other on one core, where the kernel can (6.6)."""
     with contextlib.suppress(OSError):
         fcntl.ioctl(listener, _SET_FLAGS, struct.pack("=Q", _SYNC_WAKE_UP))
 

@@ -243,7 +243,7 @@ def set_subreaper() -> None:
 
 
 def set_dumpable(on: bool) -> None:
-    """Whether others of the same user may look into this process (ptrace, ``/proc/PID/mem``)."""
+    """Set whether others of the same user may look into this process (ptrace, ``/proc/PID/mem``)."""
     make([setting_dumpable(on)])
 
 

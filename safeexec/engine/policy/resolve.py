@@ -273,7 +273,7 @@ class _Draft:
             self._note(source.mistake(f"imports.{module}", text))
 
     def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
-        """What is taken away must be there."""
+        """Check that what is taken away is there."""
         for index, name in enumerate(names):
             if name not in inherited:
                 text = f"{name} is not inherited{suggestion(name, inherited)}"

@@ -160,7 +160,7 @@ class Bucket:
         self._untold += amount
 
     def hear(self, level: float, now: float) -> None:
-        """What is left of the bucket that this one is a share of."""
+        """Note what is left of the bucket that this one is a share of."""
         self._level, self._at = level - self._untold, now
 
 

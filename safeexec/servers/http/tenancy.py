@@ -179,7 +179,7 @@ class Tenant:
                 bucket.untold(amount)
 
     def hear(self, share: Share) -> None:
-        """What it has open at other replicas, and may still use."""
+        """Note what it has open at other replicas, and may still use."""
         self._elsewhere, now = share, monotonic()
         for bucket, left in ((self._requests, share.requests_left), (self._cpu, share.cpu_seconds_left)):
             if bucket is not None and left is not None:

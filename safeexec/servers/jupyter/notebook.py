@@ -104,7 +104,7 @@ class Page(Protocol):
         """A display, or another one in the place of those with its id."""
 
     def value(self, data: Mapping[str, str]) -> None:
-        """What a cell amounts to."""
+        """Show what a cell amounts to."""
 
     def clear(self, wait: bool) -> None:
         """Take away all that the cell has shown; with `wait` only when something else is shown."""
@@ -235,7 +235,7 @@ class Notebook:
         return None
 
     def _show_value(self, result: Result, shown: _StepOutput) -> None:
-        """What has not been sent yet: the value, and that displays were left out."""
+        """Show what has not been sent yet: the value, and that displays were left out."""
         rest = result.displays[shown.count :]
         rich = next((display for display in rest if len(display) > 1), None)
         for display in rest:

@@ -56,7 +56,7 @@ class Repeats:
         file: Any = None,
         line: str | None = None,
     ) -> None:
-        """What `warnings.showwarning` does."""
+        """Stand in for `warnings.showwarning`."""
         if filename.startswith(_OURS):  # the line of ours that called a library, or let go of the guest's coroutine
             text = f"{category.__name__}: {message}\n"
         else:

@@ -170,7 +170,7 @@ def refuse_programs() -> None:
 
 
 def fork_exec(*_: object) -> NoReturn:
-    """What `refuse_programs` puts there."""
+    """Refuse, as `refuse_programs` has it."""
     raise PermissionError(errno.EPERM, "no program can be started")
 
 

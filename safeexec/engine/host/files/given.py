@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_given(files: object, policy: Policy) -> None:
-    """Whether the policy has a place for files, and each has a name that `write_file` takes and is there to be copied.
+    """Check that the policy has a place for files, and each has a name that `write_file` takes and is there to be copied.
     Raises `PolicyError`, FileNotFoundError, `WorkspaceError`, TypeError.
     """
     if not isinstance(files, Mapping):

@@ -367,7 +367,7 @@ def put_back(workspace: Workspace, saved: SavedState, *, alone: bool = False) ->
 
 
 def check(header: Header, path: object) -> None:
-    """Whether this state can be restored here. Raises `StateFileError` that says why not."""
+    """Raise `StateFileError`, which says why, where this state cannot be restored here."""
     if header.python != python_version():
         raise StateFileError(
             f"{path} was saved by Python {one_line(header.python, 20)}; "

@@ -124,7 +124,7 @@ class History(Generic[C]):
         return self._dropped()
 
     def undo(self) -> None:
-        """What was begun is no part of the session."""
+        """Forget what was begun: it is no part of the session."""
         self.next = None
 
     def pass_over(self, step: int) -> list[C]:

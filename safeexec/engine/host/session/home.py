@@ -37,7 +37,7 @@ class RecordsSession(Protocol):
         """Write down a record."""
 
     def secured(self, *, intent: bool = False) -> Core[None]:
-        """What was told is on the disk, where that is asked for; an intent is written in any case."""
+        """Wait until what was told is on the disk, where that is asked for; an intent is written in any case."""
 
     def pending(self) -> list[Any]:
         """The deferred calls that wait."""

@@ -292,7 +292,7 @@ class Line:
         )
 
     def commit(self, files: Snapshot | None, tool_calls: int, entry: m.JournalEntry | None = None) -> None:
-        """What was begun is part of the session now. It can be done once more, as `entry` says; or else a copy will be
+        """Make what was begun part of the session. It can be done once more, as `entry` says; or else a copy will be
         made of the state after it.
         """
         history = self.history
@@ -327,7 +327,7 @@ class Line:
         yield from self.commit_with_files(tool_calls, entry)
 
     def undo(self) -> None:
-        """What was begun is given up. To be done first of all: a stray may hold the other end of a control socket."""
+        """Give up what was begun. To be done first of all: a stray may hold the other end of a control socket."""
         self.history.undo()
         self._withdraw_permit()
 
@@ -658,7 +658,7 @@ class Line:
         return call()
 
     def commit_with_files(self, tool_calls: int, entry: m.JournalEntry | None = None) -> Core[None]:
-        """What was begun is part of the session now, with the files as they are. If this is interrupted, or the
+        """Make what was begun part of the session, with the files as they are. If this is interrupted, or the
         workspace is over its limit, with those of the state before: then the next step ends for that limit.
         """
         files = self.history.current.files

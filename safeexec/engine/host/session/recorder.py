@@ -262,7 +262,7 @@ class Recorder:
         self.tell(form.RolledBack(name=name, **self._where(session)))
 
     def note(self, session: SessionCore, text: str, score: float | None) -> None:
-        """What the host has to say of the session as it is now."""
+        """Write down what the host has to say of the session as it is now."""
         self.tell(form.Note(session=self.number, step=session.step, text=text[:2000], score=score))
 
     def pending(self) -> list[Any]:
@@ -275,7 +275,7 @@ class Recorder:
         return []
 
     def secured(self, *, intent: bool = False) -> Core[None]:
-        """What was told is on the disk, where that is asked for; an intent is written in any case."""
+        """Wait until what was told is on the disk, where that is asked for; an intent is written in any case."""
         if intent or self.recording.tape.options.durable:
             yield Work(self.recording.tape.flush)
             if self.recording.durable is not None:

@@ -500,7 +500,7 @@ class SessionCore:
         return waits.put_off(self, call, later)
 
     def secured(self) -> Core[None]:
-        """What was told its recording is written down, where there is one."""
+        """Wait until what its recording was told is written down, where there is one."""
         if self.recorder is not None:
             yield from self.recorder.secured(intent=True)
 

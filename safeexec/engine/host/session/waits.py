@@ -161,7 +161,7 @@ def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:
 
 
 def check(session: Any, again: Any) -> None:
-    """Whether a step may begin, or the state be changed: only to answer the one that waits. Raises `StepWaiting`."""
+    """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises `StepWaiting`."""
     waiting = session.still_waiting()
     if again is None and waiting is not None:
         raise StepWaiting(

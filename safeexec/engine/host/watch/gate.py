@@ -80,7 +80,7 @@ class ForkGate:
                 self._judge(waiting)
 
     def withdraw(self, process: int | None) -> None:
-        """What was announced for this process is void: the reason for it has gone."""
+        """Void what was announced for this process: the reason for it has gone."""
         if process is not None and self._listener >= 0:
             self._announced.pop(process, None)
             self._made.discard(process)
