@@ -485,7 +485,9 @@ def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def _only_opens(node: ast.With) -> bool:
-    """Tell whether a `with` does nothing but open files. Any other may catch what its body raises, as `suppress` does."""
+    """Tell whether a `with` does nothing but open files. Any other may catch what its body raises, as `suppress`
+    does.
+    """
     return all(
         isinstance(item.context_expr, ast.Call) and _name_of(item.context_expr.func) == "open" for item in node.items
     )

@@ -103,7 +103,9 @@ Held = Callable[[dict[str, Any]], None]
 
 @asynccontextmanager
 async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIterator[Held]:
-    """Hold what a method needs of the tenant's quotas, for as long as it runs; sessions that it opens keep their places."""
+    """Hold what a method needs of the tenant's quotas, for as long as it runs; sessions that it opens keep their
+    places.
+    """
     if name in ("sandbox.run", "sandbox.check"):
         async with tenant.turn():
             place = await _place(tenant, given)

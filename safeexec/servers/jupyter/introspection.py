@@ -108,7 +108,9 @@ def _results(session: Session, steps: Iterable[str]) -> Iterator[Result | None]:
 
 
 def evaluate(session: Session, expressions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return what a front end asks for after a cell: each name's expression as text, by the messaging protocol's words."""
+    """Return what a front end asks for after a cell: each name's expression as text, by the messaging protocol's
+    words.
+    """
     results = _results(session, expressions.values()) if expressions else ()
     failed = {"status": "error", "ename": "Failed", "evalue": "", "traceback": []}
     return {

@@ -144,7 +144,9 @@ def _told(exc: BaseException, name: str) -> str | None:
 
 
 def _of_refusal(exc: BaseException, plan: LanguagePlan) -> str:
-    """Return what to do instead of what a guard of the language has refused: it wrote kind and name onto the exception."""
+    """Return what to do instead of what a guard of the language has refused: it wrote kind and name onto the
+    exception.
+    """
     refused = instance_dict(exc).get("refused")
     if type(refused) is not tuple or len(refused) != 2:
         return ""

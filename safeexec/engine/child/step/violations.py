@@ -477,6 +477,8 @@ def _is(error: BaseException, *kinds: type[BaseException]) -> bool:
 
 
 def _text(error: BaseException) -> str:
-    """Return what the exception was made with, as far as it is text: its `__str__` may be the guest's, and never end."""
+    """Return what the exception was made with, as far as it is text: its `__str__` may be the guest's, and never
+    end.
+    """
     arguments: tuple[Any, ...] = BaseException.args.__get__(error)  # type: ignore[attr-defined]
     return " ".join(item for item in arguments if type(item) is str)

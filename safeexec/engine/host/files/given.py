@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def check_given(files: object, policy: Policy) -> None:
-    """Check that the policy has a place for files, and each has a name that `write_file` takes and is there to be copied.
-    Raises `PolicyError`, FileNotFoundError, `WorkspaceError`, TypeError.
+    """Check that the policy has a place for files, and each has a name that `write_file` takes and is there to be
+    copied. Raises `PolicyError`, FileNotFoundError, `WorkspaceError`, TypeError.
     """
     if not isinstance(files, Mapping):
         paths = list(files) if isinstance(files, (list, tuple, set)) else [files]

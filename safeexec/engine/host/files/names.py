@@ -14,7 +14,9 @@ MAX_NAME = 255
 
 
 def path_of(name: str) -> str:
-    """Return what a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside, TypeError."""
+    """Return what a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside,
+    TypeError.
+    """
     return "/".join(components(name))
 
 

@@ -984,7 +984,9 @@ class SessionCore:
         return [] if self.recorder is None else (yield from self.recorder.carry_out())
 
     def history(self) -> Timeline:
-        """Return what the recording says of this session and its branches. Raises `RecordingError` where there is none."""
+        """Return what the recording says of this session and its branches. Raises `RecordingError` where there is
+        none.
+        """
         return self._recorded().history()
 
     def _recorded(self) -> RecordsSession:

@@ -27,7 +27,9 @@ _owners: set[object] = set()
 
 
 def await_blocking(value: Awaitable[Any], timeout: float | None, owner: object) -> Any:
-    """Return what `value` gives when it is awaited, on the private event loop. Raises TimeoutError, and what it raises."""
+    """Return what `value` gives when it is awaited, on the private event loop. Raises TimeoutError, and what it
+    raises.
+    """
     outcome: Future[Any] = Future()
     tasks: list[asyncio.Task[None]] = []
 

@@ -115,7 +115,9 @@ class Account:
         self._bill_mark = self._bill.cpu
 
     def take(self, members: Iterable[Process], known: Known, total: float | None = None) -> None:
-        """Take in what a look has found. `total`: CPU seconds of the control group, also of processes that a look never saw."""
+        """Take in what a look has found. `total`: CPU seconds of the control group, also of processes that a look
+        never saw.
+        """
         runner, copies, promised = known
         if runner != self._runner:
             self._runner, self._own_cpu, self._own_held = runner, 0.0, 0
