@@ -255,7 +255,7 @@ def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
 
 
 def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
-    """Tell whether the number is exact and the next one its value, as in "√2 ≈ 1.4142": the text states the next one."""
+    """Tell whether the number is exact and the next its value, as in "√2 ≈ 1.4142": the text states the next one."""
     if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
         return False
     return agrees(after, _of_numeral(numeral, ""))
