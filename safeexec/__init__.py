@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from safeexec.engine.approvals import Allow, Deny, Later
-    from safeexec.engine.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
-    from safeexec.engine.host.faces.blocking import Namespace, Sandbox, Session, Stream
+    from safeexec.engine.host.api.aio import AsyncSandbox, AsyncSession, AsyncStream
+    from safeexec.engine.host.api.blocking import Namespace, Sandbox, Session, Stream
     from safeexec.engine.host.plugins.aio import AsyncPlugin
     from safeexec.engine.host.plugins.handle import Handle
     from safeexec.engine.host.plugins.plugin import Plugin
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Limits, Policy
     from safeexec.engine.recordings.compare import Deviation
     from safeexec.engine.recordings.reader import Recording
-    from safeexec.engine.recordings.tape import RecordOptions
     from safeexec.engine.recordings.timeline import Moment, Timeline
+    from safeexec.engine.recordings.writer import RecordOptions
     from safeexec.engine.store.interface import StoredSession, StoreOptions
     from safeexec.errors import (
         CheckpointError,
@@ -81,8 +81,8 @@ _HOME = {
         "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StepWaiting StoreError "
         "ToolError WorkspaceError"
     ),
-    "safeexec.engine.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
-    "safeexec.engine.host.faces.blocking": "Namespace Sandbox Session Stream",
+    "safeexec.engine.host.api.aio": "AsyncSandbox AsyncSession AsyncStream",
+    "safeexec.engine.host.api.blocking": "Namespace Sandbox Session Stream",
     "safeexec.engine.host.plugins.handle": "Handle",
     "safeexec.engine.host.plugins.aio": "AsyncPlugin",
     "safeexec.engine.host.plugins.plugin": "Plugin",
@@ -99,7 +99,7 @@ _HOME = {
     "safeexec.protocol.values": "Formula Opaque",
     "safeexec.engine.recordings.compare": "Deviation",
     "safeexec.engine.recordings.reader": "Recording",
-    "safeexec.engine.recordings.tape": "RecordOptions",
+    "safeexec.engine.recordings.writer": "RecordOptions",
     "safeexec.engine.recordings.timeline": "Moment Timeline",
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import ErrorInfo, Policy, ProtectionError, Result, Sandbox, SandboxError, StoreOptions
-from safeexec.engine.host.faces.many import each_of, parts_of
+from safeexec.engine.host.api.many import each_of, parts_of
 from safeexec.servers.access import hosts_for
 from safeexec.servers.http.grants import Grant, read_tenants
 from safeexec.servers.service import Service
@@ -285,8 +285,8 @@ class _Replica:
         self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(1800, 86400))
         self._app.peers = Peers(offers.replica, self._tenancy, partial(_tell, here.app_name))
 
-    def __serve_build_asgi_app__(self) -> _Door:
-        return _Door(self._app)
+    def __serve_build_asgi_app__(self) -> _Served:
+        return _Served(self._app)
 
     def check_health(self) -> None:
         """Ray Serve replaces a replica where this raises."""
@@ -294,8 +294,8 @@ class _Replica:
             raise ProtectionError(found.problem)
 
 
-class _Door:
-    """The door as an application with a life of its own, below a path."""
+class _Served:
+    """The server as an application with a life of its own, below a path."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

@@ -23,7 +23,7 @@ def _awaited(function):
         return function(*args, **kwargs)
     return call
 """
-"""Host tools answer at once; the programs of this door await them."""
+"""Host tools answer at once; the programs of this server await them."""
 
 _INDENTED = r"""
 import ast

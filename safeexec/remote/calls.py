@@ -1,4 +1,4 @@
-"""A call that is under way at a server, as the core waits for it: a bell that rings, then an answer.
+"""A call that is under way at a server, as the core waits for it: a signal, then an answer.
 
 What carries calls (`pipe`, `http`) has a thread that reads; it never touches what a caller holds, but through here.
 """
@@ -39,10 +39,10 @@ _ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
 
 
 class Asked:
-    """One call. `bell` rings when something came, which `came` takes; once it is `over` there is the answer."""
+    """One call. `signal` is set when something came, which `came` takes; once it is `over` there is the answer."""
 
     def __init__(self) -> None:
-        self.bell = Signal()
+        self.signal = Signal()
         self.over = False
         self.again: float | None = None
         """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""
@@ -92,15 +92,15 @@ class Asked:
 
     def _wake(self) -> None:
         if not self._closed:
-            self.bell.ring()
+            self.signal.set()
 
     def came(self) -> tuple[list[tuple[str, Any]], bool]:
         """The events since the last time, and whether the call is over and no event follows them.
 
-        One lock holds all of it: an end between a look at `over` and the stilling of the bell would wake nobody.
+        One lock holds all of it: an end between a look at `over` and the clearing of the signal would wake nobody.
         """
         with self._lock:
-            self.bell.still()
+            self.signal.clear()
             events, self._events = self._events, []
             self._unread = 0
             return events, self.over

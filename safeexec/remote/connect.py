@@ -1,4 +1,4 @@
-"""`connect` and `async_connect`: the faces of a sandbox and its sessions, driving the cores of one elsewhere."""
+"""`connect` and `async_connect`: the API of a sandbox and its sessions, driving the cores of one elsewhere."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from safeexec.engine.approvals import Approval
-from safeexec.engine.host.faces import aio, blocking
-from safeexec.engine.host.faces.loops import drive as drive_on_loop
+from safeexec.engine.host.api import aio, blocking
+from safeexec.engine.host.api.loops import drive as drive_on_loop
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import SandboxError
@@ -105,8 +105,8 @@ class _Reach:
         return HttpWire(self._url, self._token) if isinstance(self._url, str) else Pool(self._url, self._token)
 
 
-class _Reached(blocking.SandboxFace):
-    """What both faces of a server's sandbox have."""
+class _Reached(blocking.SandboxAPI):
+    """What both APIs of a server's sandbox have."""
 
     def __init__(self, reach: _Reach) -> None:
         self._reach = reach

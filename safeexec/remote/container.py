@@ -171,10 +171,10 @@ class ContainerCore(RemoteSandboxCore):
                 yield from self._told("sandbox.drop", which, START_SECONDS)
 
     def new_template(
-        self, name: str, prepare: object, files: Any, timeout: float | None, tightened: Any, face: object
+        self, name: str, prepare: object, files: Any, timeout: float | None, tightened: Any, api: object
     ) -> Core[TemplateInfo]:
         held = self._files | dict(files or {})
-        return (yield from super().new_template(name, prepare, held, timeout, tightened, face))
+        return (yield from super().new_template(name, prepare, held, timeout, tightened, api))
 
     def new_session(self, **given: Any) -> Core[RemoteSessionCore]:
         session = yield from super().new_session(**given)

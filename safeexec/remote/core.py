@@ -1,4 +1,4 @@
-"""The cores of a sandbox and of sessions elsewhere: generators like those of `host`, which the same faces drive.
+"""The cores of a sandbox and of sessions elsewhere: generators like those of `host`, which the same API drives.
 
 Each method is one call of the server's table. What comes back is checked against the table's shape; a server that
 answers anything else is a `ProtocolError`.
@@ -157,7 +157,7 @@ class RemoteSandboxCore:
         files: Files | None,
         timeout: float | None,
         tightened: Mapping[str, Any],
-        face: object,
+        api: object,
     ) -> Core[TemplateInfo]:
         if not isinstance(prepare, str | None):
             raise SandboxError("a template elsewhere is prepared by a program: prepare= is its text")
@@ -251,8 +251,8 @@ class RemoteSandboxCore:
                     _tell(listeners, name, params)
             if over:
                 return
-            # Looked at here, too: of a server that never stops talking, the bell has always rung.
-            if monotonic() >= deadline or not (yield Wait((), deadline, bell=asked.bell)):
+            # Looked at here, too: of a server that never stops talking, the signal is always set.
+            if monotonic() >= deadline or not (yield Wait((), deadline, signal=asked.signal)):
                 late = SandboxClosed("the server has not answered in time")
                 self._wire.lose(late, asked)
                 asked.fail(late)
@@ -297,7 +297,7 @@ class RemoteSandboxCore:
         while not asked.over and monotonic() < deadline and self.alive:
             if stop is not None:
                 yield from stop()
-            yield Wait((), monotonic() + STOP_SECONDS, bell=asked.bell)
+            yield Wait((), monotonic() + STOP_SECONDS, signal=asked.signal)
             asked.came()
         if undo is not None and asked.over:
             try:

@@ -1,4 +1,4 @@
-"""The door for models: a server of the Model Context Protocol over an `AsyncSandbox`, by the protocol's official SDK.
+"""The server for models: a server of the Model Context Protocol over an `AsyncSandbox`, by the protocol's official SDK.
 
 A session is reached by a handle that is made here and cannot be guessed; whoever has it, has the session. Tools take it
 as `session_id`, so nothing hangs on a connection: the revision of 2026-07-28, which knows none, and earlier clients see
@@ -322,7 +322,7 @@ async def _cancel_when_gone(ctx: Context, step: RunningStep) -> None:
         step.task.cancel()
 
 
-# The door
+# The server
 
 
 class StrictTool(Tool):
@@ -356,7 +356,7 @@ class SharedSession:
         self.lock = asyncio.Lock()
 
 
-class Door:
+class McpServer:
     """The tools and resources, over one sandbox. `server` offers them between `open` and `close`."""
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
@@ -667,22 +667,22 @@ async def _read(session: AsyncSession, path: str) -> bytes:
 
 async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]]) -> None:
     """Serve one client over the standard streams, until its end of input; SIGTERM and SIGINT end the process."""
-    door = Door(policy, tools)
+    server = McpServer(policy, tools)
     leaving: list[asyncio.Task[None]] = []  # a loop holds its tasks weakly
 
     async def leave() -> None:
-        await door.close()
+        await server.close()
         os._exit(0)  # a thread that reads standard input cannot be interrupted
 
-    await door.open()
+    await server.open()
     try:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, lambda: leaving.append(loop.create_task(leave())))
         with filtered_input():
-            await door.server.run_stdio_async()
+            await server.server.run_stdio_async()
     finally:
-        await door.close()
+        await server.close()
 
 
 @contextmanager
@@ -751,13 +751,13 @@ def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], token:
 
 
 class OverHttp:
-    """The door as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
+    """The server as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str) -> None:
-        self._door = Door(policy, tools)
+        self._server = McpServer(policy, tools)
         # It tells of each client that leaves before its answer, with a traceback.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL + 1)
-        self._app = TokenRequired(self._door.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
+        self._app = TokenRequired(self._server.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
@@ -765,14 +765,14 @@ class OverHttp:
         await self._app(scope, receive, send)
 
     async def open(self) -> None:
-        await self._door.open()
-        await self._door.opening
+        await self._server.open()
+        await self._server.opening
 
     async def stop(self) -> None:
-        await self._door.close()
+        await self._server.close()
 
     async def close(self) -> None:
-        await self._door.close()
+        await self._server.close()
 
 
 class _Checked:

@@ -275,7 +275,7 @@ def test_options_are_checked_when_the_assistant_is_made(options: dict[str, objec
 
 
 def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> None:
-    """Each proves its answer without a second place of `max_sessions`, in both faces."""
+    """Each proves its answer without a second place of `max_sessions`, in both APIs."""
     with Sandbox("calculator", max_sessions=1, queue_seconds=20) as sandbox:
         answer = MathAssistant(ScriptedModel([code("final_answer(2 ** 5)")]), sandbox).ask("2 ** 5?")
         assert (answer.value, answer.verified, answer.stop, len(answer.steps)) == (32, True, "final_answer", 1)

@@ -428,7 +428,7 @@ def test_no_link_is_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_analysis_is_awaited_in_whatever_is_given() -> None:
-    """Each face gives the same; an open session keeps its files and variables, and what a survey does is not in it."""
+    """Each API gives the same; an open session keeps its files and variables, and what a survey does is not in it."""
     sources = (code("written = open('out.txt', 'w').write(open('data.csv').read()[:6])\nwritten"), "Six letters.")
     policy = Policy.load("standard").replace(
         filesystem={"workspace": "read-write"}, builtins={"add": ["open"]}, checkpoints="idle"

@@ -64,7 +64,7 @@ class Line:
         self.recorded = recorded
         self.shaken = False
         """Whether something was done to its processes, and they may not all have been made anew."""
-        self.calm = 0
+        self.quiet = 0
         """Steps that went well since then."""
         self.closed = False
 
@@ -122,7 +122,7 @@ class Chaos:
         if name != "another time":
             self.shaken = True
             for each in self.lines:
-                each.shaken, each.calm = True, 0
+                each.shaken, each.quiet = True, 0
         chosen = random.choice(sorted(ACTS))
         self.done[chosen] += 1
         with FAULTS[name](random, self.zygote):
@@ -166,8 +166,8 @@ class Chaos:
 
     def calmed(self, line: Line) -> None:
         """After some steps each copy of a session is one that was made since; but for those with a name."""
-        line.calm += 1
-        if line.shaken and line.calm > 3:
+        line.quiet += 1
+        if line.shaken and line.quiet > 3:
             line.shaken = False
             line.model.named.clear()
 

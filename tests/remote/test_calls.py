@@ -13,9 +13,9 @@ from safeexec.remote.calls import Asked
 
 
 def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the bell is stilled it is in what was taken, or else the bell has rung again."""
+    """Before the signal is stilled it is in what was taken, or else the signal has rung again."""
     asked = Asked()
-    still = asked.bell.still
+    still = asked.signal.clear
     ending = threading.Thread(target=asked.finish, args=("the answer",))
 
     def slowly() -> None:
@@ -24,11 +24,11 @@ def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: 
         still()
 
     asked.tell("output", "a", 1)
-    monkeypatch.setattr(Signal, "still", lambda _: slowly())
+    monkeypatch.setattr(Signal, "clear", lambda _: slowly())
     events, over = asked.came()
     ending.join()
     assert events == [("output", "a")]
-    assert over or asked.bell.rang
+    assert over or asked.signal.is_set
     monkeypatch.undo()
     assert over or asked.came() == ([], True)
     assert asked.answer() == "the answer"

@@ -28,7 +28,7 @@ from safeexec import (
     StepFailed,
     tool,
 )
-from safeexec.engine.host.faces import blocking
+from safeexec.engine.host.api import blocking
 from safeexec.remote import container, engines
 from safeexec.remote.container import OPTIONS
 from tests.footprint import pause
@@ -220,7 +220,7 @@ def test_without_an_engine_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatc
 
 def test_every_argument_of_a_sandbox_is_taken() -> None:
     taken = {"policy", "files", "tools", "approval", "audit", "engine", "requirements", "store", "durable", *OPTIONS}
-    assert set(blocking.SandboxFace.__init__.__kwdefaults__ or ()) | {"policy"} == taken
+    assert set(blocking.SandboxAPI.__init__.__kwdefaults__ or ()) | {"policy"} == taken
 
 
 NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {

@@ -9,7 +9,7 @@ import pytest
 from safeexec import Policy, RecordOptions
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import content, encoded, packed
-from safeexec.engine.recordings.tape import Tape, numbered
+from safeexec.engine.recordings.writer import RecordWriter, numbered
 from safeexec.reports.learn import Learnt
 from safeexec.results.outcomes import ErrorInfo, Usage
 
@@ -17,11 +17,11 @@ HEADING = form.Heading(format=form.FORMAT, safeexec="0", python="3")
 
 
 def learnt_from(path: Path, *records: form.Record) -> Learnt:
-    tape = Tape(RecordOptions(path=path))
+    writer = RecordWriter(RecordOptions(path=path))
     for record in records:
-        tape.add(numbered(record))
-    tape.close()
-    assert not tape.problem
+        writer.add(numbered(record))
+    writer.close()
+    assert not writer.problem
     return Policy.learn([path])
 
 

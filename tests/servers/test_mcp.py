@@ -1,4 +1,4 @@
-"""The MCP door, by the protocol's own client: over HTTP and the standard streams, in today's revision and before it."""
+"""The MCP server, by the protocol's own client: over HTTP and standard streams, in today's revision and before it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
-from safeexec.servers.mcp import Door, RunningStep
+from safeexec.servers.mcp import McpServer, RunningStep
 
 POLICY = """
 extends: standard
@@ -80,14 +80,14 @@ class Server(NamedTuple):
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a policy and the host tools that it allows."""
     directory = tmp_path_factory.mktemp("home")
-    (directory / "door.yaml").write_text(POLICY)
+    (directory / "server.yaml").write_text(POLICY)
     (directory / "shop.py").write_text(TOOLS)
     return directory
 
 
 def command(*more: str) -> list[str]:
     tools = ["--tools", "shop:price", "shop:order", "shop:later"]
-    return [sys.executable, "-m", "safeexec", "mcp", "--policy", "door.yaml", *more, *tools]
+    return [sys.executable, "-m", "safeexec", "mcp", "--policy", "server.yaml", *more, *tools]
 
 
 @contextmanager
@@ -194,13 +194,13 @@ def test_tools_are_declared_with_schemas_and_short_descriptions(server: Server, 
 
 
 def test_a_long_card_is_cut_to_what_clients_show(tmp_path: Path) -> None:
-    from safeexec.servers.mcp import Door
+    from safeexec.servers.mcp import McpServer
 
     many = [eval(f"lambda a{i}: a{i}") for i in range(300)]
     for number, function in enumerate(many):
         function.__name__ = f"tool_{number}"
     policy = Policy.load("standard").replace(tools={"allow": "all"})
-    (tool, *_) = asyncio.run(Door(policy, many).server.list_tools())
+    (tool, *_) = asyncio.run(McpServer(policy, many).server.list_tools())
     assert 1500 < len(tool.description) <= 2000
     assert "tool_299" in tool.description
 
@@ -266,7 +266,7 @@ def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_ends_th
 
         at_end = asyncio.Event()
         running = RunningStep(work)
-        assert await Door._attend(cast(Door, None), running, cast(Any, Context())) is done
+        assert await McpServer._attend(cast(McpServer, None), running, cast(Any, Context())) is done
         return told
 
     assert asyncio.run(test()) == ["first", "last"]
@@ -701,20 +701,20 @@ def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monkeypatch
     monkeypatch.setattr(mcp, "MAX_SESSIONS", 3)
 
     async def inside() -> None:
-        door = mcp.Door("calculator")
-        await door.open()
-        async with Client(door.server) as client:
+        server = mcp.McpServer("calculator")
+        await server.open()
+        async with Client(server.server) as client:
             old = (await step(client, "x = 1"))["session_id"]
             kept = [(await step(client, "1"))["session_id"] for _ in range(3)]
             assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")
             assert "3" in await refused(client, "branch", session_id=kept[0], n=4)
             deadline = monotonic() + DEADLINE
-            while door._sandbox._core.open_sessions():
+            while server._sandbox._core.open_sessions():
                 assert monotonic() < deadline
                 await asyncio.sleep(0.01)
             for _ in range(2):
                 assert "without use" in await refused(client, "run_python", session_id=kept[2], code="1")
-        await door.close()
+        await server.close()
 
     asyncio.run(inside())
 
@@ -971,7 +971,7 @@ def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
         json.dumps(message("tools/list", {})) + "\n",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "safeexec", "mcp", "--policy", "door.yaml", "--tools", "noisy:price"],
+        [sys.executable, "-m", "safeexec", "mcp", "--policy", "server.yaml", "--tools", "noisy:price"],
         cwd=home,
         input="".join(body),
         capture_output=True,
@@ -993,7 +993,7 @@ def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
         (["--tools", "shop"], "shop"),
         (["--tools", "shop:nothing"], "nothing"),
         (["--tools", "no_module_of_this_name:f"], "no_module_of_this_name"),
-        (["--policy", "door.yaml", "--tools", "shop:sell"], "does not allow the tool 'sell'"),
+        (["--policy", "server.yaml", "--tools", "shop:sell"], "does not allow the tool 'sell'"),
         (["--http", "--port", "99999"], "port"),
     ],
 )

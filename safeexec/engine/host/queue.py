@@ -1,7 +1,7 @@
 """A fair queue for something of which there are only so many: sessions of a sandbox, the one process of a plugin.
 
 Whoever waits gets an eventfd. So the generators of the core wait for their turn as they wait for a process: on either
-face, from any thread, in the order in which they came.
+API, from any thread, in the order in which they came.
 """
 
 from __future__ import annotations

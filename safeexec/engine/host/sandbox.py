@@ -575,15 +575,15 @@ class SandboxCore:
         files: Files | None,
         timeout: float | None,
         tightened: dict[str, Any],
-        face: Callable[[SessionCore], object],
+        api: Callable[[SessionCore], object],
     ) -> Core[TemplateInfo]:
-        """Prepare a state for sessions to begin in. `face` makes, of a session, what a function that prepares it is
+        """Prepare a state for sessions to begin in. `api` makes, of a session, what a function that prepares it is
         called with.
         """
         self.check_usable()
         self._check_files(files)
         policy = self._tightened.of(tightened)
-        return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, face))
+        return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, api))
 
     def drop_template(self, name: str) -> Core[None]:
         """Give up a template. Its sessions go on. Raises `CheckpointError`."""

@@ -1,9 +1,9 @@
-"""The one place where the host waits. Its logic is written once, as generators; a face drives them.
+"""The one place where the host waits. Its logic is written once, as generators; an API drives them.
 
 A generator of the core yields a `Wait` when it can go no further without I/O, a `CallTool` when guest code calls a
-host function, or a `Work` for what blocks, and is resumed with the answer. `drive` is the blocking face;
-`host.faces.loops` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
-`waiting.py` per face.)
+host function, or a `Work` for what blocks, and is resumed with the answer. `drive` is the sync API;
+`host.api.loops` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
+`waiting.py` per API.)
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ LONGEST_SECONDS = 3600.0
 
 
 class Signal:
-    """What a thread of the host rings, and the core waits for: some systems have no descriptor for it."""
+    """What a thread of the host sets, and the core waits for: some systems have no descriptor for it."""
 
-    __slots__ = ("_event", "heard")
+    __slots__ = ("_event", "on_set")
 
     def __init__(self) -> None:
         from threading import Event  # 1 ms, for connections only
 
         self._event = Event()
-        self.heard: Callable[[], object] | None = None
-        """Called by the thread that rings: how a loop that waits is woken."""
+        self.on_set: Callable[[], object] | None = None
+        """Called by the thread that sets it: it wakes a loop that waits."""
 
-    def ring(self) -> None:
+    def set(self) -> None:
         self._event.set()
-        heard = self.heard
+        heard = self.on_set
         if heard is not None:
             heard()
 
-    def still(self) -> None:
-        """It counts as not rung until it rings again."""
+    def clear(self) -> None:
+        """Count it as not set, until it is set again."""
         self._event.clear()
 
     @property
-    def rang(self) -> bool:
+    def is_set(self) -> bool:
         return self._event.is_set()
 
     def wait(self, deadline: float) -> bool:
-        """Tell whether it rang before the deadline. In parts: on Windows nothing interrupts a wait."""
+        """Tell whether it was set before the deadline. In parts: on Windows nothing interrupts a wait."""
         while not self._event.wait(min(max(0.0, deadline - monotonic()), 0.5)):
             if monotonic() >= deadline:
                 return False
@@ -64,14 +64,14 @@ class Signal:
 
 
 class Wait:
-    """Wait until one of `fds` is readable (`writable`: the first one writable), or until `bell` rings, or until
+    """Wait until one of `fds` is readable (`writable`: the first one writable), or until `signal` is set, or until
     `deadline` (monotonic seconds).
 
     The generator is resumed with True, or with False when the deadline came first. `poller` has the same descriptors,
-    registered once; the blocking face uses it as it is.
+    registered once; the sync API uses it as it is.
     """
 
-    __slots__ = ("bell", "deadline", "fds", "poller", "writable")
+    __slots__ = ("deadline", "fds", "poller", "signal", "writable")
 
     def __init__(
         self,
@@ -79,9 +79,9 @@ class Wait:
         deadline: float,
         writable: bool = False,
         poller: Any = None,
-        bell: Signal | None = None,
+        signal: Signal | None = None,
     ) -> None:
-        self.bell = bell
+        self.signal = signal
         self.fds = fds
         self.deadline = deadline
         self.writable = writable
@@ -172,8 +172,8 @@ _SCALARS = (int, float, bool, type(None), complex)
 
 def wait(wanted: Wait) -> bool:
     """Block until `wanted` is ready (True) or late (False)."""
-    if wanted.bell is not None:
-        return wanted.bell.wait(wanted.deadline)
+    if wanted.signal is not None:
+        return wanted.signal.wait(wanted.deadline)
     if sys.platform == "win32":
         raise NotImplementedError("Windows cannot wait for descriptors")
     poller = wanted.poller
@@ -222,7 +222,7 @@ def drive(core: Core[R]) -> R:
 
 
 def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], R]:
-    """The blocking method that drives `operation`. `host.faces.loops.awaited` makes the awaited one of it."""
+    """The blocking method that drives `operation`. `host.api.loops.awaited` makes the awaited one of it."""
 
     @wraps(operation)
     def method(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -19,7 +19,7 @@ from safeexec.engine.policy.settings import (
 )
 
 if TYPE_CHECKING:
-    from safeexec.engine.recordings.tape import RecordOptions
+    from safeexec.engine.recordings.writer import RecordOptions
 
 Section = Mapping[str, Any]
 """A part of a policy as a file spells it."""

@@ -244,7 +244,7 @@ finally:
 
 
 def test_a_notebook(tmp_path: Path) -> None:
-    """In IPython's kernel an event loop runs while a cell does: both faces work in cells, and an interrupted cell
+    """In IPython's kernel an event loop runs while a cell does: both APIs work in cells, and an interrupted cell
     undoes its step.
     """
     needs("ipykernel", "jupyter_client")

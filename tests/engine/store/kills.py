@@ -118,9 +118,9 @@ def run(kills: int, seed: int, durable: str, store: str | None = None, *, progre
         number += 1
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            calm = folder / "calm"
-            calm.mkdir()
-            with start(calm, f"{name}/calm/store", kind, length, "calm", durable) as worker:
+            quiet = folder / "quiet"
+            quiet.mkdir()
+            with start(quiet, f"{name}/quiet/store", kind, length, "quiet", durable) as worker:
                 assert worker.wait(300) == 0
             place = store or f"{name}/store"
             label, strikes = f"{kind} {seed} {number}", 0
@@ -148,15 +148,15 @@ def run(kills: int, seed: int, durable: str, store: str | None = None, *, progre
 
 def judge(kind: str, folder: Path, counted: Counter[str]) -> None:
     said = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
-    calm = [json.loads(line) for line in (folder / "calm/log").read_text().splitlines()]
+    quiet = [json.loads(line) for line in (folder / "quiet/log").read_text().splitlines()]
     notes = [what for name, what, _ in said if name == "note"]
     lost = [note for note in notes if "lost" in note]
     counted["losses told"] += len(lost)
-    assert said[-1] == calm[-1], (kind, said[-1], calm[-1], notes)
+    assert said[-1] == quiet[-1], (kind, said[-1], quiet[-1], notes)
     for name in ("pay", "send"):
         made = Counter((key, n) for what, key, n in said if what == name)
         by_number = Counter(n for key, n in made)
-        expected = Counter(n for what, _, n in calm if what == name)
+        expected = Counter(n for what, _, n in quiet if what == name)
         for n, times in by_number.items():
             # Once: by one key, however often it was sent with that. A deferred one may be unknown, and told.
             assert times == expected[n], (kind, name, n, said, notes)

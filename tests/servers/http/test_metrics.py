@@ -21,4 +21,5 @@ def test_what_all_sandboxes_count_is_told_together() -> None:
         'safeexec_undo_steps_total{how="copied"} 3.0',
         'safeexec_undo_steps_total{how="lost"} 4.0',
         "safeexec_sessions_resting 3.0",
+        "safeexec_sessions_waiting 0.0",
     ]

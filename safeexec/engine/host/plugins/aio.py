@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from safeexec.engine.host.faces.loops import awaited, drive
+from safeexec.engine.host.api.loops import awaited, drive
 from safeexec.engine.host.plugins.handle import HeldPlace
-from safeexec.engine.host.plugins.plugin import Plugin, PluginFace, failed
+from safeexec.engine.host.plugins.plugin import Plugin, PluginAPI, failed
 from safeexec.results import PluginError
 
 
-class AsyncPlugin(PluginFace):
+class AsyncPlugin(PluginAPI):
     """A loaded plugin for event loops: ``await plugin.call("price", 3)``, ``async for … in plugin.iterate(…)``."""
 
     async def __aenter__(self) -> AsyncPlugin:

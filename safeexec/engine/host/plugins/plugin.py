@@ -47,7 +47,7 @@ TURN_SECONDS = 3600.0
 
 
 class Staying(NamedTuple):
-    """What the core gives for an object that stays in the plugin; its face makes a `Handle` of it."""
+    """What the core gives for an object that stays in the plugin; its API makes a `Handle` of it."""
 
     place: HeldPlace
     opaque: Opaque
@@ -396,8 +396,8 @@ def failed(what: str, result: Result) -> PluginError:
     return PluginError(f"{what}: {why}", traceback="" if error is None else error.traceback, result=result)
 
 
-class PluginFace:
-    """What both faces of a plugin show."""
+class PluginAPI:
+    """What both APIs of a plugin show."""
 
     def __init__(self, core: PluginCore) -> None:
         self._core = core
@@ -465,7 +465,7 @@ def signature(export: m.Export) -> str:
     return f"({', '.join(parts)})" + (f" -> {export.returns}" if export.returns else "")
 
 
-class Plugin(PluginFace):
+class Plugin(PluginAPI):
     """A loaded plugin. ``plugin.call("price", 3)`` or ``plugin.price(3)``; made by `Sandbox.plugin`.
 
     Threads may share one: their calls take turns.

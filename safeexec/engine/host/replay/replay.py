@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from msgspec.structs import replace as copied
 
 from safeexec.common.text import one_line
-from safeexec.engine.host.faces.blocking import Sandbox, Session
+from safeexec.engine.host.api.blocking import Sandbox, Session
 from safeexec.engine.host.replay.served import Exchange, ServedTools, signatures_of
-from safeexec.engine.host.session.recorder import libraries
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import drive
@@ -29,6 +28,7 @@ from safeexec.engine.policy.model import Limits, Policy
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.compare import Deviation, differing
 from safeexec.engine.recordings.forms import Redaction, bytes_of, encoded, ended, line_of, value_of
+from safeexec.engine.recordings.libraries import libraries
 from safeexec.engine.recordings.reader import Recording, parse
 from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFileError, ToolError
 from safeexec.protocol import messages as m
@@ -530,7 +530,7 @@ class Replay:
             return "the step was stopped here: this machine is slower, or gives it less"
         if (python := platform.python_version()) != heading.python:
             return f"it was recorded under Python {heading.python}, and this is {python}"
-        here = libraries(self.policy)
+        here = libraries(self.policy.imports)
         moved = {name: had for name, had in heading.libraries.items() if here.get(name) != had}
         if moved:
             # Which of them it was nobody knows. Those of another version before those that are missing.

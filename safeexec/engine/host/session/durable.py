@@ -34,7 +34,7 @@ from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.engine.recordings.reader import Recording
-from safeexec.engine.recordings.tape import RecordOptions, Tape, numbered
+from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
 from safeexec.engine.store import comeback
 from safeexec.engine.store.interface import Held, Store
 from safeexec.errors import RecordingError, SandboxError, SessionTaken, StateFileError, StoreError
@@ -62,7 +62,7 @@ BATCH = 100
 
 
 class StorePlace:
-    """A part of a stored session, as a tape writes to it."""
+    """A part of a stored session, as a writer writes to it."""
 
     def __init__(self, store: Store, held: Held, part: str, at: int) -> None:
         self._store, self._held, self._part, self._at = store, held, part, at
@@ -126,7 +126,7 @@ class Durable:
         """What the random numbers of its first process came from."""
         self.asleep = False
         """Whether the session is left to the store, until it is used again."""
-        self._tape: Tape | None = None
+        self._writer: RecordWriter | None = None
         self._part = 1
         self._heading: form.Heading | None = None
         self._moments = 0
@@ -143,25 +143,25 @@ class Durable:
         self._left: comeback.Left | None = None
         """What was read already, for the next time it comes back."""
         self.lineage: Any = None
-        """The recording that goes on with each new tape."""
+        """The recording that goes on with each new writer."""
         self._undone: deque[comeback.Undone] = deque()
         """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
         self._before: deque[comeback.MadeCall] = deque()
 
     # What the recorder asks
 
-    def new_tape(self) -> Tape:
-        """The tape of a session of which nothing is stored yet."""
+    def new_writer(self) -> RecordWriter:
+        """The writer of a session of which nothing is stored yet."""
         held = self._held
         assert held is not None
         self._part = next(iter(comeback.names(held)), 0) + 1
-        return self._taped(StorePlace(self._store, held, comeback.part_of(self._part), 0))
+        return self._writer_for(StorePlace(self._store, held, comeback.part_of(self._part), 0))
 
-    def _taped(self, place: StorePlace, **there: Any) -> Tape:
+    def _writer_for(self, place: StorePlace, **there: Any) -> RecordWriter:
         options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
         later = LATE_SECONDS if self.mode == "second" else None
-        self._tape = Tape(options, place, sync_seconds=later, **there)
-        return self._tape
+        self._writer = RecordWriter(options, place, sync_seconds=later, **there)
+        return self._writer
 
     def headed(self, heading: form.Heading) -> form.Heading:
         """The heading of the first part, as it is written."""
@@ -215,8 +215,8 @@ class Durable:
 
     def check(self) -> None:
         """Raises `StoreError` where nothing more can be written."""
-        if self._tape is not None and self._tape.problem:
-            raise StoreError(self._tape.problem)
+        if self._writer is not None and self._writer.problem:
+            raise StoreError(self._writer.problem)
 
     def moment(self, session: SessionCore) -> dict[str, Any]:
         """Return which state an operation has led to, and how: fields of its line. Nothing where only a saved state
@@ -276,14 +276,14 @@ class Durable:
 
     def after(self, session: SessionCore, result: Result) -> Core[Result]:
         """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
-        tape = self._tape
-        assert tape is not None
+        writer = self._writer
+        assert writer is not None
         late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
         try:
             if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
                 yield from self.save(session)
             elif self.mode == "step":
-                yield Work(tape.flush)
+                yield Work(writer.flush)
             self.check()
         except (StoreError, StateFileError, OSError) as error:
             return self._refused(session, result, error)
@@ -310,8 +310,8 @@ class Durable:
         """Save the state, if that is due, and begin a new part with it. By whoever has the turn. Raises `StoreError`,
         `StateFileError`.
         """
-        held, tape, began = self._held, self._tape, monotonic()
-        if held is None or tape is None or not self.due:
+        held, writer, began = self._held, self._writer, monotonic()
+        if held is None or writer is None or not self.due:
             return
         self.check()
         number = self._part + 1
@@ -326,7 +326,7 @@ class Durable:
                 memory.number = moment
         else:
             moment = memory.number
-        yield Work(tape.flush)
+        yield Work(writer.flush)
         self.check()
         assert self._heading is not None
         self._heading = heading = replace(
@@ -346,8 +346,8 @@ class Durable:
         part = comeback.part_of(number)
         yield Work(partial(self._store.append, held, part, 0, lines, sync=True))
         place = StorePlace(self._store, held, part, len(lines))
-        yield Work(partial(tape.turn_over, place, len(lines), len(records)))
-        held.parts[comeback.part_of(self._part)] = tape.size
+        yield Work(partial(writer.turn_over, place, len(lines), len(records)))
+        held.parts[comeback.part_of(self._part)] = writer.size
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
         self._saving_seconds = monotonic() - began
         yield Work(partial(self._make_room, held))
@@ -427,14 +427,14 @@ class Durable:
             yield from ending(1 << 20, workspace.close)
         session.line.close()
         session.sandbox.session_sleeps(session)
-        if self._tape is not None:
-            yield Work(self._tape.close)
+        if self._writer is not None:
+            yield Work(self._writer.close)
         self.release()
 
     def closed(self) -> None:
         """The session is over here."""
-        if self._tape is not None:
-            self._tape.close()
+        if self._writer is not None:
+            self._writer.close()
         self.release()
 
     def release(self) -> None:
@@ -580,8 +580,8 @@ class Durable:
         self._since, session.again, session.files_changed = None, None, False
         self._undone = deque(left.undone)
         place = StorePlace(self._store, held, comeback.part_of(left.part), left.size)
-        tape = self._taped(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
-        lineage.tape, lineage.calls = tape, count(left.calls + 1)
+        writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
+        lineage.writer, lineage.calls = writer, count(left.calls + 1)
         if (effects := session.effects) is not None:
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
@@ -596,7 +596,7 @@ class Durable:
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
             steps=len(left.lost),
         )  # fmt: skip
-        tape.add(numbered(resumed))
+        writer.add(numbered(resumed))
 
 
 def _seconds_since(started: str) -> float:

@@ -25,9 +25,10 @@ from safeexec.engine.host.waiting import Core, Work, apart, weight
 from safeexec.engine.host.watch.bill import AT_ONCE_BYTES
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings import forms
+from safeexec.engine.recordings.libraries import libraries
 from safeexec.engine.recordings.reader import Recording
-from safeexec.engine.recordings.tape import RecordOptions, Tape, numbered
 from safeexec.engine.recordings.timeline import Timeline
+from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
 from safeexec.errors import RecordingError, StoreError, WorkspaceError
 from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
@@ -35,16 +36,9 @@ from safeexec.results import ToolCallRecord
 if TYPE_CHECKING:
     from safeexec.engine.host.session.home import RecordsSession, ToolAnswers
     from safeexec.engine.host.session.session import SessionCore
-    from safeexec.engine.policy.model import Policy
     from safeexec.results import Result
 
 Operation = Callable[..., Core[Any]]
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "PyYAML", "bs4": "beautifulsoup4"}
-"""Libraries that are installed under another name."""
-USUAL = ("numpy", "pandas", "scipy", "sklearn", "matplotlib")
-"""What is looked for where a policy does not name its imports."""
-
-
 class TemplateRecord(NamedTuple):
     """What a template's recording says of how it was prepared."""
 
@@ -67,8 +61,8 @@ def record(
         options = RecordOptions()
     if durable is None and not isinstance(options, RecordOptions):
         options = RecordOptions(path=options)
-    recording = RecordedLineage(Tape(options) if durable is None else durable.new_tape(), durable)
-    redacted = sorted(recording.tape.options.redact)
+    recording = RecordedLineage(RecordWriter(options) if durable is None else durable.new_writer(), durable)
+    redacted = sorted(recording.writer.options.redact)
     started = datetime.now(UTC).isoformat()
     files = {} if state is not None or prepared is not None else _workspace_files(session)
     shapes = session.sandbox.toolbox.signatures
@@ -79,7 +73,7 @@ def record(
         made = _heading(session, shapes(), held, saved, redacted, started)
         return made if durable is None else durable.headed(made)
 
-    recording.tape.add(heading)
+    recording.writer.add(heading)
     if prepared is not None:
         recording.begin_with(prepared, session)
     recording.follow(session)
@@ -93,15 +87,15 @@ def preparation(session: SessionCore, recording: RecordedLineage, name: str) -> 
     where the recording stopped before.
     """
     session.recorder, session.toolbox = None, session.sandbox.toolbox
-    tape = recording.tape
-    tape.flush()
+    writer = recording.writer
+    writer.flush()
     try:
-        if tape.problem:
-            raise RecordingError(f"how the template {name!r} was prepared could not be recorded: {tape.problem}")
-        found = Recording(tape.path)
+        if writer.problem:
+            raise RecordingError(f"how the template {name!r} was prepared could not be recorded: {writer.problem}")
+        found = Recording(writer.path)
         return TemplateRecord(name, found.heading, list(found)[1:])
     finally:
-        tape.close()
+        writer.close()
 
 
 def _workspace_files(session: SessionCore) -> dict[str, bytes]:
@@ -126,7 +120,7 @@ def _heading(
         safeexec=vars(sys.modules["safeexec"])["__version__"],
         python=platform.python_version(),
         machine=f"{platform.system()} {platform.release()} {platform.machine()}",
-        libraries=libraries(policy),
+        libraries=libraries(policy.imports),
         environment={"TZ": "UTC"} | environment(policy, stored=stored),
         started=started,
         policy=policy.name,
@@ -141,29 +135,15 @@ def _heading(
     )
 
 
-def libraries(policy: Policy) -> dict[str, str]:
-    """The versions of the libraries that guest code may import and that are there."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    tops = {name.partition(".")[0] for name in policy.imports} - sys.stdlib_module_names
-    found = {}
-    for name in sorted(tops or USUAL):
-        try:
-            found[name] = version(DISTRIBUTIONS.get(name, name))
-        except (PackageNotFoundError, ValueError):
-            continue
-    return found
-
-
 class RecordedLineage:
     """One recording: a session and its branches."""
 
-    tape: Tape
+    writer: RecordWriter
 
-    def __init__(self, tape: Tape | None, durable: Durable | None = None) -> None:
-        """`durable`: what keeps it, in a store; then the `tape` may come later."""
-        if tape is not None:
-            self.tape = tape
+    def __init__(self, writer: RecordWriter | None, durable: Durable | None = None) -> None:
+        """`durable`: what keeps it, in a store; then the `writer` may come later."""
+        if writer is not None:
+            self.writer = writer
         self.durable = durable
         if durable is not None:
             durable.lineage = self
@@ -180,13 +160,13 @@ class RecordedLineage:
         """Begin with how the template of a session was prepared. Its number is the session's, too."""
         calls, sessions = 0, 1
         for one in prepared.records:
-            self.tape.add(numbered(one))
+            self.writer.add(numbered(one))
             if isinstance(one, form.Called):
                 calls = one.call
             elif isinstance(one, form.Branched):
                 sessions = max(sessions, *one.branches, 0)
         now = session.line.history.current.step
-        self.tape.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
+        self.writer.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
     def follow(self, session: SessionCore) -> None:
@@ -196,7 +176,7 @@ class RecordedLineage:
 
     def open(self, session: SessionCore) -> None:
         """Record one more session, that has just been opened."""
-        self.tape.add(numbered(form.Opened(session=self.join(session))))
+        self.writer.add(numbered(form.Opened(session=self.join(session))))
 
     def tools(self, tools: ToolAnswers) -> RecordedTools:
         """The tools of a session, whose calls are recorded."""
@@ -219,7 +199,7 @@ class RecordedLineage:
         if self.durable is not None:
             self.durable.closed()
         elif not self._open:
-            self.tape.close()
+            self.writer.close()
 
 
 class Recorder:
@@ -247,9 +227,9 @@ class Recorder:
 
     def history(self) -> Timeline:
         """Of this session and those that it has branched into, or came from."""
-        tape, durable = self.recording.tape, self.recording.durable
-        tape.flush()
-        return Timeline(Recording(tape.path) if durable is None else durable.recording(), self.number)
+        writer, durable = self.recording.writer, self.recording.durable
+        writer.flush()
+        return Timeline(Recording(writer.path) if durable is None else durable.recording(), self.number)
 
     def closed(self, session: SessionCore) -> None:
         """The session is over."""
@@ -276,18 +256,18 @@ class Recorder:
 
     def secured(self, *, intent: bool = False) -> Core[None]:
         """Wait until what was told is on the disk, where that is asked for; an intent is written in any case."""
-        if intent or self.recording.tape.options.durable:
-            yield Work(self.recording.tape.flush)
+        if intent or self.recording.writer.options.durable:
+            yield Work(self.recording.writer.flush)
             if self.recording.durable is not None:
                 self.recording.durable.check()
 
     def tell(self, record: form.Record) -> None:
-        self.recording.tape.add(numbered(record))
+        self.recording.writer.add(numbered(record))
 
     # Steps
 
     def _run(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        tape = self.recording.tape
+        writer = self.recording.writer
         source, given = args[0], kwargs.get("stdin")
         heard: list[bytes] | None = None
         whole = None
@@ -323,7 +303,7 @@ class Recorder:
         if self.recording.durable is not None:
             fits = all(len(data) <= forms.VALUE_BYTES for data in values.values())
             self.recording.durable.begin(source, len(values) if fits else NEVER, len(source))
-        tape.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
+        writer.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
         return (yield from self._to_its_end(operation(session, *args, **kwargs), session, heard))
 
     def _perform(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
@@ -339,7 +319,7 @@ class Recorder:
 
     def _to_its_end(self, work: Core[Result], session: SessionCore, heard: list[bytes] | None) -> Core[Result]:
         """Do a step and write down its end. That a recording has stopped is said in its notes, once."""
-        tape = self.recording.tape
+        writer = self.recording.writer
         try:
             result = yield from work
         except BaseException as error:
@@ -355,16 +335,18 @@ class Recorder:
             stdin = None if heard is None else forms.content(b"".join(heard))
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
-        tape.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
+        writer.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
         if session.waiting is not None and result.outcome == "waiting":
             self.tell(replace(session.waiting, session=self.number))
         if self.recording.durable is not None:
             return (yield from self.recording.durable.after(session, result))
-        if tape.options.durable:
+        if writer.options.durable:
             yield from self.secured()
-        if tape.problem and not self._stop_noted:
+        if writer.problem and not self._stop_noted:
             self._stop_noted = True
-            return replace(result, notes=(*result.notes, f"the recording of this session has stopped: {tape.problem}"))
+            return replace(
+                result, notes=(*result.notes, f"the recording of this session has stopped: {writer.problem}")
+            )
         return result
 
     def _where(self, session: SessionCore) -> dict[str, Any]:
@@ -386,7 +368,7 @@ class Recorder:
             raise
         finally:
             where = self._where(session) | known
-            self.recording.tape.add(lambda n, at: make(n=n, at=at, **where), size)
+            self.recording.writer.add(lambda n, at: make(n=n, at=at, **where), size)
 
     def _change(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         (request,) = args
@@ -568,7 +550,7 @@ class RecordedTools:
         def called(n: int, at: float) -> form.Called:
             return forms.called(call, n=n, at=at, effect=effect, key=key, **where)
 
-        self.recording.tape.add(called, len(call.arguments))
+        self.recording.writer.add(called, len(call.arguments))
 
     def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any]) -> None:
         outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
@@ -577,4 +559,4 @@ class RecordedTools:
         def answered(n: int, at: float) -> form.Answered:
             return forms.answered(reply, outcome, n=n, at=at, wall_ms=spent, **where)
 
-        self.recording.tape.add(answered, len(reply.value or b""))
+        self.recording.writer.add(answered, len(reply.value or b""))

@@ -1,4 +1,4 @@
-"""A session without its I/O: what a face offers, as generators that the face drives. Nothing here blocks.
+"""A session without its I/O: what an API offers, as generators that the API drives. Nothing here blocks.
 
 A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of, a `Line` has its
 processes and by its `History` the way back, a `Keeper` has a process ready and brings the state back, a `Step` is the

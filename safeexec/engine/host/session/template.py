@@ -61,13 +61,13 @@ class TemplateCore:
     """One template of a sandbox, without its I/O. Many may ask for sessions at once: it is prepared once."""
 
     def __init__(
-        self, sandbox: BeginsSessions, name: str, definition: Preparation, face: Callable[[SessionCore], object]
+        self, sandbox: BeginsSessions, name: str, definition: Preparation, api: Callable[[SessionCore], object]
     ) -> None:
-        """`face` makes, of a session, what the function that prepares it is called with."""
+        """`api` makes, of a session, what the function that prepares it is called with."""
         self._sandbox = sandbox
         self.name = name
         self.definition = definition
-        self._face = face
+        self._face = api
         self._turnstile = Turnstile(1)
         self.session: SessionCore | None = None
         """The one that holds the state, or prepares it."""
@@ -230,7 +230,7 @@ class Templates:
         prepare: Prepare,
         files: Mapping[str, str | bytes | os.PathLike[str]],
         timeout: float | None,
-        face: Callable[[SessionCore], object],
+        api: Callable[[SessionCore], object],
     ) -> Core[TemplateInfo]:
         """Prepare a template. One that is defined in the same way is taken as it is; any other of that name is given up
         when this one is ready.
@@ -239,8 +239,8 @@ class Templates:
         old = self._by_name.get(name)
         if old is None:
             # One call of C code: of many that ask at once, all get the same.
-            old = self._by_name.setdefault(name, TemplateCore(self._sandbox, name, definition, face))
-        template = old if old.definition == definition else TemplateCore(self._sandbox, name, definition, face)
+            old = self._by_name.setdefault(name, TemplateCore(self._sandbox, name, definition, api))
+        template = old if old.definition == definition else TemplateCore(self._sandbox, name, definition, api)
         try:
             yield from template.ready()
         except BaseException:

@@ -1,8 +1,8 @@
 """Whose turn it is to be looked at. Pure: time is handed in.
 
-A session in use is looked at each time, an idle one a few times a second, and one that has been calm for long once a
-second, or more rarely where there are many. A few of the calm ones come at each look, so that a thousand of them do not
-delay the look at one that runs.
+A session in use is looked at each time, an idle one a few times a second, and one that has been quiet for long once a
+second, or more rarely where there are many. A few of the quiet ones come at each look, so that a thousand of them do
+not delay the look at one that runs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Generic, Protocol, TypeVar
 IDLE_LOOK_SECONDS = 0.25
 """How often an idle session is looked at."""
 CALM_AFTER_SECONDS, CALM_LOOK_SECONDS = 5.0, 1.0
-"""An idle session of which nothing has run for so long is calm: it is looked at once a second. Meanwhile a fork waits
+"""An idle session of which nothing has run for so long is quiet: it is looked at once a second. Meanwhile a fork waits
 for permission, and the address space is bounded.
 """
 CALM_RATE = 200
-"""How many calm lineages are looked at in a second at most, for 1 % of a core: each of a thousand every 5 s."""
+"""How many quiet lineages are looked at in a second at most, for 1 % of a core: each of a thousand every 5 s."""
 
 
 class Sleeper(Protocol):
@@ -44,13 +44,13 @@ S = TypeVar("S", bound=Sleeper)
 class LastLook:
     """What is remembered of a lineage until the next one."""
 
-    __slots__ = ("calm", "due", "ran", "subjects")
+    __slots__ = ("due", "quiet", "ran", "subjects")
 
     def __init__(self, now: float) -> None:
         self.due = now
         self.ran = now
         """When a look last found something of it running."""
-        self.calm = False
+        self.quiet = False
         self.subjects: list[int] = []
         """Whose processes are in it."""
 
@@ -85,7 +85,7 @@ class Rotation(Generic[S]):
         self._awake.add(id(subject))
 
     def turn(self, now: float) -> tuple[dict[int, list[S]], set[int]]:
-        """By lineage, all who share it: of those awake, and of the calm whose turn it is. And the lineages in use."""
+        """By lineage, all who share it: of those awake, and of the quiet whose turn it is. And the lineages in use."""
         count = ceil(min(len(self._calm) / CALM_LOOK_SECONDS, CALM_RATE) * min(CALM_LOOK_SECONDS, now - self._last))
         self._last = now
         lineages = self._awakened()
@@ -115,20 +115,20 @@ class Rotation(Generic[S]):
         lineage = self._lineages[leader]
         if ran:
             lineage.ran = now
-        lineage.calm = now - lineage.ran >= CALM_AFTER_SECONDS
+        lineage.quiet = now - lineage.ran >= CALM_AFTER_SECONDS
         lineage.due = now + IDLE_LOOK_SECONDS
 
     def retire(self, lineages: dict[int, list[S]]) -> None:
-        """After the looks of a turn: a subject that has been calm for long is left out of most looks to come."""
-        calm: dict[int, S] = {}
+        """After the looks of a turn: a subject that has been quiet for long is left out of most looks to come."""
+        quiet: dict[int, S] = {}
         for leader, subjects in lineages.items():
-            if not self._lineages[leader].calm:
+            if not self._lineages[leader].quiet:
                 self._awake.update(self._lineages[leader].subjects)
                 continue
-            calm |= {id(subject): subject for subject in subjects}
+            quiet |= {id(subject): subject for subject in subjects}
             if all(map(self._sleeps, subjects)):
                 self._calm[leader] = None
-        for key, subject in calm.items():
+        for key, subject in quiet.items():
             self._awake.discard(key)
             # In use since a moment, it may have been woken before it was left out.
             if subject.in_use() or any(leader not in self._calm for leader in subject.lineage_leaders()):
@@ -136,7 +136,7 @@ class Rotation(Generic[S]):
 
     def _sleeps(self, subject: S) -> bool:
         seen = [self._lineages.get(leader) for leader in subject.lineage_leaders()]
-        return subject.idle and all(lineage is not None and lineage.calm for lineage in seen)
+        return subject.idle and all(lineage is not None and lineage.quiet for lineage in seen)
 
     def _awakened(self) -> dict[int, list[S]]:
         """The lineages of those awake. Who shares one with them is awake as well."""

@@ -172,7 +172,7 @@ def test_a_session_of_a_template_is_recorded_from_its_preparation_on(recorded: S
 def test_what_could_not_be_recorded_of_a_template_is_told(
     recorded: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safeexec.engine.recordings.tape.LINE_BYTES", 900)
+    monkeypatch.setattr("safeexec.engine.recordings.writer.LINE_BYTES", 900)
     recorded.template("long", prepare="'x' * 1000")
     with pytest.raises(RecordingError, match="how the template 'long' was prepared could not be recorded: one line"):
         recorded.session(template="long", record=tmp_path / "r.jsonl")

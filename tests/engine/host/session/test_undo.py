@@ -298,5 +298,5 @@ def test_what_a_killed_step_printed_is_not_held_against_the_next(open_session: O
     for number in range(3):
         flooded = session.run("import os\nwhile True:\n    os.write(1, b'x' * (1 << 20))")
         assert (flooded.outcome, flooded.state) == ("output", "restored") and flooded.truncated
-        calm = session.run("import time\ntime.sleep(0.3)\nn = 1")
-        assert (calm.outcome, calm.notes) == ("ok", ()), (number, calm)
+        quiet = session.run("import time\ntime.sleep(0.3)\nn = 1")
+        assert (quiet.outcome, quiet.notes) == ("ok", ()), (number, quiet)

@@ -1,4 +1,4 @@
-"""The face for event loops: the same names awaited, on asyncio and on trio; cancellation undoes the step."""
+"""The async API: the same names awaited, on asyncio and on trio; cancellation undoes the step."""
 
 from __future__ import annotations
 
@@ -403,7 +403,7 @@ def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
 
 
 def test_the_two_faces_have_the_same_names_and_what_waits_is_awaited() -> None:
-    """Name by name: what drives the core, or reads files, is a coroutine in one face and blocks in the other."""
+    """Name by name: what drives the core, or reads files, is a coroutine in one API and blocks in the other."""
     at_once = {
         Session: {"card", "cancel", "checkpoints", "drop", "history", "note", "pending", "stream"},
         Sandbox: {
@@ -416,6 +416,7 @@ def test_the_two_faces_have_the_same_names_and_what_waits_is_awaited() -> None:
             "plugin",
             "map",
             "map_as_completed",
+            "waiting",
         },
     }
     own = {"namespace", "names", "remove"}  # a mapping cannot be awaited: its names are methods there

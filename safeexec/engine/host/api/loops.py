@@ -1,4 +1,4 @@
-"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. What the awaited faces need of either.
+"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. What the async API needs of either.
 
 Each wait has an epoll descriptor of its own, so a loop watches one descriptor that nobody else uses: two sessions may
 wait for the same process, and a descriptor that is closed meanwhile disturbs no other waiter.
@@ -145,8 +145,8 @@ class AsyncioLoop:
     """The loop of asyncio that runs."""
 
     async def wait(self, wanted: Wait) -> bool:
-        if wanted.bell is not None:
-            return await self._hear(wanted.bell, wanted.deadline)
+        if wanted.signal is not None:
+            return await self._wait_for(wanted.signal, wanted.deadline)
         with _watch(wanted) as watch:
             if watch.poll(0):
                 await asyncio.sleep(0)  # a guest that keeps its socket readable is not to keep the loop
@@ -162,17 +162,17 @@ class AsyncioLoop:
                 timer.cancel()
                 loop.remove_reader(fd)
 
-    async def _hear(self, bell: Signal, deadline: float) -> bool:
+    async def _wait_for(self, signal: Signal, deadline: float) -> bool:
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[bool] = loop.create_future()
-        bell.heard = lambda: loop.call_soon_threadsafe(_resolve, ready, True)
+        signal.on_set = lambda: loop.call_soon_threadsafe(_resolve, ready, True)
         timer = loop.call_later(max(0.0, deadline - monotonic()), _resolve, ready, False)
-        if bell.rang:
+        if signal.is_set:
             _resolve(ready, True)
         try:
             return await ready
         finally:
-            bell.heard = None
+            signal.on_set = None
             timer.cancel()
 
     async def call(self, wanted: CallTool) -> Any:
@@ -222,8 +222,8 @@ class TrioLoop:
         self._trio = trio
 
     async def wait(self, wanted: Wait) -> bool:
-        if wanted.bell is not None:
-            return await self._hear(wanted.bell, wanted.deadline)
+        if wanted.signal is not None:
+            return await self._wait_for(wanted.signal, wanted.deadline)
         with _watch(wanted) as watch:
             if watch.poll(0):
                 await self._trio.lowlevel.checkpoint()  # as in asyncio
@@ -232,16 +232,16 @@ class TrioLoop:
                 await self._trio.lowlevel.wait_readable(watch.fileno())
             return not scope.cancelled_caught
 
-    async def _hear(self, bell: Signal, deadline: float) -> bool:
+    async def _wait_for(self, signal: Signal, deadline: float) -> bool:
         ready, token = self._trio.Event(), self._trio.lowlevel.current_trio_token()
-        bell.heard = lambda: token.run_sync_soon(ready.set)
-        if bell.rang:
+        signal.on_set = lambda: token.run_sync_soon(ready.set)
+        if signal.is_set:
             ready.set()
         try:
             with self._trio.move_on_after(max(0.0, deadline - monotonic())) as scope:
                 await ready.wait()
         finally:
-            bell.heard = None
+            signal.on_set = None
         return not scope.cancelled_caught
 
     async def call(self, wanted: CallTool) -> Any:

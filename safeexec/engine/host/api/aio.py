@@ -1,4 +1,4 @@
-"""The face for event loops: `AsyncSandbox` and `AsyncSession`, the names of the blocking face, awaited.
+"""The async API: `AsyncSandbox` and `AsyncSession`, the names of the sync API, awaited.
 
 They drive the same generators of the core, on asyncio or on trio. Cancelling the task that awaits a step stops the step
 and restores the state; the exception goes on when that is done (1 to 3 ms).
@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Gener
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from safeexec.engine.host.faces.blocking import OneStep, Piece, Sandbox, SandboxFace, Session, SessionFace
-from safeexec.engine.host.faces.loops import abandon, answered, awaited, drive, running_loop
-from safeexec.engine.host.faces.many import each_of, parts_of, workers_for
+from safeexec.engine.host.api.blocking import OneStep, Piece, Sandbox, SandboxAPI, Session, SessionAPI
+from safeexec.engine.host.api.loops import abandon, answered, awaited, drive, running_loop
+from safeexec.engine.host.api.many import each_of, parts_of, workers_for
 from safeexec.engine.host.startup.launch import Launched, environment
 from safeexec.engine.host.waiting import Core, Work
 
@@ -90,7 +90,7 @@ def opening(
 
 
 def opening(method: Any) -> Any:
-    """The form for event loops of a method that opens something, which has the face for event loops then."""
+    """The form for event loops of a method that opens something, which has the async API then."""
     begin = awaited(method)
 
     @wraps(method.__wrapped__)
@@ -103,12 +103,12 @@ def opening(method: Any) -> Any:
 def giving(
     method: Callable[Concatenate[Any, P], list[Session]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
-    """As `awaited`, of a method that gives sessions: here they have the face for event loops."""
+    """As `awaited`, of a method that gives sessions: here they have the async API."""
     found: Any = awaited(method)
     return found  # type: ignore[no-any-return]
 
 
-class AsyncSandbox(SandboxFace):
+class AsyncSandbox(SandboxAPI):
     """One policy ready to run, for event loops (asyncio, trio).
 
         async with AsyncSandbox("calculator") as sandbox:
@@ -232,7 +232,7 @@ class AsyncSandbox(SandboxFace):
             return await session.run(source, **options)
 
 
-class AsyncSession(SessionFace):
+class AsyncSession(SessionAPI):
     """One lineage of guest state, for event loops. One task at a time; a second one is a `SessionBusy`. Cancelling the
     task that awaits a step stops the step and restores the state.
     """

@@ -99,7 +99,7 @@ class Disk:
         os.close(self._fd)
 
 
-class TapePlace(Protocol):
+class RecordPlace(Protocol):
     """Where lines go: a file, a part of a store."""
 
     path: str
@@ -118,19 +118,19 @@ class TapePlace(Protocol):
 class _Over(NamedTuple):
     """The recording goes on elsewhere."""
 
-    place: TapePlace
+    place: RecordPlace
     size: int
     lines: int
     done: threading.Event
 
 
-class Tape:
+class RecordWriter:
     """One recording that is being written. Any thread may add to it."""
 
     def __init__(
         self,
         options: RecordOptions,
-        place: TapePlace | None = None,
+        place: RecordPlace | None = None,
         *,
         lines: int = 0,
         size: int = 0,
@@ -152,7 +152,7 @@ class Tape:
         """Why nothing more is recorded, once that is so."""
         if (full := _full(options)) is not None:
             raise RecordingError(full)
-        self._disk: TapePlace = place or Disk(options.path)
+        self._disk: RecordPlace = place or Disk(options.path)
         self._until_look = LOOK_BYTES
         self._left = (options.max_mb << 20) - size
         self._lines = lines
@@ -228,7 +228,7 @@ class Tape:
             except OSError as error:
                 self.problem = f"it is not on the disk: {error.strerror}"
 
-    def turn_over(self, place: TapePlace, size: int, lines: int) -> None:
+    def turn_over(self, place: RecordPlace, size: int, lines: int) -> None:
         """Go on at another place, which holds its first lines already, of that size."""
         # By the thread that writes: it may be about to wait for the disk.
         over = _Over(place, size, lines, threading.Event())

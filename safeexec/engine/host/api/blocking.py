@@ -1,4 +1,4 @@
-"""The blocking face: `Sandbox` and `Session`. Each method drives one generator of the core to its end."""
+"""The sync API: `Sandbox` and `Session`. Each method drives one generator of the core to its end."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Never, NoReturn, Self, Unpack
 
     from safeexec.engine.approvals import Approval
+    from safeexec.engine.host.api.many import Workers
     from safeexec.engine.host.audit import AuditTarget
-    from safeexec.engine.host.faces.many import Workers
     from safeexec.engine.host.plugins.plugin import Plugin, PluginCore
     from safeexec.engine.host.plugins.source import Exports, Source
     from safeexec.engine.host.sandbox import Files, SandboxCore
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.keywords import PluginChanges, SessionChanges
     from safeexec.engine.policy.model import Policy
     from safeexec.engine.policy.settings import Checkpoints
-    from safeexec.engine.recordings.tape import RecordOptions
     from safeexec.engine.recordings.timeline import Timeline
+    from safeexec.engine.recordings.writer import RecordOptions
     from safeexec.engine.store import StoredSession, StoreOptions
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import (
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
 
 
-class SandboxFace:
+class SandboxAPI:
     """What `Sandbox` and `AsyncSandbox` share: what is there at once."""
 
     def __init__(
@@ -77,7 +77,7 @@ class SandboxFace:
         if unknown:
             from safeexec.engine.host.arguments import unexpected  # for a mistake only
 
-            raise unexpected(type(self).__name__, unknown, SandboxFace.__init__.__kwdefaults__ or ())
+            raise unexpected(type(self).__name__, unknown, SandboxAPI.__init__.__kwdefaults__ or ())
         self._policy = policy
         self._requirements = requirements
         if engine not in (None, "container"):
@@ -167,7 +167,7 @@ class SandboxFace:
         return self._core.templates()
 
 
-class Sandbox(SandboxFace):
+class Sandbox(SandboxAPI):
     """One policy ready to run.
 
         with Sandbox("calculator") as sandbox:
@@ -423,7 +423,7 @@ class Sandbox(SandboxFace):
         return self._workers(workers, timeout).as_completed(programs)
 
     def _workers(self, workers: int | None, timeout: float | None) -> Workers:
-        from safeexec.engine.host.faces.many import Workers, workers_for  # with a pool of threads
+        from safeexec.engine.host.api.many import Workers, workers_for  # with a pool of threads
 
         number = workers_for(workers, self.max_sessions)
         return Workers(partial(self.session, checkpoints="off"), number, timeout)
@@ -498,7 +498,7 @@ class Namespace(MutableMapping[str, "Any"]):
         return f"<namespace: {', '.join(self) or 'empty'}>"
 
 
-class SessionFace:
+class SessionAPI:
     """What `Session` and `AsyncSession` share: what is there at once."""
 
     def __init__(self, core: SessionCore) -> None:
@@ -578,7 +578,7 @@ class SessionFace:
         return self._core.untold_cpu
 
 
-class Session(SessionFace):
+class Session(SessionAPI):
     """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
     `close()`, and soon after nobody has it any more.
     """

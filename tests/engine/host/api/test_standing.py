@@ -1,4 +1,4 @@
-"""No method of the faces for event loops holds the loop for long, with the largest input that its limits take."""
+"""No method of the async API holds the loop for long, with the largest input that its limits take."""
 
 from __future__ import annotations
 
@@ -97,6 +97,7 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "close": lambda given: spare(given, lambda sandbox: sandbox.close()),
         "command": lambda given: refused(given.sandbox.command(WORDS)),
         "drop_template": lambda given: given.sandbox.drop_template("large"),
+        "forget": lambda given: refused(given.sandbox.forget("one")),
         "map": lambda given: mapped(given.sandbox.map(PROGRAMS)),
         "map_as_completed": lambda given: mapped(given.sandbox.map_as_completed(PROGRAMS)),
         "max_sessions": at_once(lambda given: given.sandbox.max_sessions),
@@ -110,13 +111,17 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "session": lambda given: closed(given.sandbox.session()),
         "session_for": lambda given: restored(given, lambda path: given.sandbox.session_for("one", restore=path)),
         "stats": at_once(lambda given: given.sandbox.stats()),
+        "stored": lambda given: refused(given.sandbox.stored()),
         "template": lambda given: given.sandbox.template("large", prepare=SOURCE, files={"a": FILE_BYTES}),
         "templates": at_once(lambda given: given.sandbox.templates()),
+        "waiting": at_once(lambda given: given.sandbox.waiting()),
     },
     AsyncSession: {
         "adopt": lambda given: refused(given.session.adopt()),
+        "answer": lambda given: refused(given.session.answer(True)),
         "branch": branched,
         "cancel": at_once(lambda given: given.session.cancel()),
+        "cancel_waiting": lambda given: refused(given.session.cancel_waiting()),
         "card": at_once(lambda given: given.session.card()),
         "checkpoint": lambda given: given.session.checkpoint("here"),
         "checkpoints": at_once(lambda given: given.session.checkpoints()),
@@ -141,6 +146,7 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "stream": streamed,
         "untold_cpu": at_once(lambda given: given.session.untold_cpu),
         "variables": lambda given: given.session.variables(),
+        "waiting_for": at_once(lambda given: given.session.waiting_for),
         "workspace": at_once(lambda given: given.session.workspace),
         "write_file": lambda given: given.session.write_file("w", FILE_TEXT),
     },
@@ -156,7 +162,7 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "reload": lambda given: given.plugin.reload(MODULE),
     },
 }
-"""Every public name of every face: a new one has to be driven here."""
+"""Every public name of both APIs: a new one has to be driven here."""
 
 
 async def refused(call: Awaitable[Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from safeexec import AsyncSandbox
-from safeexec.engine.host.faces.loops import drive
+from safeexec.engine.host.api.loops import drive
 from safeexec.engine.host.waiting import Core, Wait, Work
 from safeexec.engine.host.waiting import drive as drive_blocking
 from tests.untrusted.hostile import FIND_SEAL

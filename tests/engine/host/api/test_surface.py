@@ -28,7 +28,7 @@ from safeexec import (
     Stream,
     ToolError,
 )
-from safeexec.engine.host.faces.blocking import SandboxFace, SessionFace
+from safeexec.engine.host.api.blocking import SandboxAPI, SessionAPI
 from safeexec.engine.policy import keywords
 from safeexec.engine.policy.settings import PolicyData
 
@@ -72,7 +72,7 @@ def test_a_method_has_the_same_parameters_in_both(blocking: type, awaited: type,
         if hasattr(theirs, "__wrapped__") and hasattr(ours, "__wrapped__"):
             assert ours.__wrapped__ is theirs.__wrapped__
         else:
-            assert name in BY_HAND | public(SandboxFace) | public(SessionFace) | {"__init__"}
+            assert name in BY_HAND | public(SandboxAPI) | public(SessionAPI) | {"__init__"}
     assert name == "__init__" or (inspect.getdoc(ours) and inspect.getdoc(theirs))
 
 

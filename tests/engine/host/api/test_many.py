@@ -283,7 +283,7 @@ def test_a_sandbox_that_is_made_before_the_fork_and_opened_after_it() -> None:
 
 
 def test_inside_a_running_event_loop() -> None:
-    """The blocking face in a notebook: the thread has a running loop already, and a tool may be asynchronous all the
+    """The sync API in a notebook: the thread has a running loop already, and a tool may be asynchronous all the
     same.
     """
 

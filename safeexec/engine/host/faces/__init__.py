@@ -1,1 +1,0 @@
-"""What users hold: the blocking and the asynchronous face of the same core."""
