@@ -11,7 +11,7 @@ metrics = pytest.importorskip("safeexec.servers.http.metrics")
 
 def test_what_all_sandboxes_count_is_told_together() -> None:
     told = [
-        SandboxStats(resting=3, steps_journalled=5, steps_copied=2),
+        SandboxStats(resting=3, waiting=1, steps_journalled=5, steps_copied=2),
         SandboxStats(steps_copied=1, steps_lost=4),
     ]
     lines = metrics.Metrics(lambda: 7, lambda: told).text().decode().splitlines()
@@ -21,5 +21,5 @@ def test_what_all_sandboxes_count_is_told_together() -> None:
         'safeexec_undo_steps_total{how="copied"} 3.0',
         'safeexec_undo_steps_total{how="lost"} 4.0',
         "safeexec_sessions_resting 3.0",
-        "safeexec_sessions_waiting 0.0",
+        "safeexec_sessions_waiting 1.0",
     ]
