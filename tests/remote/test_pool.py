@@ -37,7 +37,7 @@ def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
     asked = pool.Pool(["http://127.0.0.1:1", "http://127.0.0.1:2"], "t").ask(
         "sandbox.session", {"queue_seconds": wrong}
     )
-    assert asked.bell.wait(monotonic() + PATIENCE)
+    assert asked.signal.wait(monotonic() + PATIENCE)
     with pytest.raises((TypeError, ValueError), match="JSON"):
         asked.answer()
     asked.close()
@@ -51,7 +51,7 @@ def test_a_session_that_is_closed_twice_is_counted_once() -> None:
         assert several._loads == [3, 0]
         for _ in range(2):
             asked = several.ask("session.close", {"session": "0-a"})
-            assert asked.bell.wait(monotonic() + PATIENCE)
+            assert asked.signal.wait(monotonic() + PATIENCE)
             asked.close()
         assert several._loads == [2, 0]
         several.close()
