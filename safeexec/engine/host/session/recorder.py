@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from safeexec.results import Result
 
 Operation = Callable[..., Core[Any]]
+
+
 class TemplateRecord(NamedTuple):
     """What a template's recording says of how it was prepared."""
 
