@@ -268,6 +268,9 @@ def _act_notify(report: _Reporter) -> None:
 def _notified(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> None:
     pid = os.fork()
     if pid == 0:
+        # With a copy of its own it would keep the listener that it sends, unread, and wait for ever if its parent is
+        # killed (`give_up`): the kernel lets go of who waits only when no process has the listener any more.
+        ours.close()
         try:
             report.attempt("landlock", _act_landlock)
             report.attempt("seccomp", _act_seccomp)

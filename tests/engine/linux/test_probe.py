@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import subprocess
+import sys
 
 import pytest
 
@@ -35,6 +37,31 @@ def test_a_host_with_many_descriptors_gets_the_same_answers() -> None:
         for descriptor in held:
             os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+GIVEN_UP = """
+import ctypes, os, select, signal
+from safeexec.engine.linux import probe
+
+ctypes.CDLL(None).prctl(36, 1)  # whoever loses its parent is a child of this process
+for half_milliseconds in range(80):
+    probe.begin()
+    select.select([], [], [], half_milliseconds / 2000)
+    probe.give_up()
+signal.alarm(30)
+try:
+    while True:
+        os.waitpid(-1, 0)
+except ChildProcessError:
+    print("none is left")
+"""
+
+
+@pytest.mark.skipif(not probe.probe().notify.works, reason="no fork waits for permission here")
+def test_a_probe_that_is_given_up_leaves_no_process() -> None:
+    """At whatever point it is killed: one of its forks waited for a permission that nobody could give any more."""
+    done = subprocess.run([sys.executable, "-c", GIVEN_UP], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "none is left\n"), done.stderr
 
 
 def test_the_answers_are_kept() -> None:
