@@ -18,19 +18,16 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from time import monotonic
 from typing import Any
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
 from safeexec.common.text import one_line
-from safeexec.engine.store.interface import Held, StoredSession, StoreOptions, check_label, full
+from safeexec.engine.store.interface import Held, StoredSession, StoreOptions, TenantRoom, check_label
 from safeexec.errors import SessionTaken, StoreError
 
 PIECE = 1 << 20
-SUM_SECONDS = 5.0
-"""How old the sum of all sessions may be."""
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _MARK = 20
@@ -58,7 +55,7 @@ class DirectoryStore:
         self.options = options
         self._lock = threading.Lock()
         self._handles: set[_Handle] = set()
-        self._sum = (float("-inf"), 0)
+        self._room = TenantRoom(self)
         path = os.path.join(os.path.abspath(os.fspath(options.at)), _name_of(options.tenant))
         try:
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
@@ -137,8 +134,8 @@ class DirectoryStore:
 
     def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
         handle: _Handle = held.handle
-        if data and (problem := full(self)) is not None:
-            raise problem
+        if data:
+            self._room.check()
         try:
             with handle.guard:
                 self._check_owner(held)
@@ -207,13 +204,6 @@ class DirectoryStore:
                     infos = [one.stat(follow_symlinks=False) for one in os.scandir(os.path.join(self.path, entry.name))]
                     used = max((info.st_mtime for info in infos), default=0.0)
                     yield StoredSession(unquote(entry.name), sum(info.st_size for info in infos), used)
-
-    def used(self) -> int:
-        at, found = self._sum
-        if monotonic() - at > SUM_SECONDS:
-            found = sum(row.bytes for row in self.list())
-            self._sum = monotonic(), found
-        return found
 
     def remove(self, held: Held, part: str | None = None) -> None:
         handle: _Handle = held.handle

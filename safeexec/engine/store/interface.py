@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from time import time
+from time import monotonic, time
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -14,6 +14,8 @@ from safeexec.errors import StoreError
 
 LABEL_BYTES = 200
 """Of the label of a stored session, or of a tenant, as UTF-8."""
+SUM_SECONDS = 5.0
+"""How old the sum of all sessions of a tenant may be."""
 
 
 class StoreOptions(Struct, frozen=True, kw_only=True):
@@ -74,9 +76,6 @@ class Store(Protocol):
     def list(self) -> Iterator[StoredSession]:
         """The sessions of the tenant."""
 
-    def used(self) -> int:
-        """Bytes of all sessions of the tenant, as of a moment ago."""
-
     def remove(self, held: Held, part: str | None = None) -> None:
         """Remove a part of a session; None: all of it, which is released."""
 
@@ -108,12 +107,24 @@ def expire(store: Store) -> None:
                 store.remove(store.claim(row.label))
 
 
-def full(store: Store) -> StoreError | None:
-    """Why nothing more may be written; None where it may."""
-    most = store.options.tenant_mb
-    if most is None or (held := store.used()) < most << 20:
-        return None
-    return StoreError(
-        f"the sessions of {store.options.tenant!r} take {held >> 20} MiB, and tenant_mb allows {most}: remove some "
-        "(`Sandbox.forget`)"
-    )
+class TenantRoom:
+    """What all sessions of a store's tenant take, added up every few seconds where there is a limit."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sum = (float("-inf"), 0)
+        """When it was added up last, and the bytes."""
+
+    def check(self) -> None:
+        """Raises `StoreError` where nothing more may be written."""
+        options, (at, held) = self._store.options, self._sum
+        if options.tenant_mb is None:
+            return
+        if monotonic() - at > SUM_SECONDS:
+            held = sum(row.bytes for row in self._store.list())
+            self._sum = monotonic(), held
+        if held >= options.tenant_mb << 20:
+            raise StoreError(
+                f"the sessions of {options.tenant!r} take {held >> 20} MiB, and tenant_mb allows "
+                f"{options.tenant_mb}: remove some (`Sandbox.forget`)"
+            )

@@ -20,7 +20,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from safeexec.common.text import one_line
-from safeexec.engine.store.interface import Held, StoredSession, StoreOptions, check_label, full
+from safeexec.engine.store.interface import Held, StoredSession, StoreOptions, TenantRoom, check_label
 from safeexec.errors import SessionTaken, StoreError
 
 R = TypeVar("R")
@@ -29,9 +29,6 @@ LEASE_SECONDS = 30.0
 PATIENCE_SECONDS = 5.0
 LOOK_SECONDS = 0.5
 """How often the thread looks whether the database answers."""
-SUM_SECONDS = 5.0
-"""How old the sum of all sessions may be."""
-PIECE = 1 << 20
 _TABLES = """
 CREATE TABLE IF NOT EXISTS safeexec_sessions (
     tenant text, label text, generation bigint NOT NULL, owner text NOT NULL, until timestamptz NOT NULL,
@@ -70,7 +67,7 @@ class PostgresStore:
         self._held: dict[str, Held] = {}
         self._own: dict[str, int] = {}
         """The numbers of the claims that could not be given back."""
-        self._sum = (float("-inf"), 0)
+        self._room = TenantRoom(self)
         self._pid = os.getpid()
         self._ended = threading.Event()
         self._do(lambda run: run(_TABLES), sync=True)
@@ -177,8 +174,8 @@ class PostgresStore:
             self._own[held.label] = held.generation
 
     def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
-        if data and (problem := full(self)) is not None:
-            raise problem
+        if data:
+            self._room.check()
         mine = self.options.tenant, held.label
 
         def write(run: Callable[..., Any]) -> int:
@@ -222,13 +219,6 @@ class PostgresStore:
                 )
             ]
         )
-
-    def used(self) -> int:
-        at, found = self._sum
-        if monotonic() - at > SUM_SECONDS:
-            found = sum(row.bytes for row in self.list())
-            self._sum = monotonic(), found
-        return found
 
     def remove(self, held: Held, part: str | None = None) -> None:
         mine = self.options.tenant, held.label, held.generation
