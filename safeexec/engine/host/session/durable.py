@@ -67,12 +67,15 @@ class StorePlace:
     def __init__(self, store: Store, held: Held, part: str, at: int) -> None:
         self._store, self._held, self._part, self._at = store, held, part, at
         self.path = f"{store.options.tenant}/{held.label}/{part}"
+        self.problem: StoreError | None = None
+        """What the store said to the append that failed."""
 
     def write(self, lines: bytes, *, sync: bool = False) -> None:
         """Append lines. Raises OSError with what the store says."""
         try:
             self._store.append(self._held, self._part, self._at, lines, sync=sync)
         except StoreError as error:
+            self.problem = error
             raise OSError(0, str(error)) from error
         self._at += len(lines)
 
@@ -127,6 +130,8 @@ class Durable:
         self.asleep = False
         """Whether the session is left to the store, until it is used again."""
         self._writer: RecordWriter | None = None
+        self._place: StorePlace | None = None
+        """Where it writes to."""
         self._part = 1
         self._heading: form.Heading | None = None
         self._moments = 0
@@ -160,6 +165,7 @@ class Durable:
     def _writer_for(self, place: StorePlace, **there: Any) -> RecordWriter:
         options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
         later = LATE_SECONDS if self.mode == "second" else None
+        self._place = place
         self._writer = RecordWriter(options, place, sync_seconds=later, **there)
         return self._writer
 
@@ -216,7 +222,7 @@ class Durable:
     def check(self) -> None:
         """Raises `StoreError` where nothing more can be written."""
         if self._writer is not None and self._writer.problem:
-            raise StoreError(self._writer.problem)
+            raise (self._place and self._place.problem) or StoreError(self._writer.problem)
 
     def moment(self, session: SessionCore) -> dict[str, Any]:
         """Return which state an operation has led to, and how: fields of its line. Nothing where only a saved state
@@ -292,8 +298,7 @@ class Durable:
     def _refused(self, session: SessionCore, result: Result, error: Exception) -> Result:
         """The store did not take a step: it is no part of the session, which comes back as it is stored."""
         self.asleep = True
-        taken = isinstance(error, SessionTaken) or "taken over" in str(error)
-        kind = SessionTaken if taken else StoreError
+        kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
         told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
         return replace(
             result,
@@ -345,7 +350,7 @@ class Durable:
         lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
         part = comeback.part_of(number)
         yield Work(partial(self._store.append, held, part, 0, lines, sync=True))
-        place = StorePlace(self._store, held, part, len(lines))
+        self._place = place = StorePlace(self._store, held, part, len(lines))
         yield Work(partial(writer.turn_over, place, len(lines), len(records)))
         held.parts[comeback.part_of(self._part)] = writer.size
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
