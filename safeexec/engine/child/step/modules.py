@@ -47,7 +47,7 @@ class ProgramModules:
         """What modules of the program find as theirs; nothing: Python's own."""
         self.given: dict[str, Any] = {}
         """What each of them finds in its namespace."""
-        self.remember: Callable[[str, str], None] = _forget
+        self.remember: Callable[[str, str], None] = forget_source
         """Keeps the source of a module for tracebacks, under the name of its file."""
         self.compiling = ""
         """The module that was compiled last."""
@@ -123,4 +123,5 @@ def is_library(top: str) -> bool:
         return True
 
 
-def _forget(file: str, source: str) -> None: ...
+def forget_source(file: str, source: str) -> None:
+    """Stand for a `remember` that keeps nothing."""

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from safeexec.common.own import ast, gc
-from safeexec.engine.child.step.modules import Find, ProgramModules
+from safeexec.engine.child.step.modules import Find, ProgramModules, forget_source
 from safeexec.protocol.plan import LanguagePlan
 
 TOO_DEEP: Final = "the source is nested too deeply to be compiled"
@@ -203,7 +203,7 @@ class Language:
         self.builtins: dict[str, Any] = vars(builtins)
         self.modules: ProgramModules | None = None
         """The finder of the program's own modules, where they are not CPython's to find."""
-        self.remember: Callable[[str, str], None] = _forget
+        self.remember: Callable[[str, str], None] = forget_source
         """Keeps the source of a module for tracebacks, under the name of its file."""
         self.unseen: list[tuple[Exception, int]] = []
         """Refusals in whose place the program got a default, and their lines. Who tells of them empties it."""
@@ -246,6 +246,3 @@ class Language:
 def leave(code: object = None, /) -> None:
     """Leave the step: `exit` and `quit` as `site` defines them."""
     raise SystemExit(code)
-
-
-def _forget(file: str, source: str) -> None: ...
