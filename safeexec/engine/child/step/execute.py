@@ -18,7 +18,7 @@ from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.markup import without_fence, without_magics
 from safeexec.engine.child.step.program import Diagnostic, Language, Rejection
 from safeexec.engine.child.step.progress import ProgressBars
-from safeexec.engine.child.step.repeatable import Repeatable, happened
+from safeexec.engine.child.step.repeatable import Repeatable, happened, rehearse
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.engine.child.step.violations import explain, is_out_of_memory
 from safeexec.engine.policy.names import GUARD_NAMES, KNOWN_BUILTINS, is_internal
@@ -340,6 +340,8 @@ class Guest:
 
     def touch(self) -> None:
         """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
+        if self.judges:
+            rehearse()
         source = self._last_source if len(self._last_source) <= WARM_UP_CHARACTERS else WARM_UP
         try:
             compiled = self.language.compile(source, "<warm-up>")
