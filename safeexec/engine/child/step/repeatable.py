@@ -633,18 +633,19 @@ class Kind(Base):
 kind = Kind([1, "two", {"three": (3, 3.5)}])
 """
 """Has some of all that is looked at, and is never run."""
+_REHEARSED_CODE: Final = compile(_REHEARSED, "<rehearsal>", "exec")
 
 
 class _Rehearsed:
     held: ClassVar[dict[str, tuple[int, float]]] = {"three": (3, 3.5)}
 
 
-def rehearse(code: CodeType = compile(_REHEARSED, "<rehearsal>", "exec")) -> None:
+def rehearse() -> None:
     """Look at a program as at a step that has run. The zygote's interpreter specialises this code then, and a child
     touches in think time what its first class would: 0.3 ms of a step of 1 ms.
     """
     known = Repeatable({"Kind": _Rehearsed, "kind": [_Rehearsed(), {1, 2}, (1.5, "two")]}, (), ())
-    known.inspect(_REHEARSED, code, None)
+    known.inspect(_REHEARSED, _REHEARSED_CODE, None)
     known._shows_or_orders_addresses()
 
 
