@@ -19,6 +19,7 @@ from safeexec.engine.child.process import randomness
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.step import refusals
+from safeexec.engine.child.step.digest import digest
 from safeexec.engine.child.step.execute import WARM_UP, Guest
 from safeexec.engine.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.engine.child.step.plugins import LoadedPlugin
@@ -138,7 +139,8 @@ class Server:
                 came: Any = self._do(entry.request)
                 if entry.did != (came.did if isinstance(came, m.StepDone) else bool(came.problem)):
                     return m.Done(problem="something else came of it than before")
-            return self._names()
+            names = self._names(m.ListNames(digest=request.digest != 0))
+            return names if names.digest == request.digest else m.Done(problem="together they came to something else")
         self._busy = kind in _STEPS
         answer = self._do(request)
         self._busy = False
@@ -413,8 +415,9 @@ class Server:
         del self.guest.namespace[request.name]
         return m.Done()
 
-    def _names(self, request: m.ListNames | None = None) -> m.Names:
-        return m.Names(self.guest.names()[: m.MANY])
+    def _names(self, request: m.ListNames) -> m.Names:
+        names = self.guest.names()
+        return m.Names(names[: m.MANY], digest(self.guest.namespace, names) if request.digest else 0)
 
     def _describe(self, request: m.Describe) -> m.Described:
         return m.Described(self.guest.variables()[: m.SOME])

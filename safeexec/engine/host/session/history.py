@@ -32,6 +32,8 @@ class Memory(Struct, eq=False, gc=True):
     """Bytes of these, as the caller counts them."""
     number: int = 0
     """By which a store knows it; 0: not at all, or that of a new child."""
+    digest: int = 0
+    """A number for all that its variables hold, which a process that rested has told; 0: not known."""
 
 
 FRESH: Final = Memory()
