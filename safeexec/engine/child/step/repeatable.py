@@ -28,6 +28,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zlib import crc32
 
+from safeexec.common.identity import identity
 from safeexec.engine.child.step.sets import makes_sets_of_anything, only_compares
 from safeexec.engine.policy.names import GUARD_NAMES
 
@@ -503,7 +504,7 @@ class Repeatable:
         if issubclass(kind, ModuleType):
             name = thing.__name__
             learnt = self._learnt.get(name)
-            return not _computes(name) or (learnt is not None and learnt != list(map(id, vars(thing).values())))
+            return not _computes(name) or (learnt is not None and learnt != list(map(identity, vars(thing).values())))
         if kind is FunctionType:
             if thing.__globals__ is self._namespace:
                 return not self._judge(thing.__code__, None)
@@ -520,15 +521,14 @@ class Repeatable:
     def _walk(self, roots: Iterable[Any]) -> Iterator[Any]:
         """All objects that these lead to, but for those that have no inside; then None if there are too many."""
         namespace = self._namespace
-        spaces = {id(namespace), id(builtins_of(namespace))}
-        seen: set[int] = set()
+        seen = {identity(namespace), identity(builtins_of(namespace))}
         waiting = list(roots)
         while waiting:
             thing = waiting.pop()
             kind = type(thing)
-            if kind in _ATOMS or id(thing) in seen or id(thing) in spaces:
+            if kind in _ATOMS or (at := identity(thing)) in seen:
                 continue
-            seen.add(id(thing))
+            seen.add(at)
             if len(seen) > MOST or len(waiting) > 10 * MOST:
                 yield None
                 return
@@ -629,7 +629,7 @@ class Kind(Base):
             self.held[key] = math.floor(given) + 1.5
         return f"{type(self).__name__} {given:.2f} {more!r}", sorted(self.held.items()), isinstance(given, set)
     def __repr__(self):
-        return ", ".join(str(key) for key in {len(key) for key in self.held} | {1, 2})
+        return ", ".join(str(key) for key in {len(key) for key in self.held})
 kind = Kind([1, "two", {"three": (3, 3.5)}])
 """
 """Has some of all that is looked at, and is never run."""
@@ -646,6 +646,7 @@ def rehearse() -> None:
     """
     known = Repeatable({"Kind": _Rehearsed, "kind": [_Rehearsed(), {1, 2}, (1.5, "two")]}, (), ())
     known.inspect(_REHEARSED, _REHEARSED_CODE, None)
+    known._classes = True
     known._shows_or_orders_addresses()
 
 
@@ -660,7 +661,7 @@ def look_at_modules() -> None:
 
 
 def _look_at(name: str, module: ModuleType) -> tuple[list[int], frozenset[str], list[str]]:
-    contents = list(map(id, vars(module).values()))
+    contents = list(map(identity, vars(module).values()))
     outward, others = set(OUTWARD.get(name, ())), []
     for attribute, value in list(vars(module).items()):
         if isinstance(value, ModuleType):
