@@ -682,7 +682,7 @@ class SandboxCore:
                 "%d steps of a session came out otherwise when done once more, and are lost", count
             )
 
-    def begun(self) -> None:
+    def session_began(self) -> None:
         """A session has done its first step. Where sessions come and go, ask for a spare child before the next one
         comes.
 

@@ -149,7 +149,7 @@ class Home(Protocol):
     def steps_lost(self, count: int) -> None:
         """Steps came out otherwise when they were done once more."""
 
-    def begun(self) -> None:
+    def session_began(self) -> None:
         """A session has done its first step."""
 
     def session_opened(self, session: Any) -> None:

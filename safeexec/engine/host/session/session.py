@@ -715,7 +715,7 @@ class SessionCore:
         if listeners is not NOBODY:
             step.stream_rest()
         if number == 1:
-            self.sandbox.begun()
+            self.sandbox.session_began()
         return result
 
     def _own_files(self) -> Core[None]:
