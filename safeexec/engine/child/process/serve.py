@@ -18,8 +18,8 @@ from safeexec.common.own import contextlib, os
 from safeexec.engine.child.process import randomness
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.process.link import Link
+from safeexec.engine.child.repeat.digest import digest
 from safeexec.engine.child.step import refusals
-from safeexec.engine.child.step.digest import digest
 from safeexec.engine.child.step.execute import WARM_UP, Guest
 from safeexec.engine.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.engine.child.step.plugins import LoadedPlugin
@@ -173,12 +173,12 @@ class Server:
         guest = self.guest
         if type(request) is not m.Execute:
             # Whatever it loads, calls or binds, no step has named.
-            guest.repeatable.unpredictable |= self._step > 0
+            guest.repeatable.seen.unpredictable |= self._step > 0
         elif request.judged:
             guest.judges = True
         elif self._step:
             guest.judges = False
-            guest.repeatable.unpredictable = True  # for a branch of the session that is judged
+            guest.repeatable.seen.unpredictable = True  # for a branch of the session that is judged
 
     def _must_copy(self, request: Any, done: m.StepDone) -> bool:
         """Tell whether the state after this step can be had by a checkpoint alone, or at less cost."""

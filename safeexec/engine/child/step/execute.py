@@ -13,12 +13,12 @@ from safeexec.common.identity import class_name
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
+from safeexec.engine.child.repeat.repeatable import Repeatable, happened, rehearse
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.markup import without_fence, without_magics
 from safeexec.engine.child.step.program import Diagnostic, Language, Rejection
 from safeexec.engine.child.step.progress import ProgressBars
-from safeexec.engine.child.step.repeatable import Repeatable, happened, rehearse
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.engine.child.step.violations import explain, is_out_of_memory
 from safeexec.engine.policy.names import GUARD_NAMES, KNOWN_BUILTINS, is_internal

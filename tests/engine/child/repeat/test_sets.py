@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.engine.child.step.sets import makes_sets_of_anything, only_compares
+from safeexec.engine.child.repeat.sets import makes_sets_of_anything, only_compares
 
 
 class ByValue:

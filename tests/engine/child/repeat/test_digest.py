@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.engine.child.step.digest import MOST, digest
+from safeexec.engine.child.repeat.digest import MOST, digest
 
 PROGRAM = """
 from collections import OrderedDict, deque
