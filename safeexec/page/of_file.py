@@ -9,7 +9,6 @@ from safeexec.engine.recordings.reader import MAX_TRANSCRIPT, Recording, entries
 from safeexec.errors import RecordingError
 from safeexec.page.nodes import RunPage
 from safeexec.page.of_recording import of_recording
-
 from safeexec.page.of_transcript import of_transcript
 from safeexec.untrusted.below import read_named
 

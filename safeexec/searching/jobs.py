@@ -19,7 +19,6 @@ from safeexec.common.text import printable
 from safeexec.errors import SessionClosed
 from safeexec.results import Result
 from safeexec.searching.plan import Proposal, TriedProgram
-
 from safeexec.searching.tree import SearchNode, SearchTree
 
 REPEATS = 100

@@ -20,7 +20,6 @@ from typing import Any, Generic, TypeVar
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
 from safeexec.searching import jobs
 from safeexec.searching.plan import Budget, Method, Plan, TriedProgram
-
 from safeexec.searching.tree import OPEN, SearchNode, SearchTree, Spent
 
 S = TypeVar("S")
