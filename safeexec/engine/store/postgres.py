@@ -47,7 +47,10 @@ WHERE safeexec_sessions.until < now() OR safeexec_sessions.generation = %s RETUR
 _APPEND = """
 WITH mine AS (SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s FOR SHARE)
 INSERT INTO safeexec_parts (tenant, label, part, at, data) SELECT %s, %s, %s, %s, %s FROM mine
+WHERE %s = coalesce((SELECT at + length(data) FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s
+                     ORDER BY at DESC LIMIT 1), 0)
 """
+"""Only where the part ends: a server that was killed has lost what it had not written to its disk."""
 
 
 class PostgresStore:
@@ -77,11 +80,13 @@ class PostgresStore:
 
     def _connected(self) -> Any:
         if self._connection is None or self._connection.closed:
+            # A host that is stopped in a transaction would keep its locks, and nobody could take over.
+            late = int(PATIENCE_SECONDS * 1000)
             self._connection = self._psycopg.connect(
                 os.fspath(self.options.at),
                 autocommit=True,
                 connect_timeout=int(PATIENCE_SECONDS),
-                options=f"-c statement_timeout={int(PATIENCE_SECONDS * 1000)}",
+                options=f"-c statement_timeout={late} -c idle_in_transaction_session_timeout={late}",
             )
         return self._connection
 
@@ -178,15 +183,20 @@ class PostgresStore:
             self._room.check()
         mine = self.options.tenant, held.label
 
-        def write(run: Callable[..., Any]) -> int:
+        def write(run: Callable[..., Any]) -> StoreError | None:
             # What another owner, or an append that was given up, has left from there on.
             run("DELETE FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s AND at >= %s "
                 "AND EXISTS (SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s)",
                 *(*mine, part, at, *mine, held.generation))  # fmt: skip
-            return run(_APPEND, *mine, held.generation, *mine, part, at, data).rowcount  # type: ignore[no-any-return]
+            if run(_APPEND, *mine, held.generation, *mine, part, at, data, at, *mine, part).rowcount:
+                return None
+            owned = "SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s"
+            if run(owned, *mine, held.generation).fetchone() is None:
+                return SessionTaken(f"another process has taken over the session {held.label!r}")
+            return StoreError(f"the database has lost the end of {held.label!r}/{part}: its server was killed")
 
-        if not self._do(write, sync=sync):
-            raise SessionTaken(f"another process has taken over the session {held.label!r}")
+        if (problem := self._do(write, sync=sync)) is not None:
+            raise problem
 
     def read(self, held: Held, part: str) -> Iterator[bytes]:
         at = 0

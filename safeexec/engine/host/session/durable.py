@@ -41,7 +41,7 @@ from safeexec.errors import RecordingError, SandboxError, SessionTaken, StateFil
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
-from safeexec.results.outcomes import Changes
+from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
@@ -151,7 +151,11 @@ class Durable:
         """The recording that goes on with each new writer."""
         self._undone: deque[comeback.Undone] = deque()
         """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
+        self._repeated: comeback.Undone | None = None
+        """The one of them that the running step is."""
         self._before: deque[comeback.MadeCall] = deque()
+        self._done = self._refusal = 0
+        """The last step that was said to be done, and the one that was said to be undone since then."""
 
     # What the recorder asks
 
@@ -199,12 +203,19 @@ class Durable:
 
     def begin(self, source: str, values: int, size: int) -> None:
         """A step begins, after so many variables are set. `size`: bytes of its source."""
-        self._bytes, self._values = size, values
+        self._bytes, self._values, self._repeated = size, values, None
         self._before.clear()
         if self._undone and self._undone[0].run.source == source:
-            self._before.extend(self._undone.popleft().made)
+            self._repeated = self._undone.popleft()
+            self._before.extend(self._repeated.made)
         else:
             self._undone.clear()
+
+    def ended(self, *, part: bool) -> None:
+        """The step that began has ended. `part`: as part of the session; if not, its calls are still to be answered."""
+        if self._repeated is not None and not part:
+            self._undone.appendleft(self._repeated)
+        self._repeated = None
 
     def before(self, call: m.ToolRequest) -> EarlierCall | None:
         """The same call, where an earlier run of this step has made it."""
@@ -230,6 +241,9 @@ class Durable:
         """
         current, again, values = session.line.history.current, session.again, self._values
         memory, session.again, self._values = current.memory, None, 0
+        if self.away(session):
+            return {}
+        session.line.fell_back = False
         if session.files_changed:
             session.files_changed = False
             self._ways.pop(memory.number, None)  # the same variables with other files
@@ -265,6 +279,15 @@ class Durable:
         self._now = -1
         self._since = self._since or monotonic()
 
+    def away(self, session: SessionCore) -> bool:
+        """Tell whether the session is left to the store, until it is used again, or has lost what the store has: no
+        copy of its state was left, or only an older one.
+        """
+        line = session.line
+        if not self.asleep and line.fell_back and (self._since is None or line.history.current.memory is FRESH):
+            self.asleep = True
+        return self.asleep
+
     # When what is written
 
     @property
@@ -282,6 +305,8 @@ class Durable:
 
     def after(self, session: SessionCore, result: Result) -> Core[Result]:
         """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
+        if self.away(session):
+            return (yield from self._again_there(session, result))
         writer = self._writer
         assert writer is not None
         late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
@@ -293,11 +318,26 @@ class Durable:
             self.check()
         except (StoreError, StateFileError, OSError) as error:
             return self._refused(session, result, error)
+        self._done = session.step
         return result
+
+    def _again_there(self, session: SessionCore, result: Result) -> Core[Result]:
+        """A step has ended with the processes of the session, which comes back from its store."""
+        notes = [*result.notes]
+        if notes and notes[-1].endswith((STARTS_EMPTY, NEWEST_LEFT)):
+            notes.pop()
+        try:
+            yield from self.wake(session)
+        except (SandboxError, OSError) as error:
+            notes.append(f"the session is to come back from its store: {one_line(str(error), 300)}")
+        else:
+            notes += ["the session has come back from its store", *session.keeper.notes_next]
+            session.keeper.notes_next = []
+        return replace(result, state="restored", remaining=(), notes=tuple(notes))
 
     def _refused(self, session: SessionCore, result: Result, error: Exception) -> Result:
         """The store did not take a step: it is no part of the session, which comes back as it is stored."""
-        self.asleep = True
+        self.asleep, self._refusal = True, session.step
         kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
         told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
         return replace(
@@ -448,6 +488,15 @@ class Durable:
         if held is not None:
             self._store.release(held)
 
+    def attend(self, session: SessionCore) -> Core[None]:
+        """Before it is used, by who has the turn: have its process ready, or go on with what is in the store. Raises
+        `StoreError`, `StateFileError`, `SandboxError`.
+        """
+        if not self.asleep:
+            yield from session.keeper.ensure_ready()  # what is lost is known before a step of it is written down
+        if self.away(session):
+            yield from self.wake(session)
+
     def wake(self, session: SessionCore) -> Core[None]:
         """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`."""
         if self._left is None:
@@ -573,7 +622,13 @@ class Durable:
         """The session is in the newest state that can be had: go on writing."""
         held, lineage = self._held, self.lineage
         assert held is not None and lineage is not None
-        session.step, session.identity = left.step, self.identity
+        if self._done > left.step:
+            session.keeper.notes_next.append(f"{comeback.steps(left.step + 1, self._done)} lost: not in the store")
+        if self._refusal and left.now >= self._refusal:
+            session.keeper.notes_next.append(f"step {self._refusal} is in the store after all, and not undone")
+        self._done = self._refusal = 0
+        # Never a number that this process has given already: the keys of calls are made of them.
+        session.step, session.identity = max(session.step, left.step), self.identity
         self._heading, self._part, self._moments = left.heading, left.part, left.moments
         self._now = left.heading.moment
         self._ways, way = {self._now: (0, 0.0, 0)}, (0, 0.0, 0)

@@ -217,8 +217,8 @@ class SessionCore:
             self.sandbox.session_wakes(self)
             self.rests = False
         try:
-            if self.durable is not None and self.durable.asleep:
-                yield from self.durable.wake(self)
+            if self.durable is not None:
+                yield from self.durable.attend(self)
             return (yield from work)
         finally:
             self.used = monotonic()
@@ -1162,7 +1162,7 @@ class SessionCore:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.keeper.why_closed is not None:
             raise SessionClosed(self.keeper.why_closed)
-        if self.durable is not None and self.durable.asleep:
+        if self.durable is not None and self.durable.away(self):
             drive(self.arouse())
         if self.line.workspace is None:
             raise WorkspaceError(
