@@ -89,6 +89,8 @@ class Left(Struct):
     """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
     that nobody has run again.
     """
+    again: list[Undone]
+    """Of these the earlier ones alone."""
     waiting: list[form.Called]
     """The deferred calls of steps that are, which were not carried out."""
     unsure: list[form.Called]
@@ -210,6 +212,7 @@ class _PartReading:
             calls=self._count,
             lost=[*self._untold, *lost],
             undone=undone,
+            again=self._earlier(),
             waiting=[
                 one
                 for one in calls
@@ -232,8 +235,10 @@ class _PartReading:
 
     def _all_undone(self, lost: list[int]) -> list[Undone]:
         runs = [self._ended[step] for step in lost] + [self._begun]
-        earlier = [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
-        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *earlier]
+        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *self._earlier()]
+
+    def _earlier(self) -> list[Undone]:
+        return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
 
     def _made_by(self, step: int) -> list[MadeCall]:
         """The calls of a step, and those of the one that it does once more to which it has not come."""
@@ -279,6 +284,8 @@ class _PartReading:
         done: form.Run | form.Set | form.Deleted | None = None
         if isinstance(record, form.Ended):
             done, self._begun = self._begun, None
+            if record.now != record.step:
+                self._undone.extendleft(self._no_part_after(record.now)[::-1])
             if record.now != record.step and done is not None and self._again:
                 self._undone.appendleft(Undone(done, self._made_by(record.step)))
                 self._gone.add(record.step)
@@ -294,6 +301,8 @@ class _PartReading:
             self._named[record.name] = None
         elif isinstance(record, form.Dropped):
             self._named.pop(record.name, None)
+        elif isinstance(record, form.RolledBack):
+            self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
         elif isinstance(record, form.Resumed):
             # Who runs it again gets the answers that it had.
             _, lost = self._newest()
@@ -311,6 +320,12 @@ class _PartReading:
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
                 self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
         self._operations.append(_Operation(line, moment, record.now, record.step, isinstance(record, form.Ended)))
+
+    def _no_part_after(self, now: int) -> list[Undone]:
+        """The steps after that are no part of the session any more."""
+        after = {step: self._ended.pop(step) for step in list(self._ended) if step > now}
+        self._gone.update(after)
+        return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]
 
     def _can_be_had(self, moment: int | None) -> bool:
         return moment == self.heading.moment or moment in self._since

@@ -154,6 +154,8 @@ class Durable:
         self._repeated: comeback.Undone | None = None
         """The one of them that the running step is."""
         self._before: deque[comeback.MadeCall] = deque()
+        self._fell = False
+        """Whether a copy of an older state goes on, as the store had none that is newer."""
         self._done = self._refusal = 0
         """The last step that was said to be done, and the one that was said to be undone since then."""
 
@@ -243,6 +245,7 @@ class Durable:
         memory, session.again, self._values = current.memory, None, 0
         if self.away(session):
             return {}
+        self._fell = self._fell or session.line.fell_back
         session.line.fell_back = False
         if session.files_changed:
             session.files_changed = False
@@ -315,11 +318,22 @@ class Durable:
                 yield from self.save(session)
             elif self.mode == "step":
                 yield Work(writer.flush)
+            if self._fell:
+                yield from self._find_undone(writer)
             self.check()
         except (StoreError, StateFileError, OSError) as error:
             return self._refused(session, result, error)
         self._done = session.step
         return result
+
+    def _find_undone(self, writer: RecordWriter) -> Core[None]:
+        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
+        held = self._held
+        assert held is not None
+        yield Work(writer.flush)
+        held.parts[comeback.part_of(self._part)] = writer.size
+        left = yield Work(partial(comeback.read, self._store, held))
+        self._undone, self._fell = deque([] if left is None else left.again), False
 
     def _again_there(self, session: SessionCore, result: Result) -> Core[Result]:
         """A step has ended with the processes of the session, which comes back from its store."""
