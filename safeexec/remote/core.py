@@ -193,10 +193,10 @@ class RemoteSandboxCore:
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
-    def waiting(self) -> list[WaitingCall]:
+    def waiting(self) -> Core[list[WaitingCall]]:
         if isinstance(self._wire, Pool):
             raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
-        return list(drive(self.ask("sandbox.waiting", self._which)).waiting)
+        return list((yield from self.ask("sandbox.waiting", self._which)).waiting)
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
@@ -429,8 +429,8 @@ class RemoteSessionCore:
         )
         return _result((yield from asked))
 
-    def waiting_call(self) -> WaitingCall | None:
-        found: WaitingCall | None = drive(self._ask("waiting_for")).waiting_for
+    def waits_for(self) -> Core[WaitingCall | None]:
+        found: WaitingCall | None = (yield from self._ask("waiting_for")).waiting_for
         return found
 
     def cancel_waiting(self) -> Core[list[ToolCallRecord]]:

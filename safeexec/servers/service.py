@@ -633,7 +633,7 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
     mine = [(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
-    told = await asyncio.to_thread(lambda: [_told(identity, one) for identity, one in mine])
+    told = [await _told(identity, one) for identity, one in mine]
     return {"waiting": [call for call in told if call is not None]}
 
 
@@ -670,13 +670,13 @@ async def _answer(
 
 
 async def _waiting_for(service: Service, at: Target) -> Answer:
-    return {"waiting_for": await asyncio.to_thread(_told, at.id, at.session)}
+    return {"waiting_for": await _told(at.id, at.session)}
 
 
-def _told(identity: str, session: AsyncSession) -> Answer | None:
+async def _told(identity: str, session: AsyncSession) -> Answer | None:
     """Return what a session waits for. It may be large."""
-    call = session.waiting_for
-    return None if call is None else waiting_to_dict(call) | {"session": identity}
+    call = await session.waiting_for
+    return None if call is None else (await asyncio.to_thread(waiting_to_dict, call)) | {"session": identity}
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:

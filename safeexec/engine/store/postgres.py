@@ -20,7 +20,15 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from safeexec.common.text import one_line
-from safeexec.engine.store.interface import Held, StoredSession, StoreOptions, TenantRoom, check_label
+from safeexec.engine.store.interface import (
+    WAITS,
+    WAITS_BYTES,
+    Held,
+    StoredSession,
+    StoreOptions,
+    TenantRoom,
+    check_label,
+)
 from safeexec.errors import SessionTaken, StoreError
 
 R = TypeVar("R")
@@ -220,12 +228,14 @@ class PostgresStore:
     def list(self) -> Iterator[StoredSession]:
         yield from self._do(
             lambda run: [
-                StoredSession(label, size, used)
-                for label, size, used in run(
+                StoredSession(label, size, used, bytes(waits or b""))
+                for label, size, used, waits in run(
                     "SELECT label, coalesce(sum(length(data)), 0)::bigint, "
-                    "coalesce(extract(epoch FROM max(written)), 0)::float FROM safeexec_sessions "
-                    "LEFT JOIN safeexec_parts USING (tenant, label) WHERE tenant = %s GROUP BY label",
-                    self.options.tenant,
+                    "coalesce(extract(epoch FROM max(written)), 0)::float, "
+                    "(SELECT substr(w.data, 1, %s) FROM safeexec_parts w WHERE w.tenant = s.tenant "
+                    "AND w.label = s.label AND w.part = %s AND w.at = 0) FROM safeexec_sessions s "
+                    "LEFT JOIN safeexec_parts USING (tenant, label) WHERE tenant = %s GROUP BY tenant, label",
+                    *(WAITS_BYTES, WAITS, self.options.tenant),
                 )
             ]
         )

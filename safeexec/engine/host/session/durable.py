@@ -14,6 +14,7 @@ import secrets
 import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -36,7 +37,7 @@ from safeexec.engine.recordings.forms import CONTENT_BYTES, bytes_of, content, l
 from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
 from safeexec.engine.store import comeback
-from safeexec.engine.store.interface import Held, Store
+from safeexec.engine.store.interface import WAITS, Held, Store
 from safeexec.errors import RecordingError, SandboxError, SessionTaken, StateFileError, StoreError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
@@ -154,6 +155,8 @@ class Durable:
         self._repeated: comeback.Undone | None = None
         """The one of them that the running step is."""
         self._before: deque[comeback.MadeCall] = deque()
+        self._listed: object = None
+        """What its store lists it to wait for."""
         self._fell = False
         """Whether a copy of an older state goes on, as the store had none that is newer."""
         self._done = self._refusal = 0
@@ -321,10 +324,23 @@ class Durable:
             if self._fell:
                 yield from self._find_undone(writer)
             self.check()
+            yield from self._list(session)
         except (StoreError, StateFileError, OSError) as error:
             return self._refused(session, result, error)
         self._done = session.step
         return result
+
+    def _list(self, session: SessionCore) -> Core[None]:
+        """Have the store's list tell what the session waits for."""
+        held, waiting = self._held, session.waiting
+        if waiting is self._listed or held is None:
+            return
+        self._listed = waiting
+        with suppress(StoreError):  # the next step says so
+            if waiting is None:
+                yield Work(partial(self._store.remove, held, WAITS))
+            else:
+                yield Work(partial(self._store.append, held, WAITS, 0, waits.listed(waiting)))
 
     def _find_undone(self, writer: RecordWriter) -> Core[None]:
         """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
@@ -464,6 +480,7 @@ class Durable:
         """The session is about to end, and nobody uses it: what is not in the store yet is written."""
         if not self.asleep and self._held is not None and session.keeper.state is not CLOSED:
             try:
+                yield from self._list(session)
                 yield from self.save(session)
             except (SandboxError, OSError) as error:
                 session.keeper.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
@@ -665,6 +682,7 @@ class Durable:
                 session.waiting = waits.checked(left.waits)
             except RecordingError as error:
                 session.keeper.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
+        self._listed = (session.waiting or held) if WAITS in held.parts else None
         session.keeper.notes_next += comeback.told(left)
         resumed = form.Resumed(
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,

@@ -521,6 +521,11 @@ class SessionCore:
 
             waits.check(self, again)
 
+    def waits_for(self) -> Core[WaitingCall | None]:
+        """`waiting_call`, which may be large."""
+        size = 0 if self.waiting is None else self.waiting.call.arguments.size
+        return (yield from apart(size, self.waiting_call))
+
     def waiting_call(self) -> WaitingCall | None:
         """Return what the session waits for, for people."""
         if (waiting := self.still_waiting()) is None:
