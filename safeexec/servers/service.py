@@ -331,7 +331,7 @@ class Service:
         if (sandbox := self._sandboxes.pop(name, None)) is not None:
             await sandbox.close()
 
-    async def _carry(self, step: int, call: Any, seconds: float | None) -> RelayedAnswer:
+    async def _carry(self, step: int, call: Any, seconds: float | None, allowed: bool) -> RelayedAnswer:
         """Tell the client of a tool call of its step, and wait for its answer."""
         at = _running.get()
         if at is None or at.tell is None:
@@ -340,6 +340,7 @@ class Service:
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
         told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
+        told["allowed"] = allowed
         at.tell("session.tool", {**told, "arguments": to_base64(call.arguments)})
         try:
             return await answer
@@ -665,6 +666,7 @@ async def _answer(
     answer = (await _values({"value": value}, policy))["value"] if allow is None else said
     if allow:
         answer = Allow(arguments=await _values(arguments, policy))
+    _running.set(at)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
     return await answer_of(await at.session.answer(answer, wait=wait, **listeners), exact)
 

@@ -35,6 +35,7 @@ from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.step_calls import StepCalls
+    from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.store.interface import StoredSession
 
@@ -140,18 +141,20 @@ def _instant(seconds: float) -> datetime:
 
 def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> WaitingCall:
     """The call that waits, for people: its arguments by the names of the tool's parameters."""
-    args, kwargs = forms.arguments_of(waiting.call.arguments)
-    tool = toolbox.tools.get(waiting.call.tool)
-    arguments: dict[str, Any] = {**{str(place): value for place, value in enumerate(args)}, **kwargs}
-    if tool is not None:
-        try:
-            arguments = dict(tool.signature.bind(*args, **kwargs).arguments)
-        except TypeError:
-            pass  # the tool has other parameters by now
+    arguments = by_names(waiting.call.arguments, toolbox.tools.get(waiting.call.tool))
     since, until = _instant(waiting.since), _instant(waiting.until)
     return WaitingCall(
         waiting.call.tool, arguments, waiting.asked, since, until, waiting.note, waiting.step, label=label
     )
+
+
+def by_names(value: form.Value, tool: Tool | None) -> dict[str, Any]:
+    """The arguments of a call by the names of the tool's parameters; those without one by their place."""
+    args, kwargs = forms.arguments_of(value)
+    if tool is not None:
+        with suppress(TypeError):  # it has other parameters by now
+            return dict(tool.signature.bind(*args, **kwargs).arguments)
+    return {**{str(place): value for place, value in enumerate(args)}, **kwargs}
 
 
 def listed(waiting: form.Waiting) -> bytes:
