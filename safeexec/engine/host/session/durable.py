@@ -38,7 +38,7 @@ from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
 from safeexec.engine.store import comeback
 from safeexec.engine.store.interface import WAITS, Held, Store
-from safeexec.errors import RecordingError, SandboxError, SessionTaken, StateFileError, StoreError
+from safeexec.errors import RecordingError, SandboxError, SessionTaken, StoreError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
@@ -140,7 +140,8 @@ class Durable:
         """The states that steps done once more lead to: how many, what they take, and the bytes of their sources."""
         self._bytes = self._values = 0
         """Of the step that runs: of its source, and how many variables are set first."""
-        self._now = 0
+        self._now = self._safe = 0
+        """The number of the state, and the step whose state is the newest in the store."""
         self._since: float | None = None
         """Since when the state is one that nothing in the store leads to."""
         self._saving_seconds = 0.0
@@ -269,15 +270,15 @@ class Durable:
             way = self._ways.get(origin.number) if origin is not None and steps == 1 + values else None
             if way is not None and origin is not None:
                 self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self._bytes
-                self._arrive(memory.number)
+                self._arrive(memory.number, current.step)
                 return {"moment": memory.number, "since": origin.number, "did": did}
-        self._arrive(memory.number)
+        self._arrive(memory.number, current.step)
         return {"moment": memory.number} if memory.number in self._ways else {}
 
-    def _arrive(self, number: int) -> None:
+    def _arrive(self, number: int, step: int) -> None:
         self._now = number
         if number in self._ways:
-            self._since = None
+            self._since, self._safe = None, step
         else:
             self._lose()
 
@@ -289,8 +290,8 @@ class Durable:
         """Tell whether the session is left to the store, until it is used again, or has lost what the store has: no
         copy of its state was left, or only an older one.
         """
-        line = session.line
-        if not self.asleep and line.fell_back and (self._since is None or line.history.current.memory is FRESH):
+        current = session.line.history.current
+        if session.line.fell_back and (current.step < self._safe or current.memory is FRESH):
             self.asleep = True
         return self.asleep
 
@@ -325,7 +326,7 @@ class Durable:
                 yield from self._find_undone(writer)
             self.check()
             yield from self._list(session)
-        except (StoreError, StateFileError, OSError) as error:
+        except (SandboxError, OSError) as error:
             return self._refused(session, result, error)
         self._done = session.step
         return result
@@ -386,7 +387,7 @@ class Durable:
         `StateFileError`.
         """
         held, writer, began = self._held, self._writer, monotonic()
-        if held is None or writer is None or not self.due:
+        if held is None or writer is None or self.away(session) or not self.due:
             return
         self.check()
         number = self._part + 1
@@ -424,6 +425,7 @@ class Durable:
         yield Work(partial(writer.turn_over, place, len(lines), len(records)))
         held.parts[comeback.part_of(self._part)] = writer.size
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
+        self._safe = history.current.step
         self._saving_seconds = monotonic() - began
         yield Work(partial(self._make_room, held))
 
@@ -478,7 +480,7 @@ class Durable:
 
     def leave(self, session: SessionCore) -> Core[None]:
         """The session is about to end, and nobody uses it: what is not in the store yet is written."""
-        if not self.asleep and self._held is not None and session.keeper.state is not CLOSED:
+        if not self.away(session) and self._held is not None and session.keeper.state is not CLOSED:
             try:
                 yield from self._list(session)
                 yield from self.save(session)
@@ -661,7 +663,7 @@ class Durable:
         # Never a number that this process has given already: the keys of calls are made of them.
         session.step, session.identity = max(session.step, left.step), self.identity
         self._heading, self._part, self._moments = left.heading, left.part, left.moments
-        self._now = left.heading.moment
+        self._now, self._safe = left.heading.moment, left.now
         self._ways, way = {self._now: (0, 0.0, 0)}, (0, 0.0, 0)
         for doing in doings:
             size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
