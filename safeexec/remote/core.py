@@ -21,18 +21,19 @@ from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.engine.host.session.step_calls import StepCalls
+from safeexec.engine.host.session.waits import by_names
 from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
-from safeexec.engine.host.waiting import Core, Wait, Work, drive
+from safeexec.engine.host.waiting import Core, Wait, Work, apart, drive
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
+from safeexec.engine.recordings.forms import packed
 from safeexec.engine.store.interface import StoredSession
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
-from safeexec.protocol.messages import ToolRequest
+from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.remote.calls import Asked, Wire
 from safeexec.remote.pool import Pool
 from safeexec.results import (
@@ -45,6 +46,7 @@ from safeexec.results import (
     Variable,
     WaitingCall,
 )
+from safeexec.results.jsonable import jsonable
 from safeexec.results.marked import marked, unmarked
 from safeexec.results.outcomes import is_text
 from safeexec.servers.methods import (
@@ -61,6 +63,7 @@ from safeexec.servers.methods import (
 if TYPE_CHECKING:
     from safeexec.engine.host.audit import Observer
     from safeexec.engine.host.sandbox import Files, Tools
+    from safeexec.engine.host.tools.tool import Tool
 
 R = TypeVar("R")
 PATIENCE_SECONDS = 60.0
@@ -193,10 +196,10 @@ class RemoteSandboxCore:
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
-    def waiting(self) -> list[WaitingCall]:
+    def waiting(self) -> Core[list[WaitingCall]]:
         if isinstance(self._wire, Pool):
             raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
-        return list(drive(self.ask("sandbox.waiting", self._which)).waiting)
+        return list((yield from self.ask("sandbox.waiting", self._which)).waiting)
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
@@ -265,7 +268,8 @@ class RemoteSandboxCore:
         told = _converted(params, StepCall)
         if calls is None or told.tool not in self.toolbox.tools or told.session != calls.session:
             raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")
-        calls.step, started = told.step, monotonic()
+        yield from calls.begin(told, self.toolbox.tools[told.tool])
+        started = monotonic()
         deadline = None if told.seconds is None else started + told.seconds
         which: dict[str, Any] = {"session": told.session, "call": told.call}
         answer: dict[str, Any] = {"outcome": "broken", "error": "the host was interrupted"}  # and the step ends
@@ -273,6 +277,8 @@ class RemoteSandboxCore:
             reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), calls, deadline)
             answer = {"value": None if reply.value is None else marked(reply.value), "error_type": reply.error_type}
             answer |= {"error": reply.error, "inside": reply.inside, "outcome": calls.outcome()}
+            if (later := calls.later) is not None:
+                answer |= {"note": later.answer.note, "seconds": later.answer.seconds, "asked": later.asked}
         except ProtocolError as error:  # as in a session here, that ends the step
             answer = {"outcome": "broken", "error": str(error)}
         finally:
@@ -310,19 +316,46 @@ class RemoteSandboxCore:
 class Calls:
     """The calls of host tools that one step makes, as a `Toolbox` sees whose they are."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, answer: Allow | None = None, waits: WaitingCall | None = None) -> None:
+        """`answer`: to the call that `waits`, which comes once more."""
         self.session = session
+        self._answer, self._waits = answer, waits
+        self._decided: Allow | None = None
+        """The same, if that is the call which is made now."""
+        self.later: PutOff | None = None
+        """Why the call that is made now is put off."""
         self.step = 0
         self.calls_of_step = 0
         self.tool_records = ToolLog()
         self.bill = Bill()
-        self.calls: StepCalls | None = None
+        self.calls = self.again = self
         self.call_key = ""
 
+    def begin(self, told: StepCall, tool: Tool) -> Core[None]:
+        """A call comes from the server. What was answered counts once, and for no other call than the caller was shown:
+        a server may lie.
+        """
+        self.step, self.later, self._decided = told.step, None, None
+        waits = self._waits
+        if told.allowed and waits is not None and waits.tool == told.tool:
+            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(packed(told.arguments), tool)))
+            if made == jsonable(waits.arguments):
+                self._decided, self._waits = self._answer, None
+
+    def turn(self, call: ToolRequest, session: object) -> tuple[None, Allow | None]:
+        """What is decided about a call."""
+        return None, self._decided
+
+    def note(
+        self, call: ToolRequest, reply: ToolReply, outcome: object, key: str = "", *, deferred: bool = False
+    ) -> None:
+        """The server keeps what its step was answered."""
+
     def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
-        """Nothing waits here."""
+        """It waits at the server, or is refused there."""
         yield from ()
-        return "this is a tool of a client, and the step is the server's: tools of the server may wait"
+        self.later = later
+        return ""
 
     def secured(self) -> Core[None]:
         """Nothing is written down here."""
@@ -350,6 +383,8 @@ class RemoteSessionCore:
         self._id = identity
         self.number = next(_numbers)
         self.label = label
+        self._waits: WaitingCall | None = None
+        """What the caller was shown last that it waits for."""
 
     def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
         return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
@@ -401,7 +436,8 @@ class RemoteSessionCore:
             "session.run", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
         )
         result = _result(answer)
-        if calls is not None:
+        self._waits = result.waiting_for
+        if calls is not None and calls.later is None:
             result = msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
         return self._told(source, result)
 
@@ -413,7 +449,11 @@ class RemoteSessionCore:
 
     def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
         listeners = listening(callbacks) if any(callbacks) else NOBODY
-        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
+        calls = None
+        if self._sandbox.toolbox.tools:
+            waits = self._waits or (yield from self.waits_for())
+            allows = Allow() if answer is True else answer if isinstance(answer, Allow) else None
+            calls = Calls(self._id, allows, waits)
         stream = listeners is not NOBODY or calls is not None
         params: dict[str, Any] = {"session": self._id, "wait": wait, "stream": stream, "exact": True}
         if isinstance(answer, Later):
@@ -427,11 +467,13 @@ class RemoteSessionCore:
         asked = self._sandbox.ask(
             "session.answer", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
         )
-        return _result((yield from asked))
+        result = _result((yield from asked))
+        self._waits = result.waiting_for
+        return result
 
-    def waiting_call(self) -> WaitingCall | None:
-        found: WaitingCall | None = drive(self._ask("waiting_for")).waiting_for
-        return found
+    def waits_for(self) -> Core[WaitingCall | None]:
+        self._waits = (yield from self._ask("waiting_for")).waiting_for
+        return self._waits
 
     def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
         return list((yield from self._ask("cancel_waiting")).tool_calls)

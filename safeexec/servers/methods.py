@@ -155,7 +155,8 @@ class StepDisplay(Struct, frozen=True):
 
 class StepCall(Struct, frozen=True):
     """A step calls a host tool, and waits until `session.reply` tells what became of it. `arguments` are as the guest
-    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile.
+    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile. `allowed`: it was put
+    off before, and `session.answer` has allowed it: nobody is asked again.
     """
 
     call: int
@@ -164,6 +165,7 @@ class StepCall(Struct, frozen=True):
     arguments: bytes
     seconds: float | None
     session: str
+    allowed: bool = False
 
 
 class StepProgress(Struct, frozen=True):
@@ -273,14 +275,18 @@ METHODS = {
         ),
         _method(
             "session.reply",
-            "What became of a tool call of the step that runs. `taken`: whether the step has waited for it.",
+            "What became of a tool call of the step that runs; `waiting`: it is put off. `taken`: whether the step has "
+            "waited for it.",
             {
                 "call": int,
-                "outcome": Literal["ok", "error", "refused", "broken"],
+                "outcome": Literal["ok", "error", "refused", "broken", "waiting"],
                 "value": (Bytes | None, None),
                 "error_type": (Name, ""),
                 "error": (str, ""),
                 "inside": (bool, False),
+                "note": (str, ""),
+                "seconds": (float | None, None),
+                "asked": (Literal["approval", "tool"], "tool"),
             },
             {"taken": bool},
         ),

@@ -331,7 +331,7 @@ class Service:
         if (sandbox := self._sandboxes.pop(name, None)) is not None:
             await sandbox.close()
 
-    async def _carry(self, step: int, call: Any, seconds: float | None) -> RelayedAnswer:
+    async def _carry(self, step: int, call: Any, seconds: float | None, allowed: bool) -> RelayedAnswer:
         """Tell the client of a tool call of its step, and wait for its answer."""
         at = _running.get()
         if at is None or at.tell is None:
@@ -340,6 +340,7 @@ class Service:
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
         told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
+        told["allowed"] = allowed
         at.tell("session.tool", {**told, "arguments": to_base64(call.arguments)})
         try:
             return await answer
@@ -633,7 +634,7 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
     mine = [(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
-    told = await asyncio.to_thread(lambda: [_told(identity, one) for identity, one in mine])
+    told = [await _told(identity, one) for identity, one in mine]
     return {"waiting": [call for call in told if call is not None]}
 
 
@@ -665,18 +666,19 @@ async def _answer(
     answer = (await _values({"value": value}, policy))["value"] if allow is None else said
     if allow:
         answer = Allow(arguments=await _values(arguments, policy))
+    _running.set(at)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
     return await answer_of(await at.session.answer(answer, wait=wait, **listeners), exact)
 
 
 async def _waiting_for(service: Service, at: Target) -> Answer:
-    return {"waiting_for": await asyncio.to_thread(_told, at.id, at.session)}
+    return {"waiting_for": await _told(at.id, at.session)}
 
 
-def _told(identity: str, session: AsyncSession) -> Answer | None:
+async def _told(identity: str, session: AsyncSession) -> Answer | None:
     """Return what a session waits for. It may be large."""
-    call = session.waiting_for
-    return None if call is None else waiting_to_dict(call) | {"session": identity}
+    call = await session.waiting_for
+    return None if call is None else (await asyncio.to_thread(waiting_to_dict, call)) | {"session": identity}
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
