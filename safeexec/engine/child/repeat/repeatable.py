@@ -90,6 +90,8 @@ class Seen(Struct):
     """A set was made, and not a view of a dict."""
     unshown: bool = False
     """A function makes sets that are not shown, as no class was there yet."""
+    merges: bool = False
+    """A function has an operator that makes a set of two views, and is not shown, as there was no view yet."""
     sets_of_anything: bool = False
     """A set may have held something else than plain values."""
     computed: bool = False
@@ -292,16 +294,22 @@ class Repeatable:
         if not seen.sorts:
             seen.sorts = not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
         if not seen.sets_of_anything:
+            runs_again = bool(code.co_flags & CO_OPTIMIZED) and code.co_qualname not in COMPREHENSIONS
+            found = set(operators(code))
+            merges = not tables.MERGE_OPERATORS.isdisjoint(found)
             seen.fills_sets |= not tables.FILLING.isdisjoint(names)
             if (
                 makes_sets
                 or "set" in names
                 or "frozenset" in names
                 or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
-                or (seen.views and not tables.SET_OPERATORS.isdisjoint(operators(code)))
+                or (seen.views and merges)
+                or not (tables.VIEW_NAMES.isdisjoint(names) or tables.SET_OPERATORS.isdisjoint(found))
             ):
                 self._makes_sets = True
-                self._may_run_again |= bool(code.co_flags & CO_OPTIMIZED) and code.co_qualname not in COMPREHENSIONS
+                self._may_run_again |= runs_again
+            else:
+                seen.merges |= merges and runs_again
         if not seen.texts:
             seen.texts = not tables.TEXTS.isdisjoint(names) or not tables.TEXT_CODES.isdisjoint(codes)
 
@@ -466,7 +474,9 @@ class Repeatable:
         """
         seen = self.seen
         if self._has_class_by_address():
-            seen.sets_of_anything |= seen.unshown or (seen.makes_sets and seen.fills_sets)
+            seen.sets_of_anything |= (
+                seen.unshown or (seen.makes_sets and seen.fills_sets) or (seen.merges and seen.views)
+            )
             if seen.sets_of_anything:
                 return True
         texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in self._own_classes()))
