@@ -91,7 +91,7 @@ class Seen(Struct):
     unshown: bool = False
     """A function makes sets that are not shown, as no class was there yet."""
     merges: bool = False
-    """A function has an operator that makes a set of two views, and is not shown, as there was no view yet."""
+    """A function has an operator that makes a set of two views, and is not shown, as there was no class yet."""
     sets_of_anything: bool = False
     """A set may have held something else than plain values."""
     computed: bool = False
@@ -132,6 +132,8 @@ class Repeatable:
         """Whether the step that runs may make sets, and not only views of a dict."""
         self._may_run_again = False
         """Whether code that does so is in a function."""
+        self._merges = False
+        """Whether a function has an operator that makes a set of two views, before there was a view."""
         self._defines_class = False
         """Whether the step that runs defines a class."""
         self.seen = Seen()
@@ -143,7 +145,7 @@ class Repeatable:
         2 us for the usual step, 50 for one with a class.
         """
         fine, seen = True, self.seen
-        self._makes_sets = self._may_run_again = self._defines_class = False
+        self._makes_sets = self._may_run_again = self._merges = self._defines_class = False
         if self._loading:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
@@ -160,10 +162,11 @@ class Repeatable:
                 fine = not self._reaches_impure(codes)
             except BaseException:  # raised by the program's own code, which a look at its objects may run
                 fine = False
-        shows = self._makes_sets and (self._defines_class or self._has_class_by_address())
+        shows = (self._makes_sets or self._merges) and (self._defines_class or self._has_class_by_address())
         if not shows:
             seen.makes_sets |= self._makes_sets
             seen.unshown |= self._may_run_again
+            seen.merges |= self._merges
         self.deterministic = fine and not seen.unpredictable
         happened.clear()
         return shows
@@ -309,7 +312,7 @@ class Repeatable:
                 self._makes_sets = True
                 self._may_run_again |= runs_again
             else:
-                seen.merges |= merges and runs_again
+                self._merges |= merges and runs_again
         if not seen.texts:
             seen.texts = not tables.TEXTS.isdisjoint(names) or not tables.TEXT_CODES.isdisjoint(codes)
 

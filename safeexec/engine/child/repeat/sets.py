@@ -1,8 +1,7 @@
 """Have the sets of a program show what they hold while it runs, also those that no variable keeps.
 
 An expression that makes a set is rewritten to pass it to a builtin, which gives it back. That is done for the steps
-that make sets once the session has a function or a class. What ran before cannot run again, and its sets held no
-instance of a class of the program's. No other step is parsed for it.
+that make sets once the session has a class: the sets before held no instance of one. No other step is parsed for it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ def show_sets(views: Collection[str], *trees: ast.AST) -> bool:
     """
     nodes = _nodes(trees)
     views = {*views, *_bound_to_views(nodes)}
-    has_views = bool(views) or any(map(_is_view, nodes))
 
     def may_be_view(node: ast.expr) -> bool:
         return _is_view(node) or (isinstance(node, ast.Name) and node.id in views)
@@ -43,7 +41,7 @@ def show_sets(views: Collection[str], *trees: ast.AST) -> bool:
         if kind is ast.BinOp:
             # A difference is seldom one of sets: it is watched where a view is plain to see.
             plain = not isinstance(node.op, ast.Sub) or may_be_view(node.left) or may_be_view(node.right)
-            return has_views and isinstance(node.op, _OPERATORS) and plain
+            return isinstance(node.op, _OPERATORS) and plain
         return kind is ast.Set or kind is ast.SetComp
 
     harmless = _harmless(nodes)

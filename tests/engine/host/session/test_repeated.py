@@ -327,6 +327,11 @@ COPIED = {
         "class A:\n    def __init__(self, x):\n        self.x = x\nd = {A(n): n for n in range(20)}",
         "order = [a.x for a in both(d.keys(), d.keys())]",
     ],
+    "a set of views by an operator of a function, after a view": [
+        "for pair in {1: 2}.items():\n    pass",
+        "class A:\n    def __init__(self, x):\n        self.x = x\ndef both(a, b):\n    return a | b",
+        "order = [a.x for a in both({A(n): n for n in range(20)}.keys(), ())]",
+    ],
     "a set in a function that is older": [
         "def unique(things):\n    return [*{*things}]",
         "class A: pass\nlist_of = [A() for n in range(20)]",
