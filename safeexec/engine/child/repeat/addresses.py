@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import FunctionType
 from typing import Any, Final
 
-from safeexec.engine.child.repeat.objects import ATOMS, is_of_known
+from safeexec.engine.child.repeat.objects import ATOMS, is_of_known, is_of_library
 
 ADDRESS: Final = b" at 0x"
 """Is in every default `repr`."""
@@ -31,8 +31,24 @@ def shows_address(things: Iterable[Any]) -> bool:
 
 
 def is_ordered_by_address(thing: Any) -> bool:
-    """Tell whether it is a set whose order may depend on where its items lie."""
-    return issubclass(type(thing), (set, frozenset)) and not all(map(_hashes_by_value, thing))
+    """Tell whether it is a set whose order depends on where its items lie."""
+    return is_set(thing) and not all(map(_hashes_by_value, thing))
+
+
+def is_set(thing: Any) -> bool:
+    return issubclass(type(thing), (set, frozenset))
+
+
+def is_plain_set(items: Any) -> bool:
+    """Tell whether a set holds numbers, strings and library objects alone, whose hash is the same wherever they lie.
+    Costs 20 ns for an item that is a number or a string.
+    """
+    if _PLAIN.issuperset(map(type, items)):
+        return True
+    return all(is_of_library(type(item)) and _hashes_by_value(item) for item in items)
+
+
+_PLAIN: Final = ATOMS - {float}  # the hash of nan is its address
 
 
 def _hashes_by_value(item: Any) -> bool:

@@ -19,6 +19,8 @@ GLOBAL: Final = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
 CO_COROUTINE: Final = 0x80
 CO_OPTIMIZED: Final = 0x1
 """Flags of `inspect`, which is not imported for them. A class body is not optimized."""
+COMPREHENSIONS: Final = ("<setcomp>", "<listcomp>", "<dictcomp>")
+"""Qualified names of the comprehensions of a module, which run at once and never again."""
 _NAMED: Final = {code: opname[code] for code in hasname}
 """Instructions whose argument is a name."""
 _BITS: Final = {
@@ -32,12 +34,40 @@ _BITS: Final = {
 
 def named(code: CodeType) -> Iterator[tuple[str, str]]:
     """Yield each name that the code uses, with its instruction, in order."""
+    return ((name, does) for does, name in _instructions(code) if name)
+
+
+def passes_class_on(code: CodeType) -> bool:
+    """Tell whether the code may do more with `type(x)` or `x.__class__` than to take the name of the class."""
+    steps = [*_instructions(code)]
+    for index, (does, name) in enumerate(steps):
+        if name == "__class__" and does == "LOAD_ATTR":
+            after = steps[index + 1 : index + 2]
+        elif name == "type" and does.startswith(GLOBAL):
+            after = steps[index + 1 : index + 4]
+            if len(after) < 3 or not after[0][0].startswith("LOAD_") or not after[1][0].startswith("CALL"):
+                return True
+        else:
+            continue
+        if not after or after[-1] not in _TAKES_NAME:
+            return True
+    return False
+
+
+def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield each instruction that does something, with the name that it uses, if it uses one."""
     names, raw, above = code.co_names, code.co_code, 0
     for does, argument in zip(raw[::2], raw[1::2], strict=True):
         argument |= above
         above = argument << 8 if does == EXTENDED_ARG else 0
         if does in _NAMED:
-            yield names[argument >> _BITS.get(does, 0)], _NAMED[does]
+            yield _NAMED[does], names[argument >> _BITS.get(does, 0)]
+        elif does not in _IDLE:
+            yield opname[does], ""
+
+
+_IDLE: Final = frozenset(opmap.get(name, 0) for name in ("CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "NOP"))
+_TAKES_NAME: Final = (("LOAD_ATTR", "__name__"), ("LOAD_ATTR", "__qualname__"))
 
 
 def operators(code: CodeType) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ import builtins
 import gc
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zlib import crc32
@@ -27,17 +27,20 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from safeexec.common.own import ast
 from safeexec.engine.child.repeat import tables
-from safeexec.engine.child.repeat.addresses import ADDRESS, is_ordered_by_address, shows_address
+from safeexec.engine.child.repeat.addresses import ADDRESS, is_ordered_by_address, is_plain_set, is_set, shows_address
 from safeexec.engine.child.repeat.code import (
     CO_COROUTINE,
     CO_OPTIMIZED,
+    COMPREHENSIONS,
     FROM,
     GLOBAL,
     IMPORT,
     all_names,
     named,
     operators,
+    passes_class_on,
     texts_in,
 )
 from safeexec.engine.child.repeat.objects import (
@@ -51,14 +54,12 @@ from safeexec.engine.child.repeat.objects import (
     walk,
 )
 from safeexec.engine.child.repeat.outcome import NUMBERS, outcome_of
-from safeexec.engine.child.repeat.sets import makes_sets_of_anything, only_compares
+from safeexec.engine.child.repeat.sets import only_compares, show_sets
 from safeexec.engine.policy.names import GUARD_NAMES
 
 if TYPE_CHECKING:
     from safeexec.protocol.messages import StepDone
 
-SET_CHARACTERS = 64 << 10
-"""Characters of the sources that make sets; more are not parsed, and count as making sets of anything."""
 NAMES = 20_000
 """Names, and code objects, whose judgement is remembered."""
 _FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
@@ -85,8 +86,14 @@ class Seen(Struct):
     """One code object sorts, and makes strings of objects."""
     fills_sets: bool = False
     """A set that exists was filled."""
+    makes_sets: bool = False
+    """A set was made, and not a view of a dict."""
+    unshown: bool = False
+    """A function makes sets that are not shown, as no class was there yet."""
+    merges: bool = False
+    """A function has an operator that makes a set of two views, and is not shown, as there was no class yet."""
     sets_of_anything: bool = False
-    """A set may hold something else than plain values."""
+    """A set may have held something else than plain values."""
     computed: bool = False
     """An attribute was named by a computed string."""
     listed: bool = False
@@ -121,17 +128,24 @@ class Repeatable:
         """The contents of each module that was imported, when it was."""
         self._loading: set[str] = set()
         """Modules that a step was about to import."""
-        self._set_sources: list[str] = []
-        """Sources of the steps that make sets, until they are parsed."""
         self._makes_sets = False
-        """Whether the step that runs makes sets, and not only views of a dict."""
+        """Whether the step that runs may make sets, and not only views of a dict."""
+        self._may_run_again = False
+        """Whether code that does so is in a function."""
+        self._merges = False
+        """Whether a function has an operator that makes a set of two views, before there was a view."""
+        self._defines_class = False
+        """Whether the step that runs defines a class."""
         self.seen = Seen()
         self.deterministic = True
         """Whether nothing speaks against the step that runs."""
 
-    def inspect(self, source: str, body: CodeType | None, tail: CodeType | None) -> None:
-        """Judge the code of a step that is about to run. Costs 2 us for the usual step, 50 for one with a class."""
-        fine, self._makes_sets, seen = True, False, self.seen
+    def inspect(self, source: str, body: CodeType | None, tail: CodeType | None) -> bool:
+        """Judge the code of a step that is about to run. Returns whether it is to be compiled with `show_sets`. Costs
+        2 us for the usual step, 50 for one with a class.
+        """
+        fine, seen = True, self.seen
+        self._makes_sets = self._may_run_again = self._merges = self._defines_class = False
         if self._loading:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
@@ -148,11 +162,29 @@ class Repeatable:
                 fine = not self._reaches_impure(codes)
             except BaseException:  # raised by the program's own code, which a look at its objects may run
                 fine = False
-        if self._makes_sets and not seen.sets_of_anything:
-            self._set_sources.append(source)
-            seen.sets_of_anything = sum(map(len, self._set_sources)) > SET_CHARACTERS
+        shows = (self._makes_sets or self._merges) and (self._defines_class or self._has_class_by_address())
+        if not shows:
+            seen.makes_sets |= self._makes_sets
+            seen.unshown |= self._may_run_again
+            seen.merges |= self._merges
         self.deterministic = fine and not seen.unpredictable
         happened.clear()
+        return shows
+
+    def show_sets(self, *trees: ast.AST) -> None:
+        """Rewrite the trees of a step so that each set that it makes is seen by `made_set`."""
+        try:
+            shown = show_sets([name for name, value in self._namespace.items() if type(value) in _VIEWS], *trees)
+        except RecursionError:  # what was rewritten until then is as good as what was not
+            shown = False
+        self.seen.sets_of_anything |= not shown
+
+    def made_set(self, value: Any) -> Any:
+        """Note what the program has just made, if it is a set. Returns it. A builtin of rewritten code."""
+        seen = self.seen
+        if not seen.sets_of_anything and is_set(value):
+            seen.makes_sets, seen.sets_of_anything = True, not is_plain_set(value)
+        return value
 
     def _is_usual(self, code: CodeType) -> bool:
         """Tell whether the code names nothing new and adds nothing to what was seen."""
@@ -202,13 +234,13 @@ class Repeatable:
 
     def known(self) -> tuple[Any, ...]:
         """Return what a saved state must hold of the steps that led to it, for `know`."""
-        return list(astuple(self.seen)), self._set_sources, list(self._learnt)
+        return list(astuple(self.seen)), list(self._learnt)
 
     def know(self, known: Any) -> None:
         """Take over what `known` has returned, for a state that was restored. Its objects are walked through from now
         on, as no step has named them here.
         """
-        flags, self._set_sources, learnt = known
+        flags, learnt = known
         self.seen = Seen(*map(bool, flags))
         if self.seen.random:
             self._plain -= tables.SEEDED
@@ -265,14 +297,22 @@ class Repeatable:
         if not seen.sorts:
             seen.sorts = not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
         if not seen.sets_of_anything:
+            runs_again = bool(code.co_flags & CO_OPTIMIZED) and code.co_qualname not in COMPREHENSIONS
+            found = set(operators(code))
+            merges = not tables.MERGE_OPERATORS.isdisjoint(found)
             seen.fills_sets |= not tables.FILLING.isdisjoint(names)
-            self._makes_sets |= (
+            if (
                 makes_sets
                 or "set" in names
                 or "frozenset" in names
-                or not tables.CLASS_NAMES.isdisjoint(names)
-                or (seen.views and not tables.SET_OPERATORS.isdisjoint(operators(code)))
-            )
+                or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
+                or (seen.views and merges)
+                or not (tables.VIEW_NAMES.isdisjoint(names) or tables.SET_OPERATORS.isdisjoint(found))
+            ):
+                self._makes_sets = True
+                self._may_run_again |= runs_again
+            else:
+                self._merges |= merges and runs_again
         if not seen.texts:
             seen.texts = not tables.TEXTS.isdisjoint(names) or not tables.TEXT_CODES.isdisjoint(codes)
 
@@ -281,7 +321,9 @@ class Repeatable:
         seen = self.seen
         for constant in code.co_consts:
             if type(constant) is CodeType:
-                seen.classes |= bool(code.co_flags & CO_OPTIMIZED and not constant.co_flags & CO_OPTIMIZED)
+                if not constant.co_flags & CO_OPTIMIZED:
+                    self._defines_class = True
+                    seen.classes |= bool(code.co_flags & CO_OPTIMIZED)
             elif type(constant) in (tuple, frozenset):
                 if not self._attributes.isdisjoint(constant):
                     return False
@@ -434,23 +476,33 @@ class Repeatable:
         of a set that the step made and dropped.
         """
         seen = self.seen
-        values = [*self._namespace.values(), builtins_of(self._namespace).get("_")]
-        kinds = [thing for thing in values if issubclass(type(thing), type) and not is_of_library(thing)]
-        if seen.classes or any(kind.__hash__ is object.__hash__ for kind in kinds):
-            if self._set_sources and not seen.sets_of_anything:
-                sources, self._set_sources = self._set_sources, [""]  # which says that there are sets
-                seen.sets_of_anything = seen.fills_sets or any(
-                    makes_sets_of_anything(source, self._namespace) for source in sources if source
-                )
+        if self._has_class_by_address():
+            seen.sets_of_anything |= (
+                seen.unshown or (seen.makes_sets and seen.fills_sets) or (seen.merges and seen.views)
+            )
             if seen.sets_of_anything:
                 return True
-        texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in kinds))
+        texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in self._own_classes()))
         if texts and seen.sorts:
             return True
         return (seen.sets or texts) and any(
             thing is None or is_ordered_by_address(thing) or (texts and shows_address(gc.get_referents(thing)))
-            for thing in walk(self._namespace, [values])
+            for thing in walk(self._namespace, [self._values()])
         )
+
+    def _has_class_by_address(self) -> bool:
+        """Tell whether the program has a class whose instances take their hash from their address."""
+        return self.seen.classes or any(kind.__hash__ is object.__hash__ for kind in self._own_classes())
+
+    def _own_classes(self) -> Iterator[Any]:
+        """Yield the classes of the program that variables hold."""
+        return (thing for thing in self._values() if issubclass(type(thing), type) and not is_of_library(thing))
+
+    def _values(self) -> list[Any]:
+        return [*self._namespace.values(), builtins_of(self._namespace).get("_")]
+
+
+_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.items()))
 
 
 def _is_of_program(kind: Any) -> bool:
@@ -487,5 +539,5 @@ def rehearse() -> None:
     """
     known = Repeatable({"Kind": _Rehearsed, "kind": [_Rehearsed(), {1, 2}, (1.5, "two")]}, (), ())
     known.inspect(_REHEARSED, _REHEARSED_CODE, None)
-    known.seen.classes = True
+    known.show_sets(ast.parse(_REHEARSED))
     known._depends_on_addresses()

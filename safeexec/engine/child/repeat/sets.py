@@ -1,104 +1,73 @@
-"""What the sets of a program can hold, and whether it only compares identities, as far as its text tells."""
+"""Have the sets of a program show what they hold while it runs, also those that no variable keeps.
+
+An expression that makes a set is rewritten to pass it to a builtin, which gives it back. That is done for the steps
+that make sets once the session has a class: the sets before held no instance of one. No other step is parsed for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 from safeexec.common.own import ast
+from safeexec.engine.policy.names import GUARD_SET
 
 _SETS: Final = ("set", "frozenset")
-_GIVE_VALUES: Final = frozenset(["ascii", "bin", "bool", "chr", "float", "hex", "int", "len", "ord", "repr", "str"])
-"""Builtins whose results hash by what they are, whatever they are given."""
-_OF_SETS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
-_NAMED: Final = (*_SETS, "type")
-_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_CAPTURES: Final = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
-_DISPLAYS: Final = (ast.Set, ast.SetComp)
-_OPERATIONS: Final = (ast.BinOp, ast.AugAssign)
-_ASSIGNMENTS: Final = (ast.Assign, ast.NamedExpr, ast.AnnAssign)
-_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.items()))
+_MERGE: Final = ("union", "symmetric_difference")
+"""Methods of a set that take items from any other object."""
+_OPERATORS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ANNOTATED: Final = (*_FUNCTIONS, ast.arg, ast.AnnAssign)
+_CLASS_TEXTS: Final = ("__name__", "__qualname__")
 
 
-def makes_sets_of_anything(source: str, namespace: Mapping[str, Any]) -> bool:
-    """Tell whether a set that the program makes may hold something else than numbers and texts. On the safe side: what
-    is not plain to see counts as anything, also instances of a class with a hash of its own, which may be made of
-    others.
+def show_sets(views: Collection[str], *trees: ast.AST) -> bool:
+    """Rewrite, in place, each expression that makes a set. Returns False if a set may be made in another way: by a
+    class of sets that is passed on, or by an assignment to a view of a dict. `views`: variables that hold such views.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-    nodes = _nodes(tree)
-    if not any(map(_may_make_sets, nodes)):
-        return False
-    taken = {*namespace, *_bound(nodes)}
-    harmless: set[int] = set()
+    nodes = _nodes(trees)
+    views = {*views, *_bound_to_views(nodes)}
+
+    def may_be_view(node: ast.expr) -> bool:
+        return _is_view(node) or (isinstance(node, ast.Name) and node.id in views)
+
+    def makes(node: Any) -> bool:
+        kind = type(node)
+        if kind is ast.Call:
+            function = node.func
+            if isinstance(function, ast.Attribute):
+                return function.attr in _MERGE or function.attr == "__class__"
+            return (isinstance(function, ast.Name) and function.id in _SETS) or _is_class(function)
+        if kind is ast.BinOp:
+            # A difference is seldom one of sets: it is watched where a view is plain to see.
+            plain = not isinstance(node.op, ast.Sub) or may_be_view(node.left) or may_be_view(node.right)
+            return isinstance(node.op, _OPERATORS) and plain
+        return kind is ast.Set or kind is ast.SetComp
+
+    harmless = _harmless(nodes)
+    shown = True
     for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id == "isinstance" and node.func.id not in taken:
-                harmless.update(map(id, _nodes(node)))
-            elif node.func.id in _SETS:
-                harmless.add(id(node.func))
-        elif isinstance(node, ast.Attribute) and node.attr in ("__name__", "__qualname__"):
-            harmless.update(map(id, _nodes(node.value)))
-        elif isinstance(node, ast.Compare):
-            harmless.update(id(part.func) for part in (node.left, *node.comparators) if isinstance(part, ast.Call))
-
-    views = {name for name, value in namespace.items() if type(value) in _VIEWS}
-    calls_views = any(map(_is_view_call, nodes))
-    for node in nodes if calls_views else ():
-        if isinstance(node, _ASSIGNMENTS) and any(map(_is_view_call, ast.walk(node))):
-            views.update(_bound(_nodes(node)))
-    has_views = bool(views) or calls_views
-
-    def is_view(node: ast.expr) -> bool:
-        """Tell whether it is a view of a dict, of which an operator makes a set."""
-        return _is_view_call(node) or (isinstance(node, ast.Name) and node.id in views)
-
-    def is_value(node: ast.expr) -> bool:
-        if isinstance(node, ast.Constant | ast.JoinedStr):
-            return True
-        if isinstance(node, ast.Tuple):
-            return all(map(is_value, node.elts))
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            return False
-        return node.func.id in _GIVE_VALUES and node.func.id not in taken
-
-    def has_values(node: ast.expr) -> bool:
-        """Tell whether all that it gives when it is iterated are values."""
-        if isinstance(node, ast.Constant):
-            return True
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            return all(map(is_value, node.elts))
-        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp):
-            return is_value(node.elt)
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id in taken:
-            return False
-        if node.func.id == "map":
-            return bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id in _GIVE_VALUES - taken
-        return node.func.id == "range"
-
-    for node in nodes:
-        if isinstance(node, _DISPLAYS) and not has_values(node):
-            return True
-        if isinstance(node, ast.Call) and id(node.func) in harmless and isinstance(node.func, ast.Name):
-            if node.func.id in _SETS and not all(map(has_values, node.args)):
-                return True
-        elif (isinstance(node, ast.Name) and node.id in _NAMED and id(node) not in harmless) or (
-            isinstance(node, ast.Attribute) and node.attr == "__class__" and id(node) not in harmless
-        ):
-            return True
-        elif isinstance(node, _OPERATIONS) and isinstance(node.op, _OF_SETS):
-            parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-            if any(map(is_view, parts)) or (has_views and not isinstance(node.op, ast.Sub)):
-                return True
-    return False
+        if id(node) in harmless:
+            pass
+        elif isinstance(node, ast.Name):
+            shown = shown and node.id not in (*_SETS, "type")
+        elif isinstance(node, ast.Attribute):
+            shown = shown and node.attr != "__class__"
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, _OPERATORS):
+            shown = shown and not (may_be_view(node.target) or may_be_view(node.value))
+        for name, value in vars(node).items():
+            if type(value) is list:
+                for index, part in enumerate(value):
+                    if makes(part):
+                        value[index] = _shown(part)
+            elif makes(value):
+                setattr(node, name, _shown(value))
+    return shown
 
 
-def _nodes(tree: ast.AST) -> list[ast.AST]:
-    """Return what `ast.walk` gives, less the contexts of names: in a third of its time."""
-    found = [tree]
+def _nodes(trees: Iterable[ast.AST]) -> list[ast.AST]:
+    """Return these and all below, parents first, less the contexts of names: in a third of the time of `ast.walk`."""
+    found = [*trees]
     for node in found:
         for value in vars(node).values():
             if type(value) is list:
@@ -108,14 +77,53 @@ def _nodes(tree: ast.AST) -> list[ast.AST]:
     return found
 
 
-def _may_make_sets(node: ast.AST) -> bool:
-    """Tell whether a program without such a node makes no set."""
-    kind = type(node)
-    if kind is ast.Name:
-        return node.id in _NAMED  # type: ignore[attr-defined]
-    if kind is ast.BinOp or kind is ast.AugAssign:
-        return isinstance(node.op, _OF_SETS)  # type: ignore[attr-defined]
-    return kind is ast.Set or kind is ast.SetComp or (kind is ast.Attribute and node.attr == "__class__")  # type: ignore[attr-defined]
+def _bound_to_views(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign) and _is_view(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def _harmless(nodes: Iterable[ast.AST]) -> set[int]:
+    """Return the identities of names and classes that make no set where they stand, or one that is shown."""
+    harmless: set[int] = set()
+    for node in nodes:
+        classes: list[Any] = []
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                harmless.update(map(id, _nodes(node.args[1:])))
+            classes = [node.func]
+        elif isinstance(node, ast.Attribute) and node.attr in _CLASS_TEXTS:
+            classes = [node.value]
+        elif isinstance(node, ast.Compare):
+            classes = [node.left, *node.comparators]
+        elif isinstance(node, _ANNOTATED):
+            annotation = node.returns if isinstance(node, _FUNCTIONS) else node.annotation
+            harmless.update(map(id, _nodes([annotation] if annotation is not None else [])))
+        for thing in classes:
+            if isinstance(thing, ast.Name) and thing.id in _SETS:
+                harmless.add(id(thing))
+            elif _is_class(thing):
+                harmless.update((id(thing), id(getattr(thing, "func", None))))
+    return harmless
+
+
+def _shown(node: ast.expr) -> ast.expr:
+    call = ast.Call(ast.Name(GUARD_SET, ast.Load()), [node], [])
+    for part in (call, call.func):
+        ast.copy_location(part, node)
+    return call
+
+
+def _is_class(node: ast.expr) -> bool:
+    """Tell whether it gives the class of an object."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__class__"
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type"
+
+
+def _is_view(node: Any) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
 
 
 def only_compares(source: str, name: str) -> bool:
@@ -144,24 +152,3 @@ def _is_of_held(call: ast.Call, name: str) -> bool:
         and not call.keywords
         and isinstance(arguments[0], ast.Name)
     )
-
-
-def _is_view_call(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
-
-
-def _bound(nodes: list[ast.AST]) -> Iterator[str]:
-    """The names that these bind."""
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, _DEFINITIONS):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.alias):
-            yield node.asname or node.name
-        elif isinstance(node, _CAPTURES) and node.name is not None:
-            yield node.name
-        elif isinstance(node, ast.MatchMapping) and node.rest is not None:
-            yield node.rest

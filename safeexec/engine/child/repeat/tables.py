@@ -71,8 +71,10 @@ CLASS_NAMES: Final = _words("type __class__")
 """Names that give the class of a set, which makes another set."""
 SETTERS: Final = SET_NAMES | VIEW_NAMES | FILLING | CLASS_NAMES
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
-SET_OPERATORS: Final = frozenset((opmap["BINARY_OP"], operator) for operator in (1, 7, 10, 12, 14, 20, 23, 25))
-"""And, or, subtract and xor, in place too."""
+MERGE_OPERATORS: Final = frozenset((opmap["BINARY_OP"], operator) for operator in (1, 7, 12, 14, 20, 25))
+"""And, or and xor, in place too."""
+SET_OPERATORS: Final = MERGE_OPERATORS | {(opmap["BINARY_OP"], operator) for operator in (10, 23)}
+"""These, and subtract."""
 TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
 TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
 """Instructions that make a string of an object; the string may show its address."""

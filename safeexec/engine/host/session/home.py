@@ -36,8 +36,10 @@ class RecordsSession(Protocol):
     def tell(self, record: Any) -> None:
         """Write down a record."""
 
-    def secured(self, *, intent: bool = False) -> Core[None]:
-        """Wait until what was told is on the disk, where that is asked for; an intent is written in any case."""
+    def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
+        """Wait until what was told is on the disk, where that is asked for; an `intent` is written in any case, in a
+        store to its disk. `written`: it outlives this process.
+        """
 
     def pending(self) -> list[Any]:
         """The deferred calls that wait."""
@@ -66,15 +68,15 @@ class RecordsSession(Protocol):
 class KeepsSession(Protocol):
     """What keeps a session in a store."""
 
-    asleep: bool
-    """Whether the session is left to the store, until it is used again."""
+    def away(self, session: Any) -> bool:
+        """Whether the session is left to the store, until it is used again, or has lost what the store still has."""
 
     @property
     def overdue(self) -> bool:
         """Whether its state is to be saved, now that nobody uses it."""
 
-    def wake(self, session: Any) -> Core[None]:
-        """Go on with what is in the store."""
+    def attend(self, session: Any) -> Core[None]:
+        """Before it is used: where it is away, go on with what is in the store."""
 
     def leave(self, session: Any) -> Core[None]:
         """See to it that all of the session is in the store."""

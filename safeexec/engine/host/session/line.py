@@ -95,6 +95,8 @@ class Line:
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.lost: list[int] = []
         """The steps that could not be done once more when the state was last brought back."""
+        self.fell_back = False
+        """Whether it was an older one that was brought back: a store may have a newer one."""
         self._permit_used = False
         """Whether the process makes that copy now."""
         self._defines = False
@@ -429,6 +431,7 @@ class Line:
                 carried = yield from self.thaw(state, copy, min(deadline, now + patient(THAW_SECONDS)), entries)
             if carried is not None:
                 if state is not wanted:
+                    self.fell_back = True
                     label = f"step {state.step}" if copy is None else copy.label
                     carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
@@ -437,6 +440,7 @@ class Line:
         if (carried := (yield from self.start_over(history.last_resort(), []))) is None:
             raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
+            self.fell_back = True
             why = "checkpoints are off, so" if off else "no checkpoint was left:"
             carried.append(self._told_lost(f"{why} {STARTS_EMPTY}"))
         return carried

@@ -217,8 +217,8 @@ class SessionCore:
             self.sandbox.session_wakes(self)
             self.rests = False
         try:
-            if self.durable is not None and self.durable.asleep:
-                yield from self.durable.wake(self)
+            if self.durable is not None:
+                yield from self.durable.attend(self)
             return (yield from work)
         finally:
             self.used = monotonic()
@@ -521,6 +521,11 @@ class SessionCore:
             from safeexec.engine.host.session import waits
 
             waits.check(self, again)
+
+    def waits_for(self) -> Core[WaitingCall | None]:
+        """`waiting_call`, which may be large."""
+        size = 0 if self.waiting is None else self.waiting.call.arguments.size
+        return (yield from apart(size, self.waiting_call))
 
     def waiting_call(self) -> WaitingCall | None:
         """Return what the session waits for, for people."""
@@ -1164,7 +1169,7 @@ class SessionCore:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.keeper.why_closed is not None:
             raise SessionClosed(self.keeper.why_closed)
-        if self.durable is not None and self.durable.asleep:
+        if self.durable is not None and self.durable.away(self):
             drive(self.arouse())
         if self.line.workspace is None:
             raise WorkspaceError(

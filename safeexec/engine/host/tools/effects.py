@@ -185,6 +185,8 @@ class Effects:
         """A deferred call of an earlier process waits to be carried out, or (`again`) may have been begun: then it is
         carried out only if that is harmless, with the same key. Returns whether it will be.
         """
+        if any(entry.key == called.key for entry in self._entries):
+            return True  # the process is the same
         tool = self._toolbox.tools.get(called.tool)
         rule: EffectRule | None = None if tool is None else tool.effect
         if tool is None or rule is None or called.effect != "deferred" or (again and not rule.idempotent):
@@ -278,9 +280,9 @@ class Effects:
         if self.inner is not None:
             self.inner.tell(record)
 
-    def secured(self, *, intent: bool = False) -> Core[None]:
+    def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
         if self.inner is not None:
-            yield from self.inner.secured(intent=intent)
+            yield from self.inner.secured(intent=intent, written=written)
 
     def _tell(self, entry: _Entry, became: Any, message: str = "") -> None:
         where: dict[str, Any] = {"session": self.number, "step": entry.step, "call": entry.call}

@@ -1,73 +1,117 @@
-"""What the sets of a program can hold, by its text."""
+"""What the sets of a program hold, as the rewritten program shows it while it runs."""
 
 from __future__ import annotations
 
+import ast
+from collections import defaultdict
+from typing import Any
+
 import pytest
 
-from safeexec.engine.child.repeat.sets import makes_sets_of_anything, only_compares
+from safeexec.engine.child.repeat.repeatable import Repeatable
+from safeexec.engine.child.repeat.sets import only_compares
+from safeexec.engine.policy.names import GUARD_SET
 
-
+SETUP = """
 class ByValue:
-    def __hash__(self) -> int:
-        return 1
-
-
-class ByAddress:
+    def __init__(self, x=1):
+        self.x = x
+    def __hash__(self):
+        return hash(self.x)
+    def __eq__(self, other):
+        return self.x == other.x
+class A:
     pass
-
-
-NAMESPACE = {"V": ByValue, "A": ByAddress, "items": [], "v": ByValue(), "view": {}.keys()}
+V, items, words, v, a = ByValue, [A(), A()], ["b", "c"], ByValue(), A()
+view, d, e = {A(): 1}.keys(), {"k": 1}, {"l": 2}
+"""
 VALUES = [
     "x = 1",
     "{1, 'a', (2, b'')}",
-    "{len(x) for x in items}",
+    "{len(x) for x in words}",
+    "{x for x in words}",
     "{f'{x}' for x in items}",
     "s = set(); t = frozenset()",
     "set('abc'), set(range(9)), set(map(str, items)), set([1, 2]), set(str(x) for x in items)",
-    "isinstance(items, (set, frozenset))",
-    "{1}; type(v).__name__, type(v) is int, v.__class__.__qualname__",
-    "d = {}\nfor k in d.keys():\n    k - 1",
+    "isinstance(items, (set, frozenset)), isinstance({1}, set)",
+    "{1}; type(v).__name__, type(v) is int, v.__class__.__qualname__, type({1}) is set",
+    "for k in d.keys():\n    4 - 1",
+    "d.keys() | e.keys(), d.keys() - e, d.keys() ^ e.keys(), d.items() & e.items()",
+    "k = d.keys()\nk - e.keys(), k | {1}",
+    "type({1})([2]), {1}.__class__([2])",
+    "{1}.union(words).symmetric_difference('xy')",
+    "def f(x: set[A], y: set = None) -> set:\n    z: set = {1}\n    return z\nf(1)",
+    "def f():\n    return {x for x in items}",
+    "import fractions, decimal, datetime\n{fractions.Fraction(1, 2), decimal.Decimal(1), datetime.date(2024, 1, 2)}",
 ]
 ANYTHING = [
     "{x for x in items}",
     "{*items}",
     "set(items)",
+    "frozenset(items)",
     "{A()}",
     "{V(1), V(2)}",
     "{v}",
+    "{(1, (a,))}",
+    "{float('nan')}",
     "f = set",
-    "map(set, items)",
+    "list(map(set, [items]))",
     "defaultdict(set)",
-    "def f():\n    return {V(1)}",
-    "len = A\n{len(x) for x in items}",
-    "def f(str):\n    return {str(1)}",
-    "isinstance = print\nisinstance(set)",
-    "set(map(A, items))",
-    "{x: 1 for x in items}.keys() | set(items)",
-    "{len(x), x}",
-    "type(items)(items)",
+    "def f():\n    return {V(1)}\nf()",
+    "len = lambda x: A()\n{len(x) for x in items}",
+    "isinstance(set(items), list)",
+    "isinstance = print\nlist(map(set, [items]))",
+    "set(map(id, items)), set(map(V, words))",
+    "{x: 1 for x in items}.keys() | set(words)",
+    "type({1})(items)",
     "k = type(items)",
-    "items.__class__(items)",
-    "d.keys() - e",
-    "k = d.keys()\nk - 1",
-    "k = d.keys()\nf(k) | 1",
-    "view - 1",
-    "no program (",
+    "{1}.__class__(items)",
+    "view - {1}.__class__()",
+    "view - e.keys()",
+    "k = {a: 1}.keys()\nk - {1}",
+    "k = {a: 1}.keys()\n(lambda x: x)(k) | {1}",
+    "s = {1}\ns |= {a: 1}.keys()",
+    "{1}.union(items)",
+    "{'a': {a}}['a'].copy()",
 ]
+
+
+def shown(source: str) -> bool:
+    """Run a program whose sets are shown. Return whether one may have held anything."""
+    space: dict[str, Any] = {"__name__": "__main__", "defaultdict": defaultdict}
+    exec(SETUP, space)
+    judge = Repeatable(space, (), ())
+    space[GUARD_SET] = judge.made_set
+    tree = ast.parse(source)
+    judge.show_sets(tree)
+    exec(compile(tree, "<program>", "exec"), space)
+    return judge.seen.sets_of_anything
 
 
 @pytest.mark.parametrize("source", VALUES)
 def test_values_alone(source: str) -> None:
-    assert not makes_sets_of_anything(source, NAMESPACE)
+    assert not shown(source)
 
 
 @pytest.mark.parametrize("source", ANYTHING)
 def test_whatever_else(source: str) -> None:
-    assert makes_sets_of_anything(source, NAMESPACE)
+    assert shown(source)
 
 
-def test_a_builtin_that_the_session_has_bound_is_none() -> None:
-    assert makes_sets_of_anything("{len(x) for x in items}", {**NAMESPACE, "len": ByAddress})
+def test_an_error_is_told_at_its_own_place() -> None:
+    tree = ast.parse("x = {\n  1,\n  [2]}")
+    Repeatable({}, (), ()).show_sets(tree)
+    with pytest.raises(TypeError, match="unhashable") as told:
+        exec(compile(tree, "<program>", "exec"), {GUARD_SET: lambda value: value})
+    assert [(code.co_name, line) for code, line in _places(told.value)][-1] == ("<module>", 1)
+
+
+def _places(error: BaseException) -> list[tuple[Any, int]]:
+    found, at = [], error.__traceback__
+    while at is not None:
+        found.append((at.tb_frame.f_code, at.tb_lineno))
+        at = at.tb_next
+    return found
 
 
 @pytest.mark.parametrize(
