@@ -521,40 +521,6 @@ def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     assert result.diff == MENDED, "that of `run`"
 
 
-def test_the_smallest_try_that_passes_what_is_held_out_wins(shop: Path, tmp_path: Path) -> None:
-    (shop / "held").mkdir()
-    (shop / "held/test_more.py").write_text(
-        "from shop.pricing import buggy_discount\n\ndef test_more():\n    assert buggy_discount(10, 0.1) == 1\n"
-    )
-    line = "replace_text('src/shop/pricing.py', 'price - rate', '{}')\nprint(verify('Try'))"
-    tries = [
-        "price // rate",
-        "25.0 if price == 50 else 80.0",
-        "sum([price]) * rate\\n    # the product",
-        "price * rate",
-    ]
-    replies = [
-        reply for tried in tries for reply in (code(line.format(tried)), "Done.", *["No."] * (tried == tries[0]))
-    ]
-    agent = RepairAgent(
-        ScriptedModel(replies), shop, editable=["src/"], verify=["pytest", "-q", "tests"],
-        held_out=["pytest", "-q", "held"], candidates=4, transcript=tmp_path / "run.jsonl",
-    )  # fmt: skip
-    best = agent.run()
-    assert best.ok and best is best.candidates[3] and "price * rate" in best.diff
-    assert [candidate.after.ok for candidate in best.candidates] == [False, True, True, True]
-    assert [candidate.ok for candidate in best.candidates] == [False, False, True, True]
-    assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == [
-        "run-2.jsonl", "run-3.jsonl", "run-4.jsonl", "run.jsonl",
-    ]  # fmt: skip
-
-
-def test_several_tries_are_awaited_one_after_the_other(shop: Path) -> None:
-    model = ScriptedModel(["I cannot.", "I cannot.", code(GOOD), "Done."])
-    result = asyncio.run(RepairAgent(model, shop, editable=["src/"], candidates=2).run_async())
-    assert [bool(tried) for tried in result.candidates] == [False, True] and result.ok
-
-
 def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:
     replies = [
         "<execute_python>\nfrom pathlib import Path\nPath('shop.py').read_text()\n</execute_python>",

@@ -8,7 +8,6 @@ known exactly.
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -62,13 +61,6 @@ class WorkingCopy:
         for path in self.editable:
             if path not in known:
                 raise RepairError(f"the editable path {path!r} is not in the repository {original}")
-
-    def anew(self) -> WorkingCopy:
-        """The copy as it was made, for another try."""
-        other = copy.copy(self)
-        other._accepted = dict(self._base)
-        other._now = dict(self._base)
-        return other
 
     # Reading
 

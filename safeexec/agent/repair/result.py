@@ -39,8 +39,7 @@ class RepairResult(OfRun):
         Nothing here reads the code: whether a patch serves the tests alone is for `held_out` to find. `str(warning)` is
         a line for a person.
         """
-        self.candidates: tuple[RepairResult, ...] = ()
-        """The results of all tries, in their order, where there were several; this one is the best of them."""
+
         self._applied = False
         self._copy = bench.copy
         self._directory: Path | None = None
@@ -51,12 +50,6 @@ class RepairResult(OfRun):
         """Return whether the verification passes, and the held-out one."""
         held_out = self.held_out is None or self.held_out.ok
         return self.after.ok and held_out
-
-    def rank(self) -> tuple[bool, bool, bool, int]:
-        """Return what is least in the best of several results: it passes, has no warnings, changes few lines."""
-        held_out = self.held_out is None or self.held_out.ok
-        changed = sum(line[:1] in ("+", "-") and line[:3] not in ("+++", "---") for line in self.diff.split("\n"))
-        return (not self.after.ok, not held_out, bool(self.warnings), changed)
 
     def __repr__(self) -> str:
         held_out = "" if self.held_out is None else f", held out {self.held_out.summary()}"
