@@ -245,15 +245,6 @@ class Bench:
             self.copy.roll_back()
         self.held_out = self._hold_out()
 
-    @property
-    def touched_tests(self) -> list[str]:
-        """Tests that the commits edited or deleted, in words."""
-        return [
-            printable(f"{path}: {self._how(path)}")
-            for path in self.copy.changed
-            if is_test(path) and self.copy.was(path) is not None
-        ]
-
     def warnings(self) -> list[RepairWarning]:
         """Return what a person should look at before the changes are applied."""
         return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
