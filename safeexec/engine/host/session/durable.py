@@ -38,7 +38,7 @@ from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
 from safeexec.engine.store import comeback
 from safeexec.engine.store.interface import WAITS, Held, Store
-from safeexec.errors import RecordingError, SandboxError, SessionTaken, StoreError
+from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
@@ -531,7 +531,9 @@ class Durable:
             yield from self.wake(session)
 
     def wake(self, session: SessionCore) -> Core[None]:
-        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`."""
+        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and
+        `SessionClosed` where nothing is.
+        """
         if self._left is None:
             yield from self._drop(session)
         notes = session.keeper.notes_next
@@ -542,7 +544,10 @@ class Durable:
             left, self._left = self._left, None
             left = left or (yield Work(partial(comeback.read, self._store, self._held)))
             if left is None:
-                raise StoreError(f"the session {self._label!r} is no longer in its store")
+                session.keeper.why_closed = why = (
+                    f"nothing of {self._label!r} is in the store: ask for the session again"
+                )
+                raise SessionClosed(why)
             yield from self._come_back(session, left, notes)
         except BaseException:
             yield from wait_for(session.line.end_processes())
@@ -676,6 +681,7 @@ class Durable:
         writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
         lineage.writer, lineage.calls = writer, count(left.calls + 1)
         if (effects := session.effects) is not None:
+            effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
         session.waiting, session.calls_before = None, session.keeper.tool_records.total
