@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, count
@@ -560,7 +560,8 @@ class RecordedTools:
             reply = yield from self._tools.answer(call, session, deadline)
         self._answered(reply, session.tool_records.since(calls), where)
         if durable is not None:
-            yield from session.recorder.secured(written=durable.mode == "step")
+            with suppress(StoreError):  # the end of the step says so
+                yield from session.recorder.secured(written=durable.mode == "step")
         return reply
 
     def _intend(self, call: m.ToolRequest, where: dict[str, Any], key: str, effect: Any) -> None:

@@ -464,5 +464,28 @@ def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_p
     assert sent == [1, 2]
 
 
+def test_a_call_whose_answer_cannot_be_stored_is_answered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid: list[str] = []
+
+    @tool(idempotent=True)
+    def pay(number: int, effect_key: str) -> int:
+        paid.append(effect_key)
+        if len(paid) == 1:
+            monkeypatch.setattr(directory.DirectoryStore, "_append", full)
+        return number
+
+    with stored(tmp_path, durable="step", tools=[pay]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        for _ in range(3):
+            assert session.run("x = pay(2)").outcome == "cancelled"
+        monkeypatch.undo()
+        assert session.run("x = pay(2)").outcome == "ok"
+        assert session.run("x").value == 2
+    assert len(set(paid)) == 1, "one key, as nobody knew what had become of it"
+
+
 def full(*_: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
