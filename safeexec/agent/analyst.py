@@ -18,7 +18,6 @@ from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
-from safeexec.agent.notebook import notebook
 from safeexec.agent.outcome import AgentResult, Event, OfRun
 from safeexec.agent.report import html_report, markdown_report, pictures_of
 from safeexec.agent.requests import Loop, Request, RunApart
@@ -81,7 +80,7 @@ class Analysis(OfRun):
             raise KeyError(f"no step wrote {name!r}; written were: {written}") from None
 
     def write(self, directory: str | Path, name: str = "report") -> list[Path]:
-        """Write `name`.md with its pictures beside it, a self-contained `name`.html and `name`.ipynb, and the files of
+        """Write `name`.md with its pictures beside it, a self-contained `name`.html, and the files of
         the guest into `name`-files; the paths.
 
         All are new files: where one of a name is taken, all get a number (`name`-2.md …). Raises OSError.
@@ -93,7 +92,6 @@ class Analysis(OfRun):
         texts = {
             f"{base}.md": markdown_report(self.question, self.surveys, self.run, names, self._written()),
             f"{base}.html": html_report(self.question, self.surveys, self.run, self._written()),
-            f"{base}.ipynb": notebook(self.question, self.surveys, self.run),
         }
         contents = {file_name: text.encode("utf-8", "replace") for file_name, text in texts.items()}
         contents |= dict(zip(names, pictures, strict=True))

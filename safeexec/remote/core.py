@@ -21,14 +21,14 @@ from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.engine.host.session.waits import by_names
+from safeexec.engine.host.stats import SandboxStats, SessionCounts
 from safeexec.engine.host.tools.relayed import shapes_of
-from safeexec.engine.host.tools.tool import tools_from
+from safeexec.engine.host.tools.tool import by_names, tools_from
 from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
 from safeexec.engine.host.waiting import Core, Wait, Work, apart, drive
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
-from safeexec.engine.recordings.forms import packed
+from safeexec.engine.recordings.forms import arguments_of, packed
 from safeexec.engine.store.interface import StoredSession
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.protocol.arguments import encode_payload
@@ -79,6 +79,9 @@ UNRECORDED = "sessions are recorded where they run: on the server, with `safeexe
 class RemoteSandboxCore:
     """One policy of a server."""
 
+    queue_seconds = 0.0
+    """How long it may take until there is room for a session, where its opening does not say."""
+
     def __init__(self, wire: Wire, policy: str | None, tools: Tools = None, approval: Approval | None = None) -> None:
         self._wire = wire
         self._which = {} if policy is None else {"policy": policy}
@@ -122,6 +125,17 @@ class RemoteSandboxCore:
         template: str | None = None,
         **tightened: Any,
     ) -> Core[RemoteSessionCore]:
+        given = self.beginning(namespace, record, template, **tightened)
+        return (yield from self._opened("sandbox.session", given, given.get("queue_seconds", self.queue_seconds)))
+
+    def beginning(
+        self,
+        namespace: Mapping[str, Any] | None = None,
+        record: object = None,
+        template: str | None = None,
+        **tightened: Any,
+    ) -> dict[str, Any]:
+        """The keywords of a new session, as the server takes them."""
         _unrecorded(record)
         if "files" in tightened:
             raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
@@ -130,8 +144,7 @@ class RemoteSandboxCore:
             given["template"] = template
         if namespace:
             given["namespace"] = self.values(namespace)
-        seconds = given.get("queue_seconds", 0.0)
-        return (yield from self._opened("sandbox.session", self._which | given, seconds))
+        return self._which | given
 
     def session_for(
         self, label: str, state: object, keywords: dict[str, Any], new: bool = True
@@ -150,8 +163,12 @@ class RemoteSandboxCore:
         rows = (yield from self.ask("sandbox.stored", self._which)).sessions
         return [StoredSession(row.label, row.bytes, row.used) for row in rows]
 
-    def stats(self) -> NoReturn:
-        raise SandboxError("sessions are counted where they run: over a connection that is the server")
+    def stats(self) -> SandboxStats:
+        """What the server counts. Raises `SandboxError` over HTTP."""
+        answer = drive(self.ask("sandbox.stats", self._which))
+        counted: SandboxStats = _converted(answer.stats, SandboxStats)
+        labels = _converted(answer.labels, list[tuple[str | None, SessionCounts]])
+        return msgspec.structs.replace(counted, by_label=dict(labels))
 
     def new_template(
         self,
@@ -179,7 +196,7 @@ class RemoteSandboxCore:
         self, path: str | os.PathLike[str], timeout: float | None, record: object = None
     ) -> Core[RemoteSessionCore]:
         _unrecorded(record)
-        state = marked((yield Work(partial(_read_file, path))))
+        state = marked((yield Work(partial(read_file, path))))
         given = {**self._which, "state": state, "timeout": timeout}
         return (yield from self._opened("sandbox.restore", given))
 
@@ -338,7 +355,8 @@ class Calls:
         self.step, self.later, self._decided = told.step, None, None
         waits = self._waits
         if told.allowed and waits is not None and waits.tool == told.tool:
-            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(packed(told.arguments), tool)))
+            arguments = packed(told.arguments)
+            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(tool, *arguments_of(arguments))))
             if made == jsonable(waits.arguments):
                 self._decided, self._waits = self._answer, None
 
@@ -380,14 +398,14 @@ class RemoteSessionCore:
 
     def __init__(self, sandbox: RemoteSandboxCore, identity: str, label: str | None = None) -> None:
         self._sandbox = sandbox
-        self._id = identity
+        self.identity = identity
         self.number = next(_numbers)
         self.label = label
         self._waits: WaitingCall | None = None
         """What the caller was shown last that it waits for."""
 
     def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
-        return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
+        return self._sandbox.ask(f"session.{verb}", {"session": self.identity, **params})
 
     @property
     def summary(self) -> str:
@@ -418,10 +436,10 @@ class RemoteSessionCore:
         namespace: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Core[Result]:
-        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
+        calls = Calls(self.identity) if self._sandbox.toolbox.tools else None
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params = {
-            "session": self._id,
+            "session": self.identity,
             "source": _source(source),
             "timeout": timeout,
             "atomic": atomic,
@@ -453,9 +471,9 @@ class RemoteSessionCore:
         if self._sandbox.toolbox.tools:
             waits = self._waits or (yield from self.waits_for())
             allows = Allow() if answer is True else answer if isinstance(answer, Allow) else None
-            calls = Calls(self._id, allows, waits)
+            calls = Calls(self.identity, allows, waits)
         stream = listeners is not NOBODY or calls is not None
-        params: dict[str, Any] = {"session": self._id, "wait": wait, "stream": stream, "exact": True}
+        params: dict[str, Any] = {"session": self.identity, "wait": wait, "stream": stream, "exact": True}
         if isinstance(answer, Later):
             raise TypeError("a step that waits goes on with an answer; Later is none")
         if isinstance(answer, Allow):
@@ -486,7 +504,7 @@ class RemoteSessionCore:
         return operation(wait=seconds)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
-        params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
+        params = {"session": self.identity, "query": query, "name": name, "timeout": timeout, "exact": True}
         return self._told(query, _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
@@ -559,7 +577,7 @@ class RemoteSessionCore:
             for identity in answer.sessions:
                 yield from RemoteSessionCore(self._sandbox, identity).close()
 
-        params = {"session": self._id, "n": count}
+        params = {"session": self.identity, "n": count}
         if checkpoints is not None:
             params["checkpoints"] = checkpoints
         answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
@@ -568,7 +586,7 @@ class RemoteSessionCore:
     def save(
         self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
     ) -> Core[dict[str, str]]:
-        params = {"session": self._id, "timeout": timeout, "wait": wait}
+        params = {"session": self.identity, "timeout": timeout, "wait": wait}
         answer = yield from self._sandbox.ask("session.save", params, seconds=wait or 0.0, stop=self._stop)
         yield Work(partial(_write_file, path, answer.state.base64))
         return dict(answer.unsaved)
@@ -660,14 +678,14 @@ def contents_of(files: Mapping[str, Any]) -> list[tuple[str, bytes]]:
                 below = name if inner == "." else f"{name}/{inner}"
                 paths = [(f"{below}/{one}", os.path.join(place, one)) for one in sorted(names)]
                 found += [
-                    (to, _read_file(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)
+                    (to, read_file(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)
                 ]
         else:
-            found.append((name, _read_file(content)))
+            found.append((name, read_file(content)))
     return found
 
 
-def _read_file(path: str | os.PathLike[str]) -> bytes:
+def read_file(path: str | os.PathLike[str]) -> bytes:
     with open(path, "rb") as file:
         return _fitting(file.read(MAX_FILE + 1))
 

@@ -8,14 +8,14 @@ recorded, and they are recorded in the order in which they were proposed.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan, log, sqrt
 from random import Random
 from typing import Literal
 
 from safeexec.results import Result
-from safeexec.searching.tree import FAILED, MERGED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
+from safeexec.searching.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
 
 Method = Literal["best-of-n", "beam", "tree"]
 METHODS = ("best-of-n", "beam", "tree")
@@ -54,11 +54,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class TriedProgram:
-    """The outcome of a program. `result` is None where it could not be run. `key`: of its state, by `states.key_of`."""
+    """The outcome of a program. `result` is None where it could not be run."""
 
     result: Result | None
     score: object = None
-    key: Hashable = None
     problem: str = ""
     spoiled: bool = False
     """Whether the session is not in that state any more: the program that scores it has changed it."""
@@ -94,8 +93,6 @@ class Plan:
         self.budget = Budget() if budget is None else budget
         self.seed = seed
         self.goal = goal
-        self._states: dict[Hashable, SearchNode] = {}
-        """Key of a state → the node that reached it first."""
 
     # What is left
 
@@ -212,15 +209,6 @@ class Plan:
         node.problem = node.problem or problem
         return made
 
-    def knows(self, key: Hashable) -> bool:
-        """Return whether a node has reached that state already."""
-        return key is not None and key in self._states
-
-    def began(self, key: Hashable) -> None:
-        """Note the key of the root's state."""
-        if key is not None:
-            self._states.setdefault(key, self.tree.root)
-
     def record(self, node: SearchNode, tried: TriedProgram) -> None:
         """Record the outcome of a program. To be called in the order of the nodes."""
         node.result, node.problem = tried.result, tried.problem
@@ -237,9 +225,7 @@ class Plan:
         if tried.result is None or not tried.result.ok:
             node.status = FAILED
             return
-        if tried.key is not None and (same := self._states.setdefault(tried.key, node)) is not node:
-            node.status, node.same_as, node.problem = MERGED, same.id, ""
-            return
+
         node.score, problem = as_score(tried.score)
         node.status = OPEN if node.score is not None else UNSCORED
         node.problem = node.problem or problem

@@ -367,6 +367,28 @@ PIPED = {
         ),
         _method("sandbox.templates", "The templates.", {}, {"templates": list[TemplateInfo]}),
         _method("sandbox.drop_template", "Give up a template. Its sessions go on.", {"name": Name}, {}),
+        _method(
+            "sandbox.session_for",
+            "The open session of a label; where there is none and `new` is true, a new one: from a saved `state`, if "
+            "one is given, else with `files` in its workspace.",
+            {
+                "label": Name,
+                "new": (bool, True),
+                "state": (Bytes | None, None),
+                "files": (Files, {}),
+                **_NAMESPACE,
+                "queue_seconds": (Seconds, None),
+                "template": (Name | None, None),
+                **_TIGHTENED,
+            },
+            {"session": str},
+        ),
+        _method(
+            "sandbox.stats",
+            "How many sessions are open, busy, idle, queued and restored now; `labels` has the same by label.",
+            {},
+            {"stats": dict[str, Any], "labels": list[Any]},
+        ),
     )
 }
 """What a server offers over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""

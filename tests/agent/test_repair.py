@@ -176,8 +176,6 @@ CHEATS = {
     "nowhere": ("list_files('nowhere')", "nowhere: there are no files"),
     "behind the end": ("read_file('src/shop/pricing.py', 900)", "has 11 lines"),
     "a hook of an editor": ("write_file('src/.vscode/tasks.json', 'x')", "which decides what is run"),
-    "in place of pytest": ("write_file('src/pytest.py', 'x')", "instead of the installed module 'pytest'"),
-    "a package in place of another": ("write_file('src/json/__init__.py', 'x')", "the installed module 'json'"),
 }
 
 
@@ -271,13 +269,10 @@ def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
 def test_approved_risks_are_reported(shop: Path) -> None:
     result = repair(
         shop,
-        "write_file('src/conftest.py', '')\nwrite_file('src/json.py', 'from _json import *')\n" + GOOD,
+        "write_file('src/conftest.py', '')\n" + GOOD,
         approval=lambda action, diff: True,
     )
-    assert [str(warning) for warning in result.warnings[:2]] == [
-        "src/conftest.py: added; it decides what is run",
-        "src/json.py: added; it is imported instead of the installed module 'json'",
-    ]
+    assert [str(warning) for warning in result.warnings] == ["src/conftest.py: added; it decides what is run"]
 
 
 def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> None:

@@ -20,11 +20,13 @@ from safeexec import (
     AsyncSandbox,
     CheckpointError,
     Policy,
+    PolicyError,
     ProtectionError,
     Sandbox,
     SandboxClosed,
     SandboxError,
     Session,
+    SessionClosed,
     StepFailed,
     tool,
 )
@@ -245,8 +247,6 @@ NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
         lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
         "prepared by a program",
     ),
-    "session_for()": (lambda sandbox, session: sandbox.session_for("alice"), "has no store"),
-    "stats()": (lambda sandbox, session: sandbox.stats(), "counted where they run"),
     "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
 }
 """The table of what a sandbox here does and one in a container does not, each with the words of its error."""
@@ -285,6 +285,30 @@ def test_sessions_begin_in_a_template(tmp_path: Path) -> None:
             sandbox.session(template="bad")
         sandbox.drop_template("prepared")
         assert sandbox.templates() == []
+
+
+def test_a_session_is_found_by_its_label_until_it_is_closed(tmp_path: Path) -> None:
+    with Sandbox("confined-python", engine="container", files={"b.txt": b"of the sandbox"}) as sandbox:
+        with pytest.raises(SessionClosed, match="no session of 'alice'"):
+            sandbox.session_for("alice", new=False)
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(lambda _: sandbox.session_for("alice", namespace={"x": 1}), range(4)))
+        found[0].run("x += 1").check()
+        assert [one.get("x") for one in found] == [2] * 4
+        assert sandbox.session_for("alice", new=False).run("open('b.txt').read()").value == "of the sandbox"
+        with pytest.raises(PolicyError, match="other keywords"):
+            sandbox.session_for("alice", memory_mb=64)
+        found[1].save(tmp_path / "state")
+        with sandbox.session() as other, sandbox.session_for("bob", restore=tmp_path / "state") as bob:
+            assert (bob.get("x"), bob.run("open('b.txt').read()").value) == (2, "of the sandbox")
+            counted = sandbox.stats()
+            assert other.run("1").ok
+        assert (counted.open, counted.idle) == (3, 3)
+        assert {label: row.open for label, row in counted.by_label.items()} == {"alice": 1, "bob": 1, None: 1}
+        found[2].close()
+        assert sandbox.session_for("alice", restore=tmp_path / "nothing").get("x") is None
+        with pytest.raises(SessionClosed):
+            found[3].run("x")
 
 
 def test_an_audit_log_is_written_here(tmp_path: Path) -> None:

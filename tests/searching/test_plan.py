@@ -11,7 +11,7 @@ import pytest
 
 from safeexec import Budget, Result, SearchNode, SearchTree
 from safeexec.searching.plan import Method, Plan, TriedProgram, as_score
-from safeexec.searching.tree import FAILED, MERGED, OPEN, UNSCORED
+from safeexec.searching.tree import FAILED, OPEN, UNSCORED
 
 OK, BAD = Result(outcome="ok"), Result(outcome="error")
 Path = tuple[str, ...]
@@ -180,19 +180,6 @@ def test_tokens_and_steps_are_counted() -> None:
     assert plan.over() == "tokens"
 
 
-def test_equal_states_are_merged_into_the_first() -> None:
-    tree = SearchTree()
-    plan = Plan(tree, method="beam", width=9, depth=2)
-    plan.began("start")
-    keys = {("a",): "one", ("b",): "one", ("c",): "start"}
-    outcome = lambda path: TriedProgram(OK, 1.0, keys.get(path, str(path)))  # noqa: E731
-    carry_out(plan, lambda path: list("abc"), outcome)
-    (root, a, b, c, *below) = tree.nodes
-    assert [node.status for node in (a, b, c)] == [OPEN, MERGED, MERGED]
-    assert (b.same_as, c.same_as, b.score) == (a.id, root.id, None)
-    assert {node.parent for node in below} == {a}
-
-
 @pytest.mark.parametrize(
     ("value", "score", "problem"),
     [
@@ -234,7 +221,7 @@ def test_scores_without_bound_can_be_compared_and_told() -> None:
     told = json.loads(json.dumps(tree.to_dict(), allow_nan=False))
     assert told["best"] == 3 and told["nodes"][3]["score"] == "inf" and told["spent"]["steps"] == 39
     assert told["nodes"][3].keys() == {
-        "id", "parent", "source", "depth", "status", "score", "visits", "problem", "same_as", "expanded", "result",
+        "id", "parent", "source", "depth", "status", "score", "visits", "problem", "expanded", "result",
     }  # fmt: skip
 
 

@@ -273,16 +273,6 @@ def test_a_program_that_scores_leaves_no_trace(method: Method) -> None:
         assert root.names == {"x": 1} and not left_open(world, result)
 
 
-def test_equal_states_are_gone_on_from_once() -> None:
-    world = World()
-    options = ["x = x + 2", "x = 2 + x", "x = x + 0", "x = x * 3"]
-    merged = search(world.root(x=1), options, "x", method="beam", depth=1)
-    assert [node.status for node in merged.tree.nodes[1:]] == ["open", "merged", "merged", "merged"]
-    assert [node.same_as for node in merged.tree.nodes[2:]] == [1, 0, 1]
-    apart = search(world.root(x=1), options, "x", method="beam", depth=1, merge=False)
-    assert [node.status for node in apart.tree.nodes[1:]] == ["open"] * 4
-
-
 def test_time_is_a_budget_and_a_goal_ends_it() -> None:
     world = World()
     result = search(world.root(x=1), ["x = 2"], "x", budget=Budget(seconds=0))

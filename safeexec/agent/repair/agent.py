@@ -51,8 +51,7 @@ class RepairAgent:
     policy      commands run under it; it may list programs that they start (`danger_allow_commands`): Python for tests
                 that start it, what `bash -c` calls
     approval    `approval(action, diff)` is asked before high-risk changes: deleting files, changing tests or what
-                configures them, standing in for an installed module. True allows, a text says why not. Without it
-                they are refused
+                configures them. True allows, a text says why not. Without it they are refused
     candidates  so many repairs, each from the start with the limits of a run; the smallest patch that passes wins
     timeout     seconds of one verification, as `memory_mb` is its memory in MiB
 

@@ -35,9 +35,9 @@ class RepairResult(OfRun):
         self.touched_tests: tuple[str, ...] = tuple(bench.touched_tests)
         """Tests that the patch itself edited or deleted."""
         self.warnings: tuple[RepairWarning, ...] = tuple(bench.warnings())
-        """What a person should look at before `apply`: changed tests and configuration, modules in the place of
-        installed ones, added data, a program that ended itself. Nothing here reads the code: whether a patch serves
-        the tests alone is for `held_out` to find. `str(warning)` is a line for a person.
+        """What a person should look at before `apply`: changed tests and configuration, a program that ended itself.
+        Nothing here reads the code: whether a patch serves the tests alone is for `held_out` to find. `str(warning)` is
+        a line for a person.
         """
         self.candidates: tuple[RepairResult, ...] = ()
         """The results of all tries, in their order, where there were several; this one is the best of them."""

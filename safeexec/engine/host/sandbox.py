@@ -689,8 +689,9 @@ class SandboxCore:
                 "%d steps of a session came out otherwise when done once more, and are lost", count
             )
 
-    def step_ended(self) -> None:
-        """Where sessions come and go, ask for a spare child before the next one comes.
+    def session_began(self) -> None:
+        """A session has done its first step. Where sessions come and go, ask for a spare child before the next one
+        comes.
 
         The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
         there `watch.idle` asks for it a moment later.

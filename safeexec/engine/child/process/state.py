@@ -185,7 +185,7 @@ def save(fd: int | None, guest: Guest, lasting: bool = False) -> m.Saved:
 
 def load(fd: int | None, guest: Guest, foreign: bool = False) -> m.Done:
     """Bind what `save` wrote; no code, if it is `foreign`."""
-    guest.repeatable.unpredictable = True  # whatever it loads, no step has named
+    guest.repeatable.seen.unpredictable = True  # whatever it loads, no step has named
     if fd is None:
         return m.Done(problem=NO_FILE)
     own = specials(guest.namespace, guest.language.builtins, guest.hidden)

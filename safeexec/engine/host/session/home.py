@@ -154,8 +154,8 @@ class Home(Protocol):
     def steps_lost(self, count: int) -> None:
         """Steps came out otherwise when they were done once more."""
 
-    def step_ended(self) -> None:
-        """A step of a session has ended."""
+    def session_began(self) -> None:
+        """A session has done its first step."""
 
     def session_opened(self, session: Any) -> None:
         """A session begins."""

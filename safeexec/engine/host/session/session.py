@@ -456,7 +456,8 @@ class SessionCore:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
         before. `again`: answers the calls of a step that has waited, and goes on.
         """
-        self.check_waiting(again)
+        if self.waiting is not None or again is not None:
+            self.check_waiting(again)
         check = partial(checked_source, self.policy, source)
         text, refusal = (yield Work(check)) if type(source) is str and len(source) > AT_ONCE else check()
         limit = timeout_of(self.policy, timeout)
@@ -718,7 +719,8 @@ class SessionCore:
             self.keeper.go(IDLE)
         if listeners is not NOBODY:
             step.stream_rest()
-        self.sandbox.step_ended()
+        if number == 1:
+            self.sandbox.session_began()
         return result
 
     def _own_files(self) -> Core[None]:

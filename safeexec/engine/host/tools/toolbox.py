@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from safeexec.engine.host.watch.bill import Bill
     from safeexec.engine.policy.model import Policy
 
-    class Answered(Protocol):
+    class RepeatsAnswers(Protocol):
         def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]: ...
 
     class CallsOfStep(Protocol):
         """See `StepCalls`."""
 
         @property
-        def again(self) -> Answered | None: ...
+        def again(self) -> RepeatsAnswers | None: ...
         def note(
             self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, key: str = "", *, deferred: bool = False
         ) -> None: ...
