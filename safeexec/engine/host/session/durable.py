@@ -153,8 +153,8 @@ class Durable:
         """The recording that goes on with each new writer."""
         self._undone: deque[comeback.Undone] = deque()
         """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
-        self._repeated: comeback.Undone | None = None
-        """The one of them that the running step is."""
+        self._repeats = False
+        """Whether the running step is the first of them once more."""
         self._before: deque[comeback.MadeCall] = deque()
         self._listed: object = None
         """What its store lists it to wait for."""
@@ -209,19 +209,19 @@ class Durable:
 
     def begin(self, source: str, values: int, size: int) -> None:
         """A step begins, after so many variables are set. `size`: bytes of its source."""
-        self._bytes, self._values, self._repeated = size, values, None
+        self._bytes, self._values = size, values
         self._before.clear()
-        if self._undone and self._undone[0].run.source == source:
-            self._repeated = self._undone.popleft()
-            self._before.extend(self._repeated.made)
+        self._repeats = bool(self._undone) and self._undone[0].run.source == source
+        if self._repeats:
+            self._before.extend(self._undone[0].made)
         else:
             self._undone.clear()
 
     def ended(self, *, part: bool) -> None:
         """The step that began has ended. `part`: as part of the session; if not, its calls are still to be answered."""
-        if self._repeated is not None and not part:
-            self._undone.appendleft(self._repeated)
-        self._repeated = None
+        if self._repeats and part:
+            self._undone.popleft()
+        self._repeats = False
 
     def before(self, call: m.ToolRequest) -> EarlierCall | None:
         """The same call, where an earlier run of this step has made it."""
