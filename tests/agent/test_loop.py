@@ -22,6 +22,8 @@ from safeexec.agent import (
     AgentError,
     AgentResult,
     CodeAgent,
+    DataAnalyst,
+    MathAssistant,
     Message,
     ModelUnavailable,
     Reply,
@@ -911,6 +913,36 @@ def test_a_run_waits_and_goes_on(kind: str, asynchronous: bool) -> None:
         assert "waiting" not in told, "the model reads what came of it"
         with pytest.raises(AgentError, match="does not wait for an answer"):
             go_on(agent, second, Allow())
+
+
+def test_an_assistant_waits_and_goes_on() -> None:
+    shop, model = Shop(), scripted(code("got = order('plum', look('plum'))"), code("final_answer(3 ** 5)"))
+    assistant = MathAssistant(model, SHOP, **shop.opening)
+    first = assistant.ask("Order, and what is 3 ** 5?")
+    assert (first.ok, first.stop) == (False, "waiting")
+    second = assistant.resume(first.run.transcript, answer=Allow())
+    assert (second.answer, second.verified) == (243, True)
+    assert shop.done == ["look plum", "order 12 plum"], "each once"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_analyst_waits_and_goes_on(asynchronous: bool) -> None:
+    writes = (
+        "with open('before.txt', 'w') as file: file.write('1')\nwith open('given.csv', 'a') as file: file.write('2')"
+    )
+    orders = "got = order('plum', 1)\nwith open('after.txt', 'w') as file: file.write(got)"
+    shop, model = Shop(), scripted(code(writes), code(orders), "Ordered.")
+    policy = SHOP.replace(filesystem={"workspace": "read-write"}, builtins={"add": ["open"]})
+    analyst = DataAnalyst(model, {"given.csv": b"a\n1\n", "other.csv": b"a\n1\n"}, policy, **shop.opening)
+    first = asyncio.run(analyst.run_async("Order.")) if asynchronous else analyst.run("Order.")
+    assert (first.stop, sorted(first.files)) == ("waiting", ["before.txt", "given.csv"])
+    kept = first.run.transcript
+    second = asyncio.run(analyst.resume_async(kept, answer=True)) if asynchronous else analyst.resume(kept, answer=True)
+    assert (second.answer, second.question) == ("Ordered.", "Order.")
+    assert sorted(second.files) == ["after.txt", "before.txt", "given.csv"]
+    assert shop.done == ["order 1 plum"]
+    with pytest.raises(AgentError, match="does not wait for an answer"):
+        analyst.resume(kept, answer=True)
 
 
 def test_a_run_goes_on_in_another_process(tmp_path: Path) -> None:
