@@ -88,7 +88,6 @@ WHY = {
     "cli/example.py": OWN + "its own examples",
     "cli/jupyter.py": OWN + "writes JSON; a name of a command line, to 100 characters",
     "cli/many.py": OWN + "writes JSON",
-    "cli/pictures.py": OWN + "sizes of the screen",
     "cli/plugin.py": OWN + "settings of the command line; writes JSON",
     "cli/policy.py": OWN + "writes JSON",
     "cli/typed.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
