@@ -266,7 +266,7 @@ _PART = re.compile(
     r"|we|get|thus|hence|therefore|simplifies|becomes|answer|derivative|integral|function|result|that|then|it|this|if"
     r"|be|on|an?|has|have)\b|\\(?:approx|quad|qquad|text\{[^{}]*\})|[A-Za-zÀ-ÿ]{5,}(?![a-z({\[]))"
 )
-_CLAIMS = frozenset(("=", "is", "equals", "gives", "as", "to", "are", ":", "becomes", "get"))
+_CLAIMS = frozenset(("=", "≈", "\\approx", "is", "equals", "gives", "as", "to", "are", ":", "becomes", "get"))
 
 
 def stated(text: str, names: frozenset[str]) -> list[ReadFormula]:
