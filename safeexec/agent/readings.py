@@ -123,7 +123,6 @@ def _without_replaced(text: str) -> str:
 
 
 def _all_readings(text: str) -> Iterator[str]:
-    yield without_true_sums(text)
     yield _without_replaced(text)
     yield _COMMA_POINT.sub(lambda found: f"{found[1].replace('.', '')}.{found[2]}", text)
     yield _CHANGE.sub(_changed, text)
@@ -159,8 +158,8 @@ _SIDES = re.compile(
 
 
 def right_sides(text: str) -> str:
-    """The text without the left sides of its equations, where these can be worked out: of "lim x/(x+1) = 1" the 1. One
-    that is worked out here, and is not the other, stays.
+    """The text without the left sides of its equations, where these can be worked out: of "lim x/(x+1) = 1" the 1. A
+    sum that is right is left out as a whole before another number ("3² + 4² = 25, so it is 5"), a wrong one stays.
     """
     return _SIDES.sub(_right_side, text)
 
@@ -174,8 +173,11 @@ def _right_side(found: re.Match[str]) -> str:
     if not re.search(r"\d|∞", left) or "boxed" in found["left"] or statements.is_unsolved(left):
         return found.group()
     one, other = formulas.read(left.strip(" $")), formulas.read(found["right"].strip(" $€."))
-    if one and other and not one.names | other.names and formulas.compare(one, other) == "other":
-        return found.group()
+    if one and other and not one.names | other.names:
+        if formulas.compare(one, other) == "other":
+            return found.group()
+        if re.search(r"\d", found.string[found.end() :]):  # a step on the way, no answer
+            return prose.group() if prose else ""
     return f"{prose.group() if prose else ''} {found['sign']}{found['right']}"
 
 
@@ -239,42 +241,6 @@ def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
     total = _size(family, found) / unit.size
     text = found.group()
     return f"{total} {unit.name}".rstrip() + text[len(text.rstrip(" ,")) :]
-
-
-# Sums that are right
-
-_TERM = r"(?:\d{1,9}(?:\.\d{1,6})?(?:\s?[²³]|\s?\^\s?\{?[1-9]\}?)?)"
-_SUM = re.compile(
-    rf"(?<![\w.)^²³/*×·+−-])(?<![-+*/×·−]\s){_TERM}(?:\s?(?:[-+*/×·−]|\\times|\\cdot)\s?{_TERM}){{1,6}}\s?=\s?"
-    r"(\d{1,12}(?:\.\d{1,6})?)(?![\d.]*\d|\s?[-+*/×·^²³−=%])"
-)
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s?(?:([²³])|\^\s?\{?(\d)\}?)?|(\\times|\\cdot|[-+*/×·−])")
-
-
-def without_true_sums(text: str) -> str:
-    """The text without sums like "3² + 4² = 25" that are right and stand before its last number: a step on the way, no
-    answer.
-    """
-    last = max((found.start() for found in re.finditer(r"\d+", text)), default=0)
-    return _SUM.sub(lambda found: "" if found.end() <= last and _is_true(found) else found.group(), text)
-
-
-def _is_true(found: re.Match[str]) -> bool:
-    total, product, sign, operator = Fraction(0), Fraction(0), 1, "+"
-    for part in _PART.finditer(found.group().rpartition("=")[0]):
-        if part[4]:
-            operator = {"\\times": "*", "\\cdot": "*", "×": "*", "·": "*", "−": "-"}.get(part[4], part[4])
-            continue
-        value = Fraction(part[1]) ** ({"²": 2, "³": 3}[part[2]] if part[2] else int(part[3] or 1))
-        if operator in "+-":
-            total, product, sign = total + sign * product, value, -1 if operator == "-" else 1
-        elif operator == "*":
-            product *= value
-        elif not value:
-            return False
-        else:
-            product /= value
-    return total + sign * product == Fraction(found[1])
 
 
 # What is computed and is no number
