@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, permutations
 from typing import Any
 
 from safeexec.agent import closed_forms, formulas, inequalities, readings, wording
@@ -27,6 +27,7 @@ _MAX_PLACES = 1_000
 """Digits of a decimal, and behind the point of any number."""
 _FEW_DIGITS = Fraction(25, 1000)
 _ONE_DIGIT = Fraction(1, 1000)
+_FEW_PAIRS = 3
 _HEDGED = Fraction(5, 100)
 """How far a number may be off of which the text says that it is about right."""
 _FLOAT = Fraction(1, 2**50)
@@ -148,6 +149,8 @@ def _compare(
         values = list(readings.in_units(value, answer)) or [value]
     elif type(value) is dict and all(type(count) is int for count in value.values()) and _is_numbers(set(value)):
         values.append(set(value))  # roots or eigenvalues, with how often each of them is there
+    elif type(value) is list and len(value) <= _FEW_PAIRS and all(type(one) is tuple for one in value):
+        values = [list(order) for order in permutations(value)]  # solutions of a system
     judged: list[Comparison] = []
     for reading in (answer, *readings.readings(answer)):
         for wanted in values:

@@ -141,7 +141,7 @@ precisely price prime primes probability problem produces px real result results
 seconds since so solution solutions solves speed square steps students stunden subsets substitution such sum
 symbolically tage term terms that the them then there therefore these they this thus to together total tree trees und
 units usd use used uses using value values verified verifies volume watts way ways we week weeks were what when where
-which with yards year yearly years yen you your"""
+which with yards year yearly years yen you your fahrenheit celsius kelvin"""
 _HARMLESS = frozenset(_HARMLESS_TEXT.split())
 """Words that leave a number as it is, whatever the question: units, what is counted, and how it was found."""
 

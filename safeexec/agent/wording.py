@@ -43,7 +43,7 @@ _IS = re.compile(r"(?:\b(?:is|are|equals?|gives?|to|get|minus|negative|about)|[=
 _MATRIX = re.compile(
     r"\\begin\{(?:[pbvBV]?matrix|array|cases)\}(?:\{[^{}]{0,20}\})?|\\end\{(?:[pbvBV]?matrix|array|cases)\}"
 )
-_CONGRUENT = re.compile(r"[-\d^{}()·*×+⁰¹²³⁴⁵⁶⁷⁸⁹ ]{0,80}(?<=[\d)²³}])\s?(?:≡|\\equiv(?![A-Za-z]))")
+_CONGRUENT = re.compile(r"[-\d^{}()·*×+⁻⁰¹²³⁴⁵⁶⁷⁸⁹ ]{0,80}(?<=[\d)⁰¹²³⁴⁵⁶⁷⁸⁹}])\s?(?:≡|\\equiv(?![A-Za-z]))")
 _MODULUS = re.compile(r"\s?\(?\b(?:mod|modulo)\s\d{1,40}\)?|\s?\\p?mod\s?\{?\s?\d{1,40}\}?")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _Written = str | Callable[[re.Match[str]], str]
@@ -77,6 +77,8 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile(rf"\bhalf\san?\s(?={_SCALE})", re.I), "0.5 "),
     (re.compile(r"\b([a-z](?:\s?=\s?[a-z]){1,3})\s?=\s?([-−]?\d[\d./]{0,20})(?![\d.])"), _each),
     (re.compile(r"[{(\[]\d[^{}()\[\]\s]{1,200}[\\})\]]"), _spaced),
+    (re.compile(r"\((?:a )?(?:double|repeated|triple) (?:root|solution|zero)\)"), ""),
+    (re.compile(r"\([a-z](?:,\s?[a-z]){1,3}\)\s?=\s?(?=\()"), ""),
     (re.compile(r"λ"), "l"),
     (re.compile("[₀₁₂₃₄₅₆₇₈₉]+"), lambda found: "_" + found[0].translate(_LOWERED)),
 ]

@@ -61,6 +61,8 @@ ANSWERS: list[tuple[Any, str, str]] = [
     (Opaque("Reals", "Reals"), "All real numbers.;x ∈ ℝ", "x ≥ 0;x ≠ 0;No solution."),
     (set(), "The intersection is empty.;∅;They have no elements in common.", "{1};The intersection is {1, 2}."),
     (25.0, "It rose by 25%.;a 25% increase;45 is 25% of 180.", "It fell by 25%.;a 25% decrease;2.5%"),
+    ([(-3, -4), (4, 3)], "(4, 3) and (-3, -4);(x, y) = (4, 3) or (x, y) = (-3, -4)", "(3, 4) and (-4, -3);(4, 3)"),
+    (Opaque("Mul", "2*x"), "2x;The derivative is 2x.", "2y;x²;2"),
     (1_200_000, "1.2 million;1'200'000;1.200.000;12 lakh", "1.2 billion;one million twenty thousand;120,000"),
 ]
 
