@@ -48,7 +48,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "inline": {*BELOW, "engine/policy"},
     "page": {*BELOW, "engine/recordings"},
     "searching": {*LEAVES, "results"},
-    "remote": {*BELOW, "engine/approvals", "engine/host", "engine/policy", "engine/store", "servers"},
+    "remote": {
+        *BELOW,
+        "engine/approvals",
+        "engine/host",
+        "engine/policy",
+        "engine/recordings",
+        "engine/store",
+        "servers",
+    },
 }
 
 PACKAGES = ("safeexec", "safeexec.engine")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import AsyncExitStack, ExitStack, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -48,60 +48,47 @@ def drive(
     """Run the loop in this thread. `aparts`: it may have programs run apart. `hold` keeps the session of a run that
     ends to wait, open for the one that goes on.
     """
-    with ExitStack() as stack:
-        held, session, apart = _held(hold)
-        if held is None:
-            session, apart = _opened(agent, aparts, stack)
-        else:
-            stack.enter_context(held)
-        waits = held is not None
-        try:
-            result = _driven(agent, apart, start(session))
-            waits = getattr(result, "stop", "") == "waiting"
-            return result
-        finally:
-            if hold is not None and waits:
-                hold.held = stack.pop_all(), session, apart
-
-
-def _held(hold: Transcript | None) -> tuple[Any, Any, Any]:
-    """Return what closes the session that a transcript has kept open, the session, and what runs beside it."""
-    if hold is None or hold.held is None:
-        return None, None, None
-    held, hold.held = hold.held, None
-    stack, session, apart = held
-    return stack, session, apart
-
-
-def _driven(agent: Driven, apart: Apart, loop: Generator[Request, Any, T]) -> T:
-    answer: Any = None
-    error: Exception | None = None
-    while True:
-        try:
-            request = loop.throw(error) if error is not None else loop.send(answer)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        answer, error = None, None
-        try:
-            answer = _answer(agent, apart, request)
-        except (ModelError, TranscriptError, WorkspaceError) as caught:
-            error = caught
+    return _finished(_drive(agent, start, aparts, hold, blocking=True))
 
 
 async def drive_async(
     agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool, hold: Transcript | None = None
 ) -> T:
     """As `drive`, in this task; a model or a session that blocks gets a thread."""
+    return await _drive(agent, start, aparts, hold, blocking=False)
+
+
+def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that waits for nothing, as all it calls answers at once: so one code serves both APIs."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    coroutine.close()
+    raise AgentError("something is awaited: use run_async() or resume_async(), or ask_async()")
+
+
+async def _drive(
+    agent: Driven,
+    start: Callable[[Any], Generator[Request, Any, T]],
+    aparts: bool,
+    hold: Transcript | None,
+    *,
+    blocking: bool,
+) -> T:
     async with AsyncExitStack() as stack:
-        held, session, apart = _held(hold)
-        if held is None:
-            session, apart = await _async_opened(agent, aparts, stack)
+        held = None if hold is None else hold.held
+        if hold is None or held is None:
+            session, apart = await _opened(agent, aparts, stack, blocking)
         else:
-            await stack.enter_async_context(held)
+            hold.held = None
+            closing, session, apart = held
+            await stack.enter_async_context(closing)
+            _check_kind(session, blocking)
         waits = held is not None
         try:
-            result = await _driven_async(agent, session, apart, start(session))
+            result = await _driven(agent, session, apart, start(session), blocking)
             waits = getattr(result, "stop", "") == "waiting"
             return result
         finally:
@@ -109,7 +96,7 @@ async def drive_async(
                 hold.held = stack.pop_all(), session, apart
 
 
-async def _driven_async(agent: Driven, session: Any, apart: Apart, loop: Generator[Request, Any, T]) -> T:
+async def _driven(agent: Driven, session: Any, apart: Apart, loop: Generator[Request, Any, T], blocking: bool) -> T:
     answer: Any = None
     error: Exception | None = None
     while True:
@@ -120,7 +107,7 @@ async def _driven_async(agent: Driven, session: Any, apart: Apart, loop: Generat
             return result
         answer, error = None, None
         try:
-            answer = await _answer_async(agent, session, apart, request)
+            answer = await _answer(agent, session, apart, request, blocking)
         except (ModelError, TranscriptError, WorkspaceError) as caught:
             error = caught
 
@@ -135,85 +122,61 @@ class Apart:
         self._before = before
         self._used = False
 
-    def run(self, request: RunApart) -> Any:
+    async def run(self, request: RunApart) -> Any:
         """Return the result and the variable that is named; None where nothing can be run apart."""
         if self._fresh is not None:
-            with self._fresh() as alone:
-                return _ran(alone, request)
+            async with AsyncExitStack() as stack:
+                return await _ran(await _entered(stack, self._fresh()), request)
         if self._before is None:
             return None
         if self._used:
-            self._before.rollback()
+            await _now_or_awaited(self._before.rollback())
         self._used = True
-        ran = _ran(self._before, request)
-        self._used = ran[0].state == "kept"
-        return ran
-
-    async def run_async(self, request: RunApart) -> Any:
-        """As `run`."""
-        if self._fresh is not None:
-            async with self._fresh() as alone:
-                return await _ran_async(alone, request)
-        if self._before is None:
-            return None
-        if self._used:
-            await self._before.rollback()
-        self._used = True
-        ran = await _ran_async(self._before, request)
+        ran = await _ran(self._before, request)
         self._used = ran[0].state == "kept"
         return ran
 
 
-def _ran(alone: Any, request: RunApart) -> tuple[Any, Any]:
-    result = alone.run(request.source, timeout=request.timeout)
-    return result, alone.get(request.name) if request.name else None
+async def _ran(alone: Any, request: RunApart) -> tuple[Any, Any]:
+    result = await _now_or_awaited(alone.run(request.source, timeout=request.timeout))
+    return result, await _now_or_awaited(alone.get(request.name)) if request.name else None
 
 
-async def _ran_async(alone: Any, request: RunApart) -> tuple[Any, Any]:
-    result = await alone.run(request.source, timeout=request.timeout)
-    return result, await alone.get(request.name) if request.name else None
+async def _now_or_awaited(answer: Any) -> Any:
+    """Return what a blocking session gives, or what another one's is awaited for."""
+    return await answer if inspect.isawaitable(answer) else answer
 
 
-def _answer(agent: Driven, apart: Apart, request: Request) -> Any:
+async def _entered(stack: AsyncExitStack, manager: Any) -> Any:
+    """Enter a sandbox or a session of either API."""
+    # Itself, and not by a generator: that of a session which is held open would end with its event loop.
+    if hasattr(manager, "__aenter__"):
+        return await stack.enter_async_context(manager)
+    return stack.enter_context(manager)
+
+
+async def _answer(agent: Driven, session: Any, apart: Apart, request: Request, blocking: bool) -> Any:
     if isinstance(request, AskModel):
-        return _ask(agent, request)
-    if isinstance(request, RunApart):
-        return apart.run(request)
-    if not isinstance(request, Confirm):
-        return request()
-    answer = agent.confirm(request.source) if agent.confirm is not None else True
-    if inspect.isawaitable(answer):
-        close = getattr(answer, "close", None)
-        if close is not None:
-            close()
-        raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
-    return decision(answer, "confirm")
+        return _ask(agent, request) if blocking else await _ask_async(agent, request)
+    if isinstance(request, Confirm):
+        answer = agent.confirm(request.source) if agent.confirm is not None else True
+        if blocking and inspect.isawaitable(answer):
+            close = getattr(answer, "close", None)
+            if close is not None:
+                close()
+            raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
+        return decision(await _now_or_awaited(answer), "confirm")
+    if not blocking and not inspect.iscoroutinefunction(session.run):
+        import asyncio
+
+        return await asyncio.to_thread(lambda: _finished(_answer(agent, session, apart, request, True)))
+    return await (apart.run(request) if isinstance(request, RunApart) else _now_or_awaited(request()))
 
 
 def _ask(agent: Driven, request: AskModel) -> Reply:
     ask = partial(agent.model.complete, request.messages, tools=agent.tool_specs)
     with answering(agent.model.name, agent.model_events(request.seconds)) as events:
         return ask(events=events) if request.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
-
-
-async def _answer_async(agent: Driven, session: Any, apart: Apart, request: Request) -> Any:
-    import asyncio
-
-    if isinstance(request, AskModel):
-        return await _ask_async(agent, request)
-    if isinstance(request, Confirm):
-        answer = agent.confirm(request.source) if agent.confirm is not None else True
-        return decision(await _now_or_awaited(answer), "confirm")
-    if not inspect.iscoroutinefunction(session.run):
-        return await asyncio.to_thread(_answer, agent, apart, request)
-    if isinstance(request, RunApart):
-        return await apart.run_async(request)
-    return await _now_or_awaited(request())
-
-
-async def _now_or_awaited(answer: Any) -> Any:
-    """Files of a session on this machine are there at once, those of one behind a wire are waited for."""
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 async def _ask_async(agent: Driven, request: AskModel) -> Reply:
@@ -235,14 +198,27 @@ async def _ask_async(agent: Driven, request: AskModel) -> Reply:
         raise out_of_time(request.seconds)
 
 
-def _opened(agent: Driven, aparts: bool, stack: ExitStack) -> tuple[Any, Apart]:
-    """The session of a run, and what opens one apart from it. `stack` closes what is the run's own."""
+def _check_kind(given: Any, blocking: bool) -> None:
+    if blocking and inspect.iscoroutinefunction(given.run):
+        raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
+
+
+async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> tuple[Any, Apart]:
+    """The session of a run, and what opens one apart from it. `stack` closes what is the run's own; on an event loop
+    what blocks is opened and closed in a thread.
+    """
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
-        given = stack.enter_context(Sandbox(given, **agent.opening))
-    elif inspect.iscoroutinefunction(given.run):
-        raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
-    session = stack.enter_context(given.session()) if hasattr(given, "session") else given
+        kind: Any = Sandbox if blocking else safeexec.AsyncSandbox
+        given = await _entered(stack, kind(given, **agent.opening))
+    elif not blocking and not inspect.iscoroutinefunction(given.run):
+        import asyncio
+
+        own = AsyncExitStack()
+        stack.push_async_callback(asyncio.to_thread, lambda: _finished(own.aclose()))
+        return await asyncio.to_thread(lambda: _finished(_opened(agent, aparts, own, True)))
+    _check_kind(given, blocking)
+    session = await _entered(stack, given.session()) if hasattr(given, "session") else given
     if session is not given and given.max_sessions is None:
         return session, Apart(partial(given.session, checkpoints="off"))
     # A branch takes no place of `max_sessions`: runs that each held a place and waited for one more would wait for each
@@ -250,26 +226,6 @@ def _opened(agent: Driven, aparts: bool, stack: ExitStack) -> tuple[Any, Apart]:
     before = None
     if aparts:
         with suppress(CheckpointError):
-            before = stack.enter_context(session.branch(checkpoints="before-step")[0])
-    return session, Apart(before=before)
-
-
-async def _async_opened(agent: Driven, aparts: bool, stack: AsyncExitStack) -> tuple[Any, Apart]:
-    """As `_opened`; one that blocks is opened and closed in a thread."""
-    import asyncio
-
-    given = agent.sandbox
-    if isinstance(given, (str, Policy)):
-        given = await stack.enter_async_context(safeexec.AsyncSandbox(given, **agent.opening))
-    elif not inspect.iscoroutinefunction(given.run):
-        blocking = ExitStack()
-        stack.push_async_callback(asyncio.to_thread, blocking.close)
-        return await asyncio.to_thread(_opened, agent, aparts, blocking)
-    session = await stack.enter_async_context(given.session()) if hasattr(given, "session") else given
-    if session is not given and given.max_sessions is None:
-        return session, Apart(partial(given.session, checkpoints="off"))
-    before = None
-    if aparts:
-        with suppress(CheckpointError):
-            before = await stack.enter_async_context((await session.branch(checkpoints="before-step"))[0])
+            (branch,) = await _now_or_awaited(session.branch(checkpoints="before-step"))
+            before = await _entered(stack, branch)
     return session, Apart(before=before)

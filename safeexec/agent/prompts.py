@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from safeexec.agent.messages import ToolSpec
-from safeexec.agent.transcript import without_middle
+from safeexec.common.text import head_and_tail
 
 RUN_PYTHON = ToolSpec(
     "run_python",
@@ -91,7 +91,7 @@ def no_code(found: str, *, native: bool) -> str:
 
 def repeated(failures: int, error: str, sources: Sequence[str]) -> str:
     """The same failure came several times in a row: name the attempts, so that the next one differs."""
-    attempts = "\n".join(f"Attempt {n}:\n{without_middle(source, 600)}" for n, source in enumerate(sources, 1))
+    attempts = "\n".join(f"Attempt {n}:\n{head_and_tail(source, 600)[0]}" for n, source in enumerate(sources, 1))
     return (
         f"The last {failures} steps failed in the same way: {error}\n{attempts}\n"
         "Do not send this code again. Say in one sentence what is wrong with the approach, then take a different one: "
@@ -111,7 +111,7 @@ def denied(reason: str) -> str:
 
 
 def edited(source: str) -> str:
-    return f"The user changed the code before it ran. What ran:\n{without_middle(source, 2000)}"
+    return f"The user changed the code before it ran. What ran:\n{head_and_tail(source, 2000)[0]}"
 
 
 def resumed(rebuilt: int, failed: int) -> str:

@@ -11,7 +11,7 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from safeexec.agent.transcript import without_middle
+from safeexec.common.text import head_and_tail
 from safeexec.untrusted.markup import (
     CONTENT_SECURITY_POLICY,
     escape,
@@ -110,7 +110,7 @@ def _texts(step: AgentStep) -> list[tuple[str, str]]:
     if result.error is not None:
         failure = result.error.traceback.strip() or f"{result.error.type}: {result.error.message}"
         texts.append(("failed", failure + (f"\nHint: {result.error.hint}" if result.error.hint else "")))
-    return [(kind, without_middle(text, _MAX_OUTPUT)) for kind, text in texts]
+    return [(kind, head_and_tail(text, _MAX_OUTPUT)[0]) for kind, text in texts]
 
 
 def _html_display(display: Display) -> str:
@@ -118,4 +118,4 @@ def _html_display(display: Display) -> str:
         return f'<img alt="Picture" src="data:image/png;base64,{base64.b64encode(display.png).decode()}">'
     if display.html:
         return plain_tables(display.html)
-    return f"<pre>{escape(without_middle(display.text, _MAX_OUTPUT))}</pre>" if display.text else ""
+    return f"<pre>{escape(head_and_tail(display.text, _MAX_OUTPUT)[0])}</pre>" if display.text else ""

@@ -21,7 +21,7 @@ from msgspec import to_builtins
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.extraction import without_thinking
 from safeexec.agent.messages import Message, Reply, Role, ToolCall
-from safeexec.common.text import estimate_tokens
+from safeexec.common.text import estimate_tokens, head_and_tail
 from safeexec.engine.recordings.format import Replied
 from safeexec.engine.recordings.reader import MAX_TRANSCRIPT, entries_of, whole_transcript
 from safeexec.errors import RecordingError
@@ -50,6 +50,8 @@ class Transcript:
     def __init__(self, entries: Iterable[Mapping[str, Any]] = (), *, path: str | Path | None = None) -> None:
         self.entries: list[Entry] = [dict(entry) for entry in entries]
         self.path = Path(path) if path is not None else None
+        self.untouched: set[str] | None = None
+        """The files that were there before the run, and as they are still, of a `DataAnalyst`."""
         self.held: Any = None
         """The open session of a run that waits, and what closes it: the drivers' own."""
         self._torn_at: int | None = None
@@ -197,7 +199,7 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
             continue  # what came of it follows, where it has gone on
         elif kind in ("step", "unanswered"):
             text = entry["observation"] if kind == "step" else entry["text"]
-            text = without_middle(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text
+            text = head_and_tail(text, _OLD_OBSERVATION_CHARACTERS)[0] if position < short_before else text
             talk.say(text, pictures.get(position, ()), call=entry.get("call"))
     return talk.messages()
 
@@ -252,7 +254,8 @@ class _Conversation:
         if end.get("answer") is None:
             self.say(f"(The work was stopped: {end['reason']}.)")
         elif self._drafts[-1].role != "assistant":
-            self._drafts.append(_MessageDraft("assistant", [_clean(without_middle(end["answer"], _REPLY_CHARACTERS))]))
+            answer = head_and_tail(end["answer"], _REPLY_CHARACTERS)[0]
+            self._drafts.append(_MessageDraft("assistant", [_clean(answer)]))
 
     def say(self, text: str, pictures: tuple[str, ...] = (), *, call: str | None = None) -> None:
         """Add words of the loop, as the answer to a call where they are one. Some APIs refuse a user message behind a
@@ -278,7 +281,7 @@ def _assistant(entry: Entry) -> Message:
         for call in Reply.from_dict(entry).tool_calls
     )
     # Reasoning models want none of their thinking back.
-    text = _clean(without_middle(without_thinking(entry["text"]), _REPLY_CHARACTERS))
+    text = _clean(head_and_tail(without_thinking(entry["text"]), _REPLY_CHARACTERS)[0])
     return Message("assistant", text if text.strip() or calls else "(empty reply)", calls)
 
 
@@ -290,7 +293,7 @@ def _arguments(text: str) -> str:
         known = False
     if known:
         return _clean(text)
-    return json.dumps({"code": _clean(without_middle(text, _REPLY_CHARACTERS))})
+    return json.dumps({"code": _clean(head_and_tail(text, _REPLY_CHARACTERS)[0])})
 
 
 def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list[Message]:
@@ -311,14 +314,6 @@ def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list
         )
         head[1] = Message("user", f"{notice}\n\n{task}" if task else notice)
     return head + messages[start:]
-
-
-def without_middle(text: str, characters: int) -> str:
-    """`text`, or its head and tail with the number of characters left out between them."""
-    if len(text) <= characters:
-        return text
-    half = characters // 2
-    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
 
 
 def _clean(text: str) -> str:

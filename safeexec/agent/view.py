@@ -18,8 +18,7 @@ from safeexec.agent.outcome import (
     StepEvent,
 )
 from safeexec.agent.snippets import Parser
-from safeexec.agent.transcript import without_middle
-from safeexec.common.text import printable
+from safeexec.common.text import head_and_tail, printable
 from safeexec.untrusted.saving import NewFiles, is_picture
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class View:
                 if prose := prose_of(reply):
                     self._line(prose)
             case StepEvent(number, source):
-                self._line(f"--- step {number} ---\n{without_middle(source, _SOURCE_LIMIT)}")
+                self._line(f"--- step {number} ---\n{head_and_tail(source, _SOURCE_LIMIT)[0]}")
             case ObservationEvent(step):
                 self._line(f"--- {status(step)} ---\n{outcome_text(step)}".rstrip())
                 for line in self._pictures.save(step):

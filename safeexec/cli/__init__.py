@@ -24,7 +24,7 @@ COMMANDS = {
     "doctor": "show what this machine can enforce for a profile",
     "challenge": "put flags outside the sandbox and try to read one from inside",
     "agent": "let a model solve a task by running code",
-    "view": "show a recording, a transcript or a search as one page for a browser",
+    "view": "show a recording or a transcript as one page for a browser",
     "plugin": "check a plugin as a host would load it",
     "repair": "let a model mend a repository until its checks pass",
     "serve": "serve sessions to programs in any language",

@@ -18,7 +18,7 @@ Two properties hold for whatever text is evaluated:
 
 An expression is parsed once: `grammar` checks the tree by its table of nodes, and writes one of guards for CPython to
 compile. The guards with their costs: `operators`, `functions` (with `containers`, `numeric` and `mathematical`),
-`subscripts`, `text` and `exact`. `costs` says what values weigh, `fuel` what an account is.
+`subscripts` and `text`. `costs` says what values weigh, `fuel` what an account is.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def evaluate(
 ) -> object:
     """The value of an expression over the given names, computed in this process.
 
-    Names hold numbers, strings, None, lists, tuples, dicts, sets, ranges, Decimals, Fractions, dates and times, of
-    exactly these types. `functions` are further functions that the expression may call; they see its values as
-    arguments, their results must be values of these types, and what they cost is the caller's affair. Those of `math`
-    and `statistics` have their bare names too (`sqrt(144)`). With ``"mathematics"`` those of `math` take complex
-    numbers, `pi`, `e`, `tau`, `inf` and `nan` are there unless `names` has them, and `2 ^ 10` is refused. `max_steps`
-    bounds the work. A policy may allow less than the profile `expression`: the functions that it leaves out are
-    refused. One with ``language: {functions: mathematics}`` gives those of mathematics by itself.
+    Names hold numbers, strings, None, lists, tuples, dicts, sets and ranges, of exactly these types. `functions` are
+    further functions that the expression may call; they see its values as arguments, their results must be values of
+    these types, and what they cost is the caller's affair. Those of `math` and `statistics` have their bare names too
+    (`sqrt(144)`). With ``"mathematics"`` those of `math` take complex numbers, `pi`, `e`, `tau`, `inf` and `nan` are
+    there unless `names` has them, and `2 ^ 10` is refused. `max_steps` bounds the work. A policy may allow less than
+    the profile `expression`: the functions that it leaves out are refused. One with ``language: {functions:
+    mathematics}`` gives those of mathematics by itself.
 
     Raises `ExpressionError` (a ValueError) with column and caret, for what is refused before or while it runs and for
     what fails; the exception that Python raised, say a ZeroDivisionError, is its `__cause__`. Raises `PolicyError` for

@@ -9,7 +9,7 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline.costs import admit, bounded_numbers, collisions, known, measure
+from safeexec.inline.costs import WEIGHTS, admit, bounded_numbers, collisions, measure
 from safeexec.inline.fuel import INTEGERS, SMALL, Fuel, spend, weight
 from safeexec.inline.operators import GUARDS, span
 
@@ -43,7 +43,7 @@ def each(fuel: Fuel, iterable: Any, per_item: int) -> Any:
     items(fuel, iterable, per_item)
     if type(iterable) not in (range, str):
         for kind in set(map(type, iterable)):
-            if not known(kind):
+            if kind not in WEIGHTS:
                 admit(next(item for item in iterable if type(item) is kind))
     return iterable
 

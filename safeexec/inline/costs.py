@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline.fuel import EXACT, MIXED, SMALL, WIDE, Fuel, Refused, apart, notes, spend, weight
+from safeexec.inline.fuel import SMALL, Fuel, Refused, spend, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,56 +21,22 @@ MAX_DEPTH = 64
 """The deepest nesting of a container that is compared, hashed or printed."""
 HASH_MODULUS = sys.hash_info.modulus
 
-OPTIONAL_MODULES = frozenset({"datetime", "decimal", "fractions", "zoneinfo"})
-
 
 WEIGHTS: dict[type, Weigh] = {}
 """The exact types that an expression may hold, with what weighs an object of it: (fuel, object, depth) to units."""
-CHECKS: dict[type, Callable[[Fuel, Any], object]] = {}
-"""Of the types of `exact` those that may have too many digits to be written out, with what refuses such a value."""
-COSTS: dict[type, dict[tuple[type, type], Any]] = {}
-"""Of each operator the rows of `exact`, for its table."""
-MAKERS: dict[str, Any] = {}
-"""The functions of `exact`."""
-
-
-def known(kind: type) -> bool:
-    """Return whether values of exactly this type may take part; `exact` is loaded when a type of its modules is first
-    met.
-    """
-    if kind not in WEIGHTS and kind.__module__ in OPTIONAL_MODULES:
-        load_exact()
-    return kind in WEIGHTS
-
-
-def load_exact() -> None:
-    """Put what `exact` has into the tables here."""
-    from safeexec.inline import exact  # with decimal, fractions and datetime: only for who has such values
-
-    WEIGHTS.update(exact.WEIGHTS)
-    CHECKS.update(exact.CHECKS)
-    COSTS.update(exact.BINARY)
-    MAKERS.update(exact.MAKERS)
-
-
-def bounded_digits(fuel: Fuel, value: Any) -> bool:
-    """Return whether a value is of a type in `CHECKS`; refuses it if it has too many digits."""
-    check = CHECKS.get(type(value)) if known(type(value)) else None
-    if check is not None:
-        check(fuel, value)
-    return check is not None
 
 
 def admit(value: Any) -> Any:
     """The value itself, if its exact type may take part in an expression."""
-    if type(value) not in WEIGHTS and not known(type(value)):
+    if type(value) not in WEIGHTS:
         refuse_type(type(value))
     return value
 
 
 def refuse_type(kind: type) -> NoReturn:
     base = next((base.__name__ for base in kind.__mro__[1:] if base in WEIGHTS), None)
-    because = f"it is a subclass of {base}; convert it to {base} first" if base else "its operations cannot be bounded"
+    unbounded = "its operations cannot be bounded; convert it to a number or a text, or run the code in a Sandbox"
+    because = f"it is a subclass of {base}; convert it to {base} first" if base else unbounded
     raise Refused(f"a value of type {kind.__qualname__} may not take part in an expression: {because}")
 
 
@@ -118,22 +84,9 @@ def _constant(fuel: Fuel, value: object, depth: int) -> int:
     return 1
 
 
-def _float(fuel: Fuel, value: float, depth: int) -> int:
-    units = _of_float(fuel)
-    spend(fuel, units)
-    return units
-
-
-def _of_float(fuel: Fuel) -> int:
-    """The price of a float: another one once a Decimal or a Fraction has been weighed in the same evaluation."""
-    return MIXED if len(fuel) > 1 and EXACT in notes(fuel) else 1
-
-
 def _integer(fuel: Fuel, value: int, depth: int) -> int:
     units = weight(value)
     spend(fuel, units)
-    if value.bit_length() > WIDE:
-        apart(fuel, "wide")
     return units
 
 
@@ -155,9 +108,6 @@ def _sequence(fuel: Fuel, value: list[Any] | tuple[Any, ...], depth: int) -> int
     if not bounded_numbers(value):
         for item in value:
             units += measure(fuel, item, depth + 1)
-    elif (more := len(value) * (_of_float(fuel) - 1)) > 0:
-        spend(fuel, more)
-        units += more
     return units
 
 
@@ -174,8 +124,8 @@ WEIGHTS.update(
     {
         type(None): _constant,
         bool: _constant,
-        float: _float,
-        complex: _float,
+        float: _constant,
+        complex: _constant,
         int: _integer,
         str: _text,
         range: _range,
@@ -210,8 +160,8 @@ def collisions(fuel: Fuel, keys: Iterable[Any]) -> int:
     """Spends the bound on what equal hashes cost when a table is made of these keys, whose weight is spent already.
 
     Strings are hashed with a secret key, and at most some 70 floats share a hash. Integers collide modulo 2**61 - 1,
-    and complex numbers (k*1000003 - k*1j), tuples, frozensets, Fractions and Decimals can be made to. n keys of one
-    hash cost n**2 / 2 comparisons, each of the size of a key.
+    and complex numbers (k*1000003 - k*1j), tuples and frozensets can be made to. n keys of one hash cost n**2 / 2
+    comparisons, each of the size of a key.
     """
     kinds = set(map(type, keys))
     if kinds <= _EVENLY_HASHED:

@@ -20,15 +20,10 @@ MAX_BITS = 1 << 16
 """The largest integer that an operation may produce: 65,536 bits, about 19,700 digits."""
 MAX_DIGITS = 4300
 """The longest text that is read as a number; CPython's own default limit for int()."""
-WIDE = 512
-"""Bits of the widest integer that is compared with a Decimal; making one of it takes 0.4 us."""
+
 SMALL = 1 << 63
 """Integers below this magnitude are small: the entry of a compiled expression accepts them without a guard."""
 INTEGERS = (int, bool)
-MIXED = 80
-"""Units of a float where it may be compared with a Decimal or a Fraction, which makes one of it: 6 us for 5e-324."""
-EXACT = "exact"
-"""Noted of an evaluation that has weighed a Decimal or a Fraction."""
 
 
 class Refused(Exception):
@@ -44,14 +39,9 @@ def spend(fuel: Fuel, units: int) -> None:
 
 
 def weight(number: int) -> int:
-    """The bound for printing or converting an integer, or comparing it with a Decimal: quadratic in its bits."""
+    """The bound for printing or converting an integer: quadratic in its bits."""
     bits = number.bit_length()
     return 1 if bits < 1024 else 1 + (bits >> 9) + (bits >> 10) ** 2
-
-
-def conversion(number: int) -> int:
-    """The cost of making a Decimal of an integer, which comparing the two does: 6.7 ms for 65,000 bits."""
-    return 1 + (number.bit_length() >> 8) ** 2
 
 
 def notes(fuel: Fuel) -> dict[Any, Any]:
@@ -59,20 +49,6 @@ def notes(fuel: Fuel) -> dict[Any, Any]:
     if len(fuel) == 1:
         fuel.append({})  # type: ignore[arg-type]
     return fuel[1]  # type: ignore[return-value]
-
-
-def apart(fuel: Fuel, kind: str) -> None:
-    """Refuses to weigh a Decimal and a wide integer in one evaluation, so that no comparison converts one to the other.
-
-    The weight of a list or a set bounds what its items are compared with, but not a conversion at each comparison.
-    """
-    noted = notes(fuel)
-    noted[kind] = True
-    if "Decimal" in noted and "wide" in noted:
-        raise Refused(
-            f"a Decimal and an integer of more than {WIDE} bits may not be compared or printed in one expression; "
-            "make the integer a Decimal first"
-        )
 
 
 def limit_bits(total: int) -> int:

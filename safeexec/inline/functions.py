@@ -9,7 +9,7 @@ import math
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline import containers, numeric, text
-from safeexec.inline.costs import MAKERS, admit, load_exact
+from safeexec.inline.costs import admit
 from safeexec.inline.fuel import Fuel, spend
 from safeexec.inline.operators import absolute
 
@@ -26,17 +26,6 @@ def from_host(function: Callable[..., object]) -> Guard:
     def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
         spend(fuel, 1)
         return admit(function(*args, **options))
-
-    return guard
-
-
-def _exact(name: str) -> Guard:
-    """Decimal(...), Fraction(...), date(...) and their like, loaded when first called."""
-
-    def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
-        if not MAKERS:
-            load_exact()
-        return MAKERS[name](fuel, *args, **options)
 
     return guard
 
@@ -76,7 +65,6 @@ BUILTINS: dict[str, Guard] = {
     "sum": containers.total,
     "tuple": containers.to_tuple,
     "zip": containers.zipped,
-    **{name: _exact(name) for name in ("Decimal", "Fraction", "date", "datetime", "time", "timedelta")},
 }
 
 OF_REALS = (

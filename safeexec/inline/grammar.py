@@ -409,6 +409,10 @@ _OTHER_WAYS = {
         ("derivative", "diff", "expand", "factor", "integral", "integrate", "limit", "simplify", "solve", "symbols"),
         'formulas are changed by sympy, in a step of Sandbox("mathematics")',
     ),
+    **dict.fromkeys(
+        ("Decimal", "Fraction", "date", "datetime", "time", "timedelta"),
+        'exact numbers and dates are for a program, in Sandbox("calculator")',
+    ),
 }
 """The same where it is no function, with `{0}` for the module."""
 _CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})

@@ -7,7 +7,7 @@ import math
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.containers import each, items
-from safeexec.inline.costs import admit, bounded_digits, bounded_numbers, measure
+from safeexec.inline.costs import admit, bounded_numbers, measure
 from safeexec.inline.fuel import INTEGERS, MAX_BITS, MAX_DIGITS, SMALL, Fuel, Refused, limit_bits, spend, weight
 from safeexec.inline.operators import GUARDS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _multiply = GUARDS[ast.Mult]
 MAX_ROUND = 5000
-"""The most places that round() takes for integers and Fractions, before or after the point."""
+"""The most places that round() takes for integers, before or after the point."""
 MAX_ARGUMENT = 5000
 """The largest argument of factorial()."""
 
@@ -33,21 +33,20 @@ def rounded(fuel: Fuel, number: Any, ndigits: Any = None) -> Any:
         spend(fuel, 1 if -SMALL < number < SMALL else WIDE_FLOAT)
         return round(number, ndigits)
     measure(fuel, number)
-    kind = type(number).__name__
     if ndigits is None:
         return round(integral(fuel, number))
     if type(ndigits) is not int:
         raise TypeError(f"'{type(ndigits).__name__}' object cannot be interpreted as an integer")
-    if kind in ("int", "bool", "Fraction") and not -MAX_ROUND <= ndigits <= MAX_ROUND:
+    if type(number) in INTEGERS and not -MAX_ROUND <= ndigits <= MAX_ROUND:
         raise Refused(f"round() takes at most {MAX_ROUND} places here")
-    spend(fuel, 20 + (abs(ndigits) >> 2 if kind != "Decimal" else 0))
+    spend(fuel, 20 + (abs(ndigits) >> 2))
     return round(number, ndigits)
 
 
 def integral(fuel: Fuel, number: Any) -> Any:
-    """A number that is about to become an integer: a Decimal may not have too many digits."""
+    """A number that is about to become an integer."""
     measure(fuel, number)
-    if not bounded_digits(fuel, number) and type(number) not in (int, float, bool, complex):
+    if type(number) not in (int, float, bool, complex):
         raise TypeError(f"must be a real number, not {type(number).__name__}")
     return number
 
@@ -120,7 +119,7 @@ def numeric(function: Callable[..., Any]) -> Guard:
         for arg in (*args, *options.values()):
             if type(arg) is float or (type(arg) is int and -SMALL < arg < SMALL):
                 continue
-            if type(arg).__name__ not in ("int", "bool", "Decimal", "Fraction"):
+            if type(arg) not in INTEGERS:
                 raise TypeError(f"must be real number, not {type(admit(arg)).__name__}")
             spend(fuel, measure(fuel, arg))
         spend(fuel, 1 + len(args))
@@ -130,7 +129,7 @@ def numeric(function: Callable[..., Any]) -> Guard:
 
 
 def whole(function: Callable[..., Any]) -> Guard:
-    """floor, ceil and trunc make integers: of a Decimal only if it has not too many digits."""
+    """floor, ceil and trunc make integers."""
 
     def guard(fuel: Fuel, number: Any) -> Any:
         return function(integral(fuel, number))
@@ -233,10 +232,7 @@ def _check_sample(fuel: Fuel, sample: Any) -> None:
         bits = 0
         for value in sample:
             spend(fuel, 40)
-            if type(value).__name__ in ("Decimal", "Fraction"):
-                integral(fuel, value)
-                bits += sum(map(int.bit_length, value.as_integer_ratio()))
-            elif type(value) in INTEGERS:
+            if type(value) in INTEGERS:
                 bits += value.bit_length()
             elif type(value) not in (float, str):
                 raise TypeError(f"a sample may hold numbers, not '{type(admit(value)).__name__}'")

@@ -12,7 +12,7 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 import operator
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline.costs import COSTS, OPTIONAL_MODULES, admit, collisions, known, measure
+from safeexec.inline.costs import admit, collisions, measure
 from safeexec.inline.fuel import INTEGERS, Fuel, limit_bits, notes, power_bits, spend, weight
 from safeexec.inline.text import printf
 
@@ -145,17 +145,6 @@ BINARY: dict[type[ast.AST], tuple[str, Apply, dict[tuple[type, type], Cost]]] = 
 }
 
 
-def _with_exact(kind: type[ast.AST], left: type, right: type) -> Cost | None:
-    """The cost for operands of which one is a decimal, a fraction, a date or a time: the first one adds their rules."""
-    if OPTIONAL_MODULES.isdisjoint((left.__module__, right.__module__)) or not (known(left) and known(right)):
-        return None
-    if kind is ast.Mod and left is str:
-        return printf
-    costs = BINARY[kind][2]
-    costs.update(COSTS.get(kind, {}))
-    return costs.get((left, right))
-
-
 SHORT = 64
 """Texts of so many characters together are joined and compared for one unit, without a look at the table."""
 
@@ -170,9 +159,7 @@ def _guard(kind: type[ast.AST]) -> Guard:
             return apply(left, right)
         cost = table.get((type(left), type(right)))
         if cost is None:
-            cost = _with_exact(kind, type(left), type(right))
-            if cost is None:
-                raise TypeError(_unsupported(symbol, admit(left), admit(right)))
+            raise TypeError(_unsupported(symbol, admit(left), admit(right)))
         units = cost if isinstance(cost, int) else cost(fuel, left, right)
         left_over = fuel[0] - units
         if left_over < 0:
@@ -302,7 +289,7 @@ def _invert(value: int) -> int:
     return ~int(value)
 
 
-_SIGNED = ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")
+_SIGNED = ("int", "bool", "float", "complex")
 absolute = _unary("abs()", abs, _SIGNED)
 
 GUARDS: dict[type[ast.AST], Callable[..., Any]] = {

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CONSTRUCTS = frozenset({"attribute", "comprehension"})
-_HOMES = {"Decimal": "decimal", "Fraction": "fractions"} | dict.fromkeys(
-    ("date", "datetime", "time", "timedelta"), "datetime"
-)
-"""The module that a policy must allow for a function that expressions call by its bare name."""
 
 
 @lru_cache(maxsize=64)
@@ -36,7 +32,7 @@ def permitted(policy: str | Policy) -> tuple[frozenset[str], bool]:
     refused = set(base.builtins) - set(loaded.builtins)
     for module, names in MODULES.items():
         refused |= {f"{module}.{name}" for name in names if not _allows(loaded, module, name)}
-    refused |= {name for name, module in _HOMES.items() if not _allows(loaded, module, name)}
+
     known = {*BUILTINS, *(f"{module}.{name}" for module in MODULES for name in MODULES[module])}
     return frozenset(refused & known), loaded.language.functions == "mathematics"
 

@@ -70,11 +70,13 @@ class RestrictedLanguage(Language):
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         rules_of(self.plan).is_closed_path = is_closed
 
-    def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
+    def compile(
+        self, source: str, filename: str, *, stdin: bool = False, rewrite: Callable[..., None] | None = None
+    ) -> CompiledStep:
         if self._workspace is not None:
             self._workspace.source = source
         plan = self.plan if not stdin else self._reading_input()
-        return compile_step(source, plan, filename=filename, known_names=self._namespace)
+        return compile_step(source, plan, filename=filename, known_names=self._namespace, rewrite=rewrite)
 
     def _reading_input(self) -> LanguagePlan:
         """The plan of a step that has a standard input."""

@@ -5,7 +5,7 @@ import __future__
 
 import functools
 import operator
-from collections.abc import Container
+from collections.abc import Callable, Container
 from types import CodeType
 from typing import Final
 
@@ -55,8 +55,15 @@ class PolicyJudge:
         return transformer.rewritten
 
 
-def compile_step(source: str, plan: LanguagePlan, *, filename: str, known_names: Container[str] = ()) -> CompiledStep:
-    """Compile `source` under `plan`.
+def compile_step(
+    source: str,
+    plan: LanguagePlan,
+    *,
+    filename: str,
+    known_names: Container[str] = (),
+    rewrite: Callable[..., None] | None = None,
+) -> CompiledStep:
+    """Compile `source` under `plan`; `rewrite` as for `compile_program`.
 
     `known_names` are the names that the session already has (they may shadow a builtin that the policy leaves out).
 
@@ -64,7 +71,7 @@ def compile_step(source: str, plan: LanguagePlan, *, filename: str, known_names:
     """
     rules = rules_of(plan)
     judge = PolicyJudge(source, rules, known_names) if plan.mode == "restricted" else None
-    return compile_program(source, filename, rules.step_flags, judge)
+    return compile_program(source, filename, rules.step_flags, judge, rewrite)
 
 
 def compile_text(

@@ -48,9 +48,8 @@ class Node(Struct, kw_only=True, omit_defaults=True):
     """Seconds since the beginning."""
     ms: float = 0.0
     score: float | None = None
-    visits: int = 0
     undone: bool = False
-    """Whether the session went back behind it; in a search, whether the best state lies elsewhere."""
+    """Whether the session went back behind it."""
     labels: list[str] = []
     """Names of checkpoints, and of what else is to be found."""
     source: str = ""
@@ -82,10 +81,6 @@ class RunPage(Struct, kw_only=True):
     nodes: list[Node]
     chains: list[tuple[int, int, int, int]] = []
     """See `chains_of`."""
-    left: str = "undone"
-    """What is said of nodes that are `undone`."""
-    kept: str = "kept"
-    """And of all others."""
 
 
 def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:

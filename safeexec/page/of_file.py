@@ -1,4 +1,4 @@
-"""The page of a file: a recording of a session, the transcript of an agent, or the tree of a search."""
+"""The page of a file: a recording of a session, or the transcript of an agent."""
 
 from __future__ import annotations
 
@@ -9,32 +9,20 @@ from safeexec.engine.recordings.reader import MAX_TRANSCRIPT, Recording, entries
 from safeexec.errors import RecordingError
 from safeexec.page.nodes import RunPage
 from safeexec.page.of_recording import of_recording
-from safeexec.page.of_search import of_search
 from safeexec.page.of_transcript import of_transcript
 from safeexec.untrusted.below import read_named
-from safeexec.untrusted.json_text import loads
 
 
 def page_of(path: str | os.PathLike[str]) -> RunPage:
     """The page of what was written down in `path`.
 
-    A search is JSON: what `to_dict()` of its tree said. Raises `RecordingError` for a file that is nothing of these,
-    OSError for what cannot be read.
+    Raises `RecordingError` for a file that is neither, OSError for what cannot be read.
     """
     try:
         recording = Recording(path)
     except RecordingError as no_recording:
-        data = read_named(path, max_bytes=MAX_TRANSCRIPT)
-        return _of_search(data) or _of_transcript(path, data, no_recording)
+        return _of_transcript(path, read_named(path, max_bytes=MAX_TRANSCRIPT), no_recording)
     return of_recording(recording)
-
-
-def _of_search(data: bytes) -> RunPage | None:
-    try:
-        tree = loads(data.decode("utf-8"))
-        return of_search(tree) if isinstance(tree, dict) and "nodes" in tree else None
-    except ValueError:
-        return None
 
 
 def _of_transcript(path: str | os.PathLike[str], data: bytes, no_recording: RecordingError) -> RunPage:

@@ -16,14 +16,13 @@ const GROUPS = {
   steps: (node) => node.kind === "step" || node.kind === "query",
   "checkpoints and ways back": (node) => ["checkpoint", "rollback", "branch"].includes(node.kind),
   "tool calls": (node) => (node.calls || []).length > 0,
-  [page.kept]: (node) => !node.undone,
-  [page.left]: (node) => Boolean(node.undone),
+  kept: (node) => !node.undone,
+  undone: (node) => Boolean(node.undone),
 };
 
 function badness(node) {
   if (!node.outcome) return "quiet";
   if (["ok", "committed"].includes(node.outcome)) return "ok";
-  if (["untried", "unscored", "merged"].includes(node.outcome)) return "quiet";
   return ["rejected", "violation", "rolled back", "undone", "no better"].includes(node.outcome) ? "warn" : "bad";
 }
 
@@ -113,7 +112,7 @@ function rowOf(place) {
     {
       id: `row${row}`, role: "option", class: `row${code ? " code" : ""}${node.undone ? " undone" : ""}${row === pinned ? " pinned" : ""}`,
       style: `top: ${place * ROW}px`, "aria-selected": String(row === chosen), "aria-posinset": place + 1, "aria-setsize": shown.length,
-      "aria-label": `${where(node)}: ${node.title || node.kind}${node.outcome ? `, ${node.outcome}` : ""}${node.undone ? `, ${page.left}` : ""}`,
+      "aria-label": `${where(node)}: ${node.title || node.kind}${node.outcome ? `, ${node.outcome}` : ""}${node.undone ? ", undone" : ""}`,
       on: { click: () => choose(row, true) },
     },
     lines(row),
@@ -293,9 +292,8 @@ function facts(node) {
   if (node.cpu_ms) parts.push(`${round(node.cpu_ms)} ms of CPU`);
   if (node.peak_mb) parts.push(`${round(node.peak_mb)} MB`);
   if (node.score !== undefined && node.score !== null) parts.push(`score ${round(node.score)}`);
-  if (node.visits > 1) parts.push(`${node.visits} visits`);
   if (node.state && node.state !== "kept") parts.push(`state: ${node.state}`);
-  if (node.undone) parts.push(page.left);
+  if (node.undone) parts.push("undone");
   return make("p", { class: badness(node) }, parts.join(" · "));
 }
 
@@ -371,7 +369,7 @@ document.body.append(
     "header",
     {},
     make("h1", {}, page.title),
-    make("div", { class: "facts" }, ...page.facts.map(([name, text]) => make("span", {}, `${name}: ${text}`)), ...[...outcomes].map(([outcome, times]) => make("span", { class: badness({ outcome }) }, `${times} ${outcome}`)), gone > 0 && make("span", {}, `○ ${gone} ${page.left}`)),
+    make("div", { class: "facts" }, ...page.facts.map(([name, text]) => make("span", {}, `${name}: ${text}`)), ...[...outcomes].map(([outcome, times]) => make("span", { class: badness({ outcome }) }, `${times} ${outcome}`)), gone > 0 && make("span", {}, `○ ${gone} undone`)),
     make("div", { class: "tools" }, search, group, compare, count),
   ),
   main,

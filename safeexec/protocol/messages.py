@@ -333,16 +333,21 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
 
 class Repeat(msgspec.Struct, tag="repeat", array_like=True):
     """Do these once more, in a process that is in the state before them. Nothing is told of what they print or show.
-    The answer is `Names`, or `Done` with a problem where one has done something else than before.
+    The answer is `Names`, or `Done` with a problem where one has done something else than before, or all of them.
     """
 
     entries: list[JournalEntry]
     entropy: bytes = b""
     """Of the session's first child, where this is another one: what its random numbers come from."""
+    digest: int = 0
+    """What the variables must come to, as `Names` has told it; 0: not known."""
 
 
 class ListNames(msgspec.Struct, tag="names", array_like=True):
     """The names of the namespace that guest code bound."""
+
+    digest: bool = False
+    """Whether to tell a number for all that they hold, too."""
 
 
 class Describe(msgspec.Struct, tag="describe", array_like=True):
@@ -514,6 +519,8 @@ class Names(msgspec.Struct, tag="name-list", array_like=True):
     """The answer to `ListNames`."""
 
     names: Annotated[list[str], _MANY]
+    digest: int = 0
+    """The same in two processes that have come to the same state in the same way; 0: not asked for."""
 
 
 class Described(msgspec.Struct, tag="described", array_like=True):

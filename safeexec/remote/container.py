@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import IO, Any
+from weakref import WeakValueDictionary
 
 from msgspec import to_builtins
 
@@ -25,11 +26,12 @@ from safeexec.engine.host.files.given import check_given
 from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
-from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, toolbox_of
+from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError, SessionClosed
+from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, read_file, toolbox_of
 from safeexec.remote.engines import BUILD, VERSION, engine, image, words
 from safeexec.remote.pipe import PipeWire
 from safeexec.results import TemplateInfo
+from safeexec.results.marked import marked
 
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
@@ -119,8 +121,10 @@ class ContainerCore(RemoteSandboxCore):
         self.observer = observer_for(policy, arguments.get("audit"))
         self.protection = []
         self.begun = False
+        self._labelled: WeakValueDictionary[str, RemoteSessionCore] = WeakValueDictionary()
         self._files = dict(arguments.get("files") or {})
         self._options = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
+        self.queue_seconds = self._options.get("queue_seconds", self.queue_seconds)
 
     @property
     def alive(self) -> bool:
@@ -175,6 +179,28 @@ class ContainerCore(RemoteSandboxCore):
     ) -> Core[TemplateInfo]:
         held = self._files | dict(files or {})
         return (yield from super().new_template(name, prepare, held, timeout, tightened, api))
+
+    def session_for(
+        self, label: str, state: Any, keywords: dict[str, Any], new: bool = True
+    ) -> Core[RemoteSessionCore]:
+        """As of a sandbox here. Files and a saved state are sent where none is open."""
+        given = self.beginning(**keywords) | {"label": label}
+        try:
+            answer = yield from self.ask("sandbox.session_for", {**given, "new": False})
+        except SessionClosed:
+            if not new:
+                raise
+            if state is not None and os.path.exists(state):
+                given["state"] = marked((yield Work(partial(read_file, state))))
+            elif "template" not in given:
+                files = yield Work(partial(contents_of, self._files))
+                given["files"] = {path: marked(data) for path, data in files}
+            seconds = given.get("queue_seconds", self.queue_seconds)
+            answer = yield from self.ask("sandbox.session_for", given, seconds=seconds)
+        known = self._labelled.get(label)
+        if known is None or known.identity != answer.session:
+            known = self._labelled[label] = RemoteSessionCore(self, answer.session, label)
+        return known
 
     def new_session(self, **given: Any) -> Core[RemoteSessionCore]:
         session = yield from super().new_session(**given)

@@ -21,18 +21,19 @@ from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.engine.host.session.step_calls import StepCalls
+from safeexec.engine.host.stats import SandboxStats, SessionCounts
 from safeexec.engine.host.tools.relayed import shapes_of
-from safeexec.engine.host.tools.tool import tools_from
+from safeexec.engine.host.tools.tool import by_names, tools_from
 from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
-from safeexec.engine.host.waiting import Core, Wait, Work, drive
+from safeexec.engine.host.waiting import Core, Wait, Work, apart, drive
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
+from safeexec.engine.recordings.forms import arguments_of, packed
 from safeexec.engine.store.interface import StoredSession
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
-from safeexec.protocol.messages import ToolRequest
+from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.remote.calls import Asked, Wire
 from safeexec.remote.pool import Pool
 from safeexec.results import (
@@ -45,6 +46,7 @@ from safeexec.results import (
     Variable,
     WaitingCall,
 )
+from safeexec.results.jsonable import jsonable
 from safeexec.results.marked import marked, unmarked
 from safeexec.results.outcomes import is_text
 from safeexec.servers.methods import (
@@ -61,6 +63,7 @@ from safeexec.servers.methods import (
 if TYPE_CHECKING:
     from safeexec.engine.host.audit import Observer
     from safeexec.engine.host.sandbox import Files, Tools
+    from safeexec.engine.host.tools.tool import Tool
 
 R = TypeVar("R")
 PATIENCE_SECONDS = 60.0
@@ -70,11 +73,16 @@ STOP_SECONDS = 0.05
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state that fit into one message."""
 EFFECTS = "a tool whose effect follows the steps of a session (safeexec.tool) is called where the session is, alone"
-UNRECORDED = "sessions are recorded where they run: on the server, with `safeexec serve --record DIR`"
+UNRECORDED = (
+    "sessions are recorded where they run: a server does so with `safeexec serve --record DIR`, a container does not"
+)
 
 
 class RemoteSandboxCore:
     """One policy of a server."""
+
+    queue_seconds = 0.0
+    """How long it may take until there is room for a session, where its opening does not say."""
 
     def __init__(self, wire: Wire, policy: str | None, tools: Tools = None, approval: Approval | None = None) -> None:
         self._wire = wire
@@ -119,6 +127,17 @@ class RemoteSandboxCore:
         template: str | None = None,
         **tightened: Any,
     ) -> Core[RemoteSessionCore]:
+        given = self.beginning(namespace, record, template, **tightened)
+        return (yield from self._opened("sandbox.session", given, given.get("queue_seconds", self.queue_seconds)))
+
+    def beginning(
+        self,
+        namespace: Mapping[str, Any] | None = None,
+        record: object = None,
+        template: str | None = None,
+        **tightened: Any,
+    ) -> dict[str, Any]:
+        """The keywords of a new session, as the server takes them."""
         _unrecorded(record)
         if "files" in tightened:
             raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
@@ -127,8 +146,7 @@ class RemoteSandboxCore:
             given["template"] = template
         if namespace:
             given["namespace"] = self.values(namespace)
-        seconds = given.get("queue_seconds", 0.0)
-        return (yield from self._opened("sandbox.session", self._which | given, seconds))
+        return self._which | given
 
     def session_for(
         self, label: str, state: object, keywords: dict[str, Any], new: bool = True
@@ -147,8 +165,12 @@ class RemoteSandboxCore:
         rows = (yield from self.ask("sandbox.stored", self._which)).sessions
         return [StoredSession(row.label, row.bytes, row.used) for row in rows]
 
-    def stats(self) -> NoReturn:
-        raise SandboxError("sessions are counted where they run: over a connection that is the server")
+    def stats(self) -> SandboxStats:
+        """What the server counts. Raises `SandboxError` over HTTP."""
+        answer = drive(self.ask("sandbox.stats", self._which))
+        counted: SandboxStats = _converted(answer.stats, SandboxStats)
+        labels = _converted(answer.labels, list[tuple[str | None, SessionCounts]])
+        return msgspec.structs.replace(counted, by_label=dict(labels))
 
     def new_template(
         self,
@@ -176,7 +198,7 @@ class RemoteSandboxCore:
         self, path: str | os.PathLike[str], timeout: float | None, record: object = None
     ) -> Core[RemoteSessionCore]:
         _unrecorded(record)
-        state = marked((yield Work(partial(_read_file, path))))
+        state = marked((yield Work(partial(read_file, path))))
         given = {**self._which, "state": state, "timeout": timeout}
         return (yield from self._opened("sandbox.restore", given))
 
@@ -193,10 +215,10 @@ class RemoteSandboxCore:
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
-    def waiting(self) -> list[WaitingCall]:
+    def waiting(self) -> Core[list[WaitingCall]]:
         if isinstance(self._wire, Pool):
             raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
-        return list(drive(self.ask("sandbox.waiting", self._which)).waiting)
+        return list((yield from self.ask("sandbox.waiting", self._which)).waiting)
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
@@ -265,7 +287,8 @@ class RemoteSandboxCore:
         told = _converted(params, StepCall)
         if calls is None or told.tool not in self.toolbox.tools or told.session != calls.session:
             raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")
-        calls.step, started = told.step, monotonic()
+        yield from calls.begin(told, self.toolbox.tools[told.tool])
+        started = monotonic()
         deadline = None if told.seconds is None else started + told.seconds
         which: dict[str, Any] = {"session": told.session, "call": told.call}
         answer: dict[str, Any] = {"outcome": "broken", "error": "the host was interrupted"}  # and the step ends
@@ -273,6 +296,8 @@ class RemoteSandboxCore:
             reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), calls, deadline)
             answer = {"value": None if reply.value is None else marked(reply.value), "error_type": reply.error_type}
             answer |= {"error": reply.error, "inside": reply.inside, "outcome": calls.outcome()}
+            if (later := calls.later) is not None:
+                answer |= {"note": later.answer.note, "seconds": later.answer.seconds, "asked": later.asked}
         except ProtocolError as error:  # as in a session here, that ends the step
             answer = {"outcome": "broken", "error": str(error)}
         finally:
@@ -310,19 +335,47 @@ class RemoteSandboxCore:
 class Calls:
     """The calls of host tools that one step makes, as a `Toolbox` sees whose they are."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, answer: Allow | None = None, waits: WaitingCall | None = None) -> None:
+        """`answer`: to the call that `waits`, which comes once more."""
         self.session = session
+        self._answer, self._waits = answer, waits
+        self._decided: Allow | None = None
+        """The same, if that is the call which is made now."""
+        self.later: PutOff | None = None
+        """Why the call that is made now is put off."""
         self.step = 0
         self.calls_of_step = 0
         self.tool_records = ToolLog()
         self.bill = Bill()
-        self.calls: StepCalls | None = None
+        self.calls = self.again = self
         self.call_key = ""
 
+    def begin(self, told: StepCall, tool: Tool) -> Core[None]:
+        """A call comes from the server. What was answered counts once, and for no other call than the caller was shown:
+        a server may lie.
+        """
+        self.step, self.later, self._decided = told.step, None, None
+        waits = self._waits
+        if told.allowed and waits is not None and waits.tool == told.tool:
+            arguments = packed(told.arguments)
+            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(tool, *arguments_of(arguments))))
+            if made == jsonable(waits.arguments):
+                self._decided, self._waits = self._answer, None
+
+    def turn(self, call: ToolRequest, session: object) -> tuple[None, Allow | None]:
+        """What is decided about a call."""
+        return None, self._decided
+
+    def note(
+        self, call: ToolRequest, reply: ToolReply, outcome: object, key: str = "", *, deferred: bool = False
+    ) -> None:
+        """The server keeps what its step was answered."""
+
     def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
-        """Nothing waits here."""
+        """It waits at the server, or is refused there."""
         yield from ()
-        return "this is a tool of a client, and the step is the server's: tools of the server may wait"
+        self.later = later
+        return ""
 
     def secured(self) -> Core[None]:
         """Nothing is written down here."""
@@ -347,12 +400,14 @@ class RemoteSessionCore:
 
     def __init__(self, sandbox: RemoteSandboxCore, identity: str, label: str | None = None) -> None:
         self._sandbox = sandbox
-        self._id = identity
+        self.identity = identity
         self.number = next(_numbers)
         self.label = label
+        self._waits: WaitingCall | None = None
+        """What the caller was shown last that it waits for."""
 
     def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
-        return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
+        return self._sandbox.ask(f"session.{verb}", {"session": self.identity, **params})
 
     @property
     def summary(self) -> str:
@@ -383,10 +438,10 @@ class RemoteSessionCore:
         namespace: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Core[Result]:
-        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
+        calls = Calls(self.identity) if self._sandbox.toolbox.tools else None
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params = {
-            "session": self._id,
+            "session": self.identity,
             "source": _source(source),
             "timeout": timeout,
             "atomic": atomic,
@@ -401,7 +456,8 @@ class RemoteSessionCore:
             "session.run", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
         )
         result = _result(answer)
-        if calls is not None:
+        self._waits = result.waiting_for
+        if calls is not None and calls.later is None:
             result = msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
         return self._told(source, result)
 
@@ -413,9 +469,13 @@ class RemoteSessionCore:
 
     def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
         listeners = listening(callbacks) if any(callbacks) else NOBODY
-        calls = Calls(self._id) if self._sandbox.toolbox.tools else None
+        calls = None
+        if self._sandbox.toolbox.tools:
+            waits = self._waits or (yield from self.waits_for())
+            allows = Allow() if answer is True else answer if isinstance(answer, Allow) else None
+            calls = Calls(self.identity, allows, waits)
         stream = listeners is not NOBODY or calls is not None
-        params: dict[str, Any] = {"session": self._id, "wait": wait, "stream": stream, "exact": True}
+        params: dict[str, Any] = {"session": self.identity, "wait": wait, "stream": stream, "exact": True}
         if isinstance(answer, Later):
             raise TypeError("a step that waits goes on with an answer; Later is none")
         if isinstance(answer, Allow):
@@ -427,11 +487,13 @@ class RemoteSessionCore:
         asked = self._sandbox.ask(
             "session.answer", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
         )
-        return _result((yield from asked))
+        result = _result((yield from asked))
+        self._waits = result.waiting_for
+        return result
 
-    def waiting_call(self) -> WaitingCall | None:
-        found: WaitingCall | None = drive(self._ask("waiting_for")).waiting_for
-        return found
+    def waits_for(self) -> Core[WaitingCall | None]:
+        self._waits = (yield from self._ask("waiting_for")).waiting_for
+        return self._waits
 
     def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
         return list((yield from self._ask("cancel_waiting")).tool_calls)
@@ -444,7 +506,7 @@ class RemoteSessionCore:
         return operation(wait=seconds)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
-        params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
+        params = {"session": self.identity, "query": query, "name": name, "timeout": timeout, "exact": True}
         return self._told(query, _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
@@ -517,7 +579,7 @@ class RemoteSessionCore:
             for identity in answer.sessions:
                 yield from RemoteSessionCore(self._sandbox, identity).close()
 
-        params = {"session": self._id, "n": count}
+        params = {"session": self.identity, "n": count}
         if checkpoints is not None:
             params["checkpoints"] = checkpoints
         answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
@@ -526,7 +588,7 @@ class RemoteSessionCore:
     def save(
         self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
     ) -> Core[dict[str, str]]:
-        params = {"session": self._id, "timeout": timeout, "wait": wait}
+        params = {"session": self.identity, "timeout": timeout, "wait": wait}
         answer = yield from self._sandbox.ask("session.save", params, seconds=wait or 0.0, stop=self._stop)
         yield Work(partial(_write_file, path, answer.state.base64))
         return dict(answer.unsaved)
@@ -618,14 +680,14 @@ def contents_of(files: Mapping[str, Any]) -> list[tuple[str, bytes]]:
                 below = name if inner == "." else f"{name}/{inner}"
                 paths = [(f"{below}/{one}", os.path.join(place, one)) for one in sorted(names)]
                 found += [
-                    (to, _read_file(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)
+                    (to, read_file(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)
                 ]
         else:
-            found.append((name, _read_file(content)))
+            found.append((name, read_file(content)))
     return found
 
 
-def _read_file(path: str | os.PathLike[str]) -> bytes:
+def read_file(path: str | os.PathLike[str]) -> bytes:
     with open(path, "rb") as file:
         return _fitting(file.read(MAX_FILE + 1))
 

@@ -24,9 +24,9 @@ from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.policy import refusals
 from safeexec.engine.policy.access import allowed_names, module_access, name_access
 from safeexec.engine.policy.checks import BUILTINS, is_module
-from safeexec.engine.policy.kernel import file_calls, opens_libraries, rules
+from safeexec.engine.policy.kernel import child_confinement, rules
 from safeexec.engine.policy.names import FORMAT, REFUSED_ATTRIBUTES
-from safeexec.engine.policy.plans import language_plan, limits_plan
+from safeexec.engine.policy.plans import language_plan
 from safeexec.engine.policy.requirements import coming
 from safeexec.engine.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
 from safeexec.engine.syscalls import refuse
@@ -37,7 +37,6 @@ from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
 from safeexec.language.diagnostics import MESSAGES
 from safeexec.language.step import compile_step
-from safeexec.protocol.confinement import ChildConfinement
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from safeexec.reports.syntax import NEWER, construct_of
 from safeexec.untrusted.source_text import costly_name
@@ -397,21 +396,7 @@ def _shown(value: object) -> str:
 
 def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
     """The rule for a system call, from the table that a child of this policy installs, and the call's group."""
-    limits = limits_plan(policy.limits)
-    confinement = ChildConfinement(
-        memory_bytes=limits.memory_bytes,
-        cpu_seconds=limits.cpu_seconds,
-        file_bytes=limits.file_bytes,
-        open_files=limits.open_files,
-        processes=limits.processes + limits.threads,
-        threads=limits.threads,
-        event_loop=policy.socketpair,
-        executable_memory=opens_libraries(policy),
-        files=(files := file_calls(policy)),
-        metadata=files == "write",
-        landlock=6,
-    )
-    return rules_for(confinement).get(name, refuse()), group_of(name)
+    return rules_for(child_confinement(policy)).get(name, refuse()), group_of(name)
 
 
 def _is_system_call(name: str) -> bool:

@@ -7,8 +7,7 @@ session is that of an event loop.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -20,7 +19,6 @@ from safeexec.common.text import printable
 from safeexec.errors import SessionClosed
 from safeexec.results import Result
 from safeexec.searching.plan import Proposal, TriedProgram
-from safeexec.searching.states import FILE_BYTES, Fingerprints, fingerprints_of, key_of, may_fetch
 from safeexec.searching.tree import SearchNode, SearchTree
 
 REPEATS = 100
@@ -108,16 +106,13 @@ def _new(given: Any, known: set[str], room: int) -> Iterator[Proposal]:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Settings of a trial; made by `trial`. `timeout`: seconds of a step, None: the policy's. `merge`:
-    whether equal states are found.
-    """
+    """Settings of a trial; made by `trial`. `timeout`: seconds of a step, None: the policy's."""
 
     score: Any
     takes_result: bool
     timeout: float | None
     deadline: float | None
     """When the search is to end, monotonic seconds."""
-    merge: bool
 
     def limit(self, session: Any) -> float | None:
         """Seconds for the next step; None: the policy's."""
@@ -131,7 +126,7 @@ class Trial:
         return self.deadline is not None and monotonic() >= self.deadline
 
 
-def trial(score: Any, timeout: float | None, deadline: float | None, merge: bool) -> Trial:
+def trial(score: Any, timeout: float | None, deadline: float | None) -> Trial:
     """`score`: a program whose value it is, or a function of the session, or of the session and the step's result."""
     takes_result = False
     if callable(score):
@@ -144,7 +139,7 @@ def trial(score: Any, timeout: float | None, deadline: float | None, merge: bool
         takes_result = len(required) > 1 or any(found.kind is inspect.Parameter.VAR_POSITIONAL for found in parameters)
     elif not isinstance(score, str):
         raise TypeError(f"score is a function or a program, not {type(score).__name__}")
-    return Trial(score, takes_result, timeout, deadline, merge)
+    return Trial(score, takes_result, timeout, deadline)
 
 
 def branch(session: Any, count: int, checkpoints: str) -> Job:
@@ -152,31 +147,22 @@ def branch(session: Any, count: int, checkpoints: str) -> Job:
     return (yield partial(session.branch, count, checkpoints=checkpoints))
 
 
-def attempt(
-    session: Any, source: str, how: Trial, before: Fingerprints | None, knows: Callable[[Hashable], bool]
-) -> Job:
+def attempt(session: Any, source: str, how: Trial) -> Job:
     """Try a program in a session of its own. Returns what came of it (`TriedProgram`), or None where there was no time
-    left; and the fingerprints of the state, or None where they are not asked for. `knows`: whether the search has
-    reached a state with this key before.
+    left.
     """
     if how.is_late():
-        return None, None
+        return None
     result = yield partial(session.run, source, timeout=how.limit(session))
     if not result.ok:
-        return (None if how.is_late() and result.outcome == "timeout" else TriedProgram(result)), None
-    found = None
-    if how.merge and before is not None:
-        found = yield from _fingerprints_after(session, before, source, result)
-    key = None if found is None else key_of(found)
-    if knows(key):
-        return TriedProgram(result, key=key), found
+        return None if how.is_late() and result.outcome == "timeout" else TriedProgram(result)
     try:
         value, spoiled = yield from scored(session, result, how)
     except SessionClosed:
         raise
     except Exception as error:
-        return TriedProgram(result, None, key, f"the score raised {in_words(error)}"), found
-    return TriedProgram(result, value, key, spoiled=spoiled), found
+        return TriedProgram(result, None, f"the score raised {in_words(error)}")
+    return TriedProgram(result, value, spoiled=spoiled)
 
 
 def scored(session: Any, result: Result, how: Trial) -> Job:
@@ -198,31 +184,6 @@ def replay(session: Any, sources: list[str], how: Trial) -> Job:
             said = result.outcome if error is None else f"{error.type}: {error.message}"
             return f"a program that had run before failed when it was run once more: {printable(said)}"
     return ""
-
-
-def first_fingerprints(session: Any) -> Job:
-    """The fingerprints of the state in which the search begins."""
-    rows = yield session.variables
-    return fingerprints_of({}, "", None, rows, (yield from _values(session, rows)), {})
-
-
-def _fingerprints_after(session: Any, before: Fingerprints, source: str, result: Result) -> Job:
-    rows = yield session.variables
-    values = yield from _values(session, rows)
-    files: dict[str, bytes | None] = {}
-    for change in result.files:
-        fetched = change.change != "deleted" and change.size <= FILE_BYTES
-        files[change.name] = (yield partial(session.read_file, change.name)) if fetched else None
-    return fingerprints_of(before, source, result, rows, values, files)
-
-
-def _values(session: Any, rows: Iterable[Any]) -> Job:
-    values: dict[str, Any] = {}
-    for row in rows:
-        if may_fetch(row):
-            with suppress(LookupError, ValueError):  # the guest says which variables there are
-                values[row.name] = yield partial(session.get, row.name)
-    return values
 
 
 def in_words(error: BaseException) -> str:

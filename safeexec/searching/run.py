@@ -20,7 +20,6 @@ from typing import Any, Generic, TypeVar
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
 from safeexec.searching import jobs
 from safeexec.searching.plan import Budget, Method, Plan, TriedProgram
-from safeexec.searching.states import Fingerprints, key_of
 from safeexec.searching.tree import OPEN, SearchNode, SearchTree, Spent
 
 S = TypeVar("S")
@@ -126,7 +125,6 @@ class Search:
         plan: Plan,
         *,
         timeout: float | None,
-        merge: bool,
         progress: Callable[[SearchTree], object],
     ) -> None:
         self.plan = plan
@@ -136,13 +134,13 @@ class Search:
         self._proposer = proposer if callable(proposer) else list(proposer)
         self._began = monotonic() - self.tree.spent.seconds
         seconds = plan.budget.seconds
-        self._how = jobs.trial(score, timeout, None if seconds is None else self._began + seconds, merge)
+        self._how = jobs.trial(score, timeout, None if seconds is None else self._began + seconds)
         self._progress = progress
         self._room: int = session.policy.limits.branches
         """Branches that may be open."""
         self._live: dict[SearchNode, Any] = {self.tree.root: session}
         self._layers: dict[SearchNode, int] = {self.tree.root: 0}
-        self._fingerprints: dict[SearchNode, Fingerprints] = {}
+
         self.opened: list[Any] = []
         """Sessions to close, and those that were."""
         self.stopping = False
@@ -193,10 +191,7 @@ class Search:
 
     def _search(self) -> Generator[Tasks, None, None]:
         plan = self.plan
-        if self._how.merge and plan.over() is None:
-            (task,) = yield from self._done([jobs.first_fingerprints(self._live[self.tree.root])])
-            self._fingerprints[self.tree.root] = _value(task)
-            plan.began(key_of(task.value))
+
         while (over := plan.over()) is None:
             if untried := plan.untried():
                 yield from self._try(untried[: self._capacity])
@@ -280,12 +275,7 @@ class Search:
         yield from self._closed(self._trim())
 
     def _run(self, pairs: list[tuple[SearchNode, Any]]) -> Generator[Tasks, None, None]:
-        how, plan = self._how, self.plan
-        before = [self._fingerprints.get(node.parent) if node.parent is not None else None for node, _ in pairs]
-        tasks = [
-            SearchTask(jobs.attempt(session, node.source, how, known, plan.knows))
-            for (node, session), known in zip(pairs, before, strict=True)
-        ]
+        tasks = [SearchTask(jobs.attempt(session, node.source, self._how)) for node, session in pairs]
         lost: Exception | None = None
         try:
             yield tasks
@@ -302,13 +292,12 @@ class Search:
         """Take in what came of a program. The session, if it is over."""
         if task.error is not None and not isinstance(task.error, SessionClosed):
             self.plan.record(node, TriedProgram(None, problem=jobs.in_words(task.error)))
-        elif task.done and task.value[0] is not None:
-            tried, found = task.value
+        elif task.done and task.value is not None:
+            tried = task.value
             if self.stopping and tried.result.outcome == "cancelled":
                 return [session]
             self.plan.record(node, tried)
-            if found is not None:
-                self._fingerprints[node] = found
+
             if tried.spoiled:
                 return [session]
         if node.status != OPEN:
@@ -417,7 +406,6 @@ def search(
     seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
-    merge: bool = True,
     progress: bool | Callable[[SearchTree], object] = False,
     resume: SearchTree | None = None,
 ) -> SearchResult[S]:
@@ -431,9 +419,8 @@ def search(
     higher the better, or a function of the session, or of session and result. Neither is to change the session.
 
     ``best-of-n`` tries `width` programs in one state. ``beam`` goes on from the `width` best states of each depth, down
-    to `depth`. ``tree`` goes on where the best score below promises most, by `width` programs in each state; `seed`
-    decides between equals. A program that fails is undone; one that leads to a state that was reached before (by plain
-    variables and files) is not gone on from, with `merge`. A score that raises, or is NaN, is none.
+    to `depth`. `seed` is that of the random numbers that proposers are given. A program that fails is undone. A score
+    that raises, or is NaN, is none.
 
     The search is over when `budget` is used up, when a score reaches `goal`, or when nothing is left to try; and at
     Ctrl-C, or when the sandbox dies: `why` of the result says it. Its `tree`, given as `resume`, is gone on with; it is
@@ -446,7 +433,7 @@ def search(
     """
     plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
     with _SearchThreads(_checked(workers)) as threads, _SearchProgress(progress) as shown:
-        made = Search(session, propose, score, plan, timeout=timeout, merge=merge, progress=shown)
+        made = Search(session, propose, score, plan, timeout=timeout, progress=shown)
         try:
             _drive(made, threads)
         except BaseException:
@@ -472,7 +459,6 @@ async def async_search(
     seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
-    merge: bool = True,
     progress: bool | Callable[[SearchTree], object] = False,
     resume: SearchTree | None = None,
 ) -> SearchResult[S]:
@@ -484,7 +470,7 @@ async def async_search(
     plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
     places = asyncio.Semaphore(_checked(workers))
     with _SearchProgress(progress) as shown:
-        made = Search(session, propose, score, plan, timeout=timeout, merge=merge, progress=shown)
+        made = Search(session, propose, score, plan, timeout=timeout, progress=shown)
         try:
             await _drive_async(made, places)
         except BaseException:

@@ -9,9 +9,9 @@ from typing import Any
 from safeexec.common.text import one_line
 from safeexec.results import Result, in_words
 
-ROOT, UNTRIED, OPEN, FAILED, UNSCORED, MERGED = "root", "untried", "open", "failed", "unscored", "merged"
+ROOT, UNTRIED, OPEN, FAILED, UNSCORED = "root", "untried", "open", "failed", "unscored"
 """What a node is: where the search began; a program that has not run yet; a state with a score; a program that failed,
-which was undone; a state whose score could not be told; a state that another node had reached before.
+which was undone; a state whose score could not be told.
 """
 
 
@@ -30,12 +30,7 @@ class SearchNode:
     """The higher, the better."""
     problem: str = ""
     """Why there is no score, or why no program could be proposed here."""
-    visits: int = 0
-    """How many programs were tried here and below."""
-    reach: float | None = None
-    """The best score here and below."""
-    same_as: int | None = None
-    """The node whose state this is, too."""
+
     expanded: bool = False
     """Whether programs were proposed that go on from here."""
     children: list[SearchNode] = field(default_factory=list)
@@ -71,8 +66,8 @@ class SearchNode:
         """Return what `json.dumps` takes."""
         parent = None if self.parent is None else self.parent.id
         fields: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
-        fields |= {"status": self.status, "score": _number(self.score), "visits": self.visits, "problem": self.problem}
-        fields |= {"same_as": self.same_as, "expanded": self.expanded}
+        fields |= {"status": self.status, "score": _number(self.score), "problem": self.problem}
+        fields["expanded"] = self.expanded
         return fields | {"result": None if self.result is None else self.result.to_dict()}
 
 

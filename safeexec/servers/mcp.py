@@ -467,7 +467,7 @@ class McpServer:
         """Answer what a session waits for: with what the person at the client has said, or says now."""
         _ASK.set(_asker(ctx, step))
         async with self._session(session_id) as (step.handle, session):
-            call = session.waiting_for
+            call = await session.waiting_for
             if call is None:
                 raise ToolError("no step of this session waits for an answer")
             decided: Allow | Deny | Later = Allow()

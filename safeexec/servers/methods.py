@@ -155,7 +155,8 @@ class StepDisplay(Struct, frozen=True):
 
 class StepCall(Struct, frozen=True):
     """A step calls a host tool, and waits until `session.reply` tells what became of it. `arguments` are as the guest
-    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile.
+    wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile. `allowed`: it was put
+    off before, and `session.answer` has allowed it: nobody is asked again.
     """
 
     call: int
@@ -164,6 +165,7 @@ class StepCall(Struct, frozen=True):
     arguments: bytes
     seconds: float | None
     session: str
+    allowed: bool = False
 
 
 class StepProgress(Struct, frozen=True):
@@ -273,14 +275,18 @@ METHODS = {
         ),
         _method(
             "session.reply",
-            "What became of a tool call of the step that runs. `taken`: whether the step has waited for it.",
+            "What became of a tool call of the step that runs; `waiting`: it is put off. `taken`: whether the step has "
+            "waited for it.",
             {
                 "call": int,
-                "outcome": Literal["ok", "error", "refused", "broken"],
+                "outcome": Literal["ok", "error", "refused", "broken", "waiting"],
                 "value": (Bytes | None, None),
                 "error_type": (Name, ""),
                 "error": (str, ""),
                 "inside": (bool, False),
+                "note": (str, ""),
+                "seconds": (float | None, None),
+                "asked": (Literal["approval", "tool"], "tool"),
             },
             {"taken": bool},
         ),
@@ -361,6 +367,28 @@ PIPED = {
         ),
         _method("sandbox.templates", "The templates.", {}, {"templates": list[TemplateInfo]}),
         _method("sandbox.drop_template", "Give up a template. Its sessions go on.", {"name": Name}, {}),
+        _method(
+            "sandbox.session_for",
+            "The open session of a label; where there is none and `new` is true, a new one: from a saved `state`, if "
+            "one is given, else with `files` in its workspace.",
+            {
+                "label": Name,
+                "new": (bool, True),
+                "state": (Bytes | None, None),
+                "files": (Files, {}),
+                **_NAMESPACE,
+                "queue_seconds": (Seconds, None),
+                "template": (Name | None, None),
+                **_TIGHTENED,
+            },
+            {"session": str},
+        ),
+        _method(
+            "sandbox.stats",
+            "How many sessions are open, busy, idle, queued and restored now; `labels` has the same by label.",
+            {},
+            {"stats": dict[str, Any], "labels": list[Any]},
+        ),
     )
 }
 """What a server offers over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""

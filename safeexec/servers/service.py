@@ -14,7 +14,8 @@ import secrets
 import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from itertools import count
 from math import isfinite
@@ -252,6 +253,9 @@ class Service:
         """The tool calls that wait for the client, by session and number."""
         self._numbers = count(1)
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._labelled: dict[tuple[AsyncSandbox, str], str] = {}
+        """The ids of the sessions that are open by a label, and in no store."""
+        self._beginning: dict[tuple[AsyncSandbox, str], asyncio.Event] = {}
 
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
@@ -330,8 +334,9 @@ class Service:
         self._tools.pop(name, None)
         if (sandbox := self._sandboxes.pop(name, None)) is not None:
             await sandbox.close()
+            self._labelled = {key: one for key, one in self._labelled.items() if key[0] is not sandbox}
 
-    async def _carry(self, step: int, call: Any, seconds: float | None) -> RelayedAnswer:
+    async def _carry(self, step: int, call: Any, seconds: float | None, allowed: bool) -> RelayedAnswer:
         """Tell the client of a tool call of its step, and wait for its answer."""
         at = _running.get()
         if at is None or at.tell is None:
@@ -340,6 +345,7 @@ class Service:
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
         told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
+        told["allowed"] = allowed
         at.tell("session.tool", {**told, "arguments": to_base64(call.arguments)})
         try:
             return await answer
@@ -418,6 +424,26 @@ class Service:
             identity = self._stored[key] = named.identity()
             self.sessions[identity] = ClientSession(session)
         return identity
+
+    async def labelled(
+        self, sandbox: AsyncSandbox, label: str, begin: Callable[[], Awaitable[AsyncSession]], **tightened: Any
+    ) -> str:
+        """The id of the open session of a label; where there is none, of what `begin` opens for all who ask meanwhile.
+        A sandbox without a store has it.
+        """
+        key = sandbox, label
+        while (begun := self._beginning.get(key)) is not None:
+            await begun.wait()
+        self._beginning[key] = begun = asyncio.Event()
+        try:
+            await sandbox.session_for(label, new=False, **tightened)
+        except SessionClosed:
+            self.sessions.pop(self._labelled.pop(key, ""), None)
+            self._labelled[key] = self.hold(await begin())
+        finally:
+            del self._beginning[key]
+            begun.set()
+        return self._labelled[key]
 
     def asleep(self, identity: str) -> StoredName | None:
         """Return what an id says of a session of the store that is not open here. None for any other id."""
@@ -621,19 +647,63 @@ async def _template(
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
+    async with _file_of(state) as path:
+        return {"session": service.hold(await sandbox.restore(path, **how, record=service.recording()))}
+
+
+@asynccontextmanager
+async def _file_of(state: Bytes) -> AsyncIterator[Path]:
+    """A saved state as a file. What is raised about that speaks of what was sent."""
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
         await apart(len(state.base64), path.write_bytes, state.base64)
         try:
-            return {"session": service.hold(await sandbox.restore(path, **how, record=service.recording()))}
+            yield path
         except SandboxError as error:
             raise type(error)(str(error).replace(str(path), "what was sent")) from None
+
+
+async def _session_for(
+    service: Service,
+    sandbox: AsyncSandbox,
+    *,
+    label: str,
+    new: bool,
+    state: Bytes | None,
+    files: Mapping[str, str | Bytes],
+    namespace: dict[str, msgspec.Raw],
+    **tightened: Any,
+) -> Answer:
+    wanted = {name: value for name, value in tightened.items() if value is not None}
+
+    async def begin() -> AsyncSession:
+        if not new:
+            raise SessionClosed(f"there is no session of {label!r}")
+        how = wanted | {"namespace": await _values(namespace, sandbox.policy)}
+        if state is not None:
+            async with _file_of(state) as path:
+                return await sandbox.session_for(label, restore=path, **how)
+        session = await sandbox.session_for(label, **how)
+        try:
+            await _put(session, files)
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    return {"session": await service.labelled(sandbox, label, begin, **wanted)}
+
+
+async def _stats(service: Service, sandbox: AsyncSandbox) -> Answer:
+    counted = sandbox.stats()
+    labels = [[label, _plain(row)] for label, row in counted.by_label.items()]
+    return {"stats": _plain(replace(counted, by_label={})), "labels": labels}
 
 
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
     mine = [(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
-    told = await asyncio.to_thread(lambda: [_told(identity, one) for identity, one in mine])
+    told = [await _told(identity, one) for identity, one in mine]
     return {"waiting": [call for call in told if call is not None]}
 
 
@@ -665,18 +735,19 @@ async def _answer(
     answer = (await _values({"value": value}, policy))["value"] if allow is None else said
     if allow:
         answer = Allow(arguments=await _values(arguments, policy))
+    _running.set(at)
     listeners = _listeners(at, at.tell) if stream and at.tell else {}
     return await answer_of(await at.session.answer(answer, wait=wait, **listeners), exact)
 
 
 async def _waiting_for(service: Service, at: Target) -> Answer:
-    return {"waiting_for": await asyncio.to_thread(_told, at.id, at.session)}
+    return {"waiting_for": await _told(at.id, at.session)}
 
 
-def _told(identity: str, session: AsyncSession) -> Answer | None:
+async def _told(identity: str, session: AsyncSession) -> Answer | None:
     """Return what a session waits for. It may be large."""
-    call = session.waiting_for
-    return None if call is None else waiting_to_dict(call) | {"session": identity}
+    call = await session.waiting_for
+    return None if call is None else (await asyncio.to_thread(waiting_to_dict, call)) | {"session": identity}
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
@@ -762,6 +833,8 @@ _ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
     "restore": _restore,
     "waiting": _waiting,
     "template": _template,
+    "session_for": _session_for,
+    "stats": _stats,
 }
 _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "run": _run,

@@ -218,7 +218,6 @@ def test_pictures_and_a_report_are_written(tmp_path: Path, capsys: pytest.Captur
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "report.md",
         "report.html",
-        "report.ipynb",
         "report-1.png",
     }
 

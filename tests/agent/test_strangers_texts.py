@@ -24,7 +24,7 @@ from safeexec.agent.models.attempts import retry_after_seconds
 from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
 from safeexec.agent.repair.edits import Comparisons, apply_hunks, parse_diff, replace_passage
-from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in
+from safeexec.agent.repair.judges import is_configuration, is_named, is_test
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
@@ -75,7 +75,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "a diff": diffed,
     "the form of a file": decoded,
     "a path": lambda text: (plain_path(text), is_test(text), is_configuration(text), is_named(text, ["x"])),
-    "a new file": lambda text: stands_in(text, lambda path: False),
     "a header": lambda text: retry_after_seconds(text, text, 0.0),
     "a conversation": replayed,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as datetimes
 import importlib
 import math
 import re
@@ -11,8 +10,8 @@ import subprocess
 import sys
 import warnings
 from collections import OrderedDict
-from datetime import UTC, date, datetime, timedelta, tzinfo
-from decimal import Decimal, localcontext
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -28,10 +27,6 @@ from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
 PYTHON: dict[str, Any] = {
     "math": math,
     "statistics": statistics,
-    "Decimal": Decimal,
-    "Fraction": Fraction,
-    "date": date,
-    "timedelta": timedelta,
 }
 NAMES: dict[str, Any] = {
     "x": 3,
@@ -43,9 +38,6 @@ NAMES: dict[str, Any] = {
     "ys": [1.5, 2.0, 0.5],
     "mixed": [1, "a", None],
     "d": {"a": 1, "b": [1, 2]},
-    "price": Decimal("1.10"),
-    "third": Fraction(1, 3),
-    "day": date(2024, 2, 28),
     "none": None,
 }
 
@@ -127,7 +119,7 @@ def _plain(text: str) -> bool:
     return not set(text) & set("'\"{}:!=")
 
 
-ANY = st.one_of(NUMBER, TEXT, st.sampled_from(["none", "price", "third", "day", "timedelta(days=2)", "xs", "d"]))
+ANY = st.one_of(NUMBER, TEXT, st.sampled_from(["none", "xs", "d"]))
 EXPRESSIONS = st.recursive(ANY, _grow, max_leaves=6)
 
 
@@ -162,10 +154,10 @@ def test_values_are_those_of_python(expression: str) -> None:
 
 
 ARGUMENTS = (
-    "", "0", "1", "-3", "2.5", "-0.0", "1e300", "math.inf", "math.nan", "2j", "True", "None", "n", "price",
-    "third", "day", "s", "'12'", "' 0x1f '", "'1_000'", "'1/3'", "[]", "xs", "ys", "mixed", "d", "(1, 2)", "{1}",
-    "range(4)", "'a,b'", "timedelta(days=1)", "x, 2", "2, 5", "7, -2", "y, x", "ys, xs", "xs, ys", "s, 2",
-    "'ff', 16", "1.2345, 2", "12345, -2", "price, 1", "third, 2", "xs, s", "5, 0", "0, 0", "d, xs", "xs, 0.5",
+    "", "0", "1", "-3", "2.5", "-0.0", "1e300", "math.inf", "math.nan", "2j", "True", "None", "n",
+    "s", "'12'", "' 0x1f '", "'1_000'", "'1/3'", "[]", "xs", "ys", "mixed", "d", "(1, 2)", "{1}",
+    "range(4)", "'a,b'", "x, 2", "2, 5", "7, -2", "y, x", "ys, xs", "xs, ys", "s, 2",
+    "'ff', 16", "1.2345, 2", "12345, -2", "xs, s", "5, 0", "0, 0", "d, xs", "xs, 0.5",
     "2 ** 70, 3", "1, math.inf", "'7', 10", "'z', 36", "'1', 1", "2, 3, 5", "1, 10, 3", "3, -1, 7", "xs, ys, s",
     "1, 2, 3, 4", "2024, 1, 31", "2024, 2, 30", "12, 30", "*xs", "xs, default=3", "[], default=3",
     "xs, reverse=True", "xs, strict=True", "xs, start=1", "xs, n=4", "real=1, imag=2", "1.0, 1.0, rel_tol=0.1",
@@ -189,9 +181,9 @@ def test_a_function_gives_what_it_gives_in_python(function: str) -> None:
         found = _outcome(evaluate, expression, NAMES)
         if found[0] == "value":
             answers += 1
-            assert found == _outcome(eval, expression, {**PYTHON, **vars(datetimes), **NAMES}), expression
+            assert found == _outcome(eval, expression, {**PYTHON, **NAMES}), expression
         elif found[0] == "error" and not function.startswith("statistics."):
-            assert _outcome(eval, expression, {**PYTHON, **vars(datetimes), **NAMES})[0] == "error", expression
+            assert _outcome(eval, expression, {**PYTHON, **NAMES})[0] == "error", expression
     assert answers
 
 
@@ -235,11 +227,6 @@ def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) ->
         ("2 * (3 + x)", {"x": 4}, 14),
         ("  1 + 1", {}, 2),
         ("(1 +\n 2)", {}, 3),
-        ("price * 3", {"price": Decimal("1.10")}, Decimal("3.30")),
-        ("x / 3", {"x": Fraction(1, 3)}, Fraction(1, 9)),
-        ("day + timedelta(days=2)", {"day": date(2024, 2, 28)}, date(2024, 3, 1)),
-        ("now - timedelta(hours=1)", {"now": datetime(2024, 1, 1, tzinfo=UTC)}, datetime(2023, 12, 31, 23, tzinfo=UTC)),
-        ("f'{day:%d.%m.%Y}'", {"day": date(2024, 2, 28)}, "28.02.2024"),
         ("{k: v * 2 for k, v in zip('ab', xs)}", {"xs": [1, 2]}, {"a": 2, "b": 4}),
         ("{**d, 'z': 1}", {"d": {"a": 1}}, {"a": 1, "z": 1}),
         ("join(', ', [str(x) for x in xs])", {"xs": [1, 2]}, "1, 2"),
@@ -258,8 +245,6 @@ def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) ->
         ("7 in x", {"x": dict.fromkeys((number,) for number in range(100))}, False),
         ("7 in x", {"x": dict.fromkeys(map(str, range(100)))}, False),
         ("2 ** 90 in x", {"x": dict.fromkeys(range(100))}, False),
-        ("a + a + a / 4 + a ** 2", {"a": Decimal(2)}, Decimal("8.5")),
-        ("f * 0.5 + f ** 0.5", {"f": Fraction(1, 4)}, 0.625),
     ],
 )  # fmt: skip
 def test_values(expression: str, names: dict[str, Any], value: object) -> None:
@@ -318,9 +303,6 @@ LONG = "9" * 20_001
             (f"{kind}(t)", {"t": LONG}, "a text of 20001 characters is too long")
             for kind in ("int", "float", "complex")
         ),
-        *((f"{kind}(t)", {"t": LONG}, "a text of 20001 characters is too long") for kind in ("Decimal", "Fraction")),
-        ("Fraction('1e99999999')", {}, "the exponent of this text is too large"),
-        ("int(d)", {"d": Decimal("1e20001")}, "this Decimal has 20001 digits when written out"),
         ("round(1, 10 ** 6)", {}, "round() takes at most 5000 places"),
         ("round(1.5, 'x')", {}, "'str' object cannot be interpreted as an integer"),
         ("round('x')", {}, "must be a real number, not str"),
@@ -335,7 +317,6 @@ LONG = "9" * 20_001
         ("'%1000000d' % 1", {}, "a width or precision in a format may be at most 1000"),
         ("'%*d' % (3, 1)", {}, "'*' as a width in a format is not available"),
         ("'%(a' % x", {"x": {"a": 1}}, "incomplete format key"),
-        ("f'{d:%Q}'", {"d": date(2025, 1, 1)}, "a template for dates may hold plain directives"),
         ("1\0", {}, "not an expression: "),
         ("1 " * 3000, {}, "the expression has 6000 characters; the limit is 4096"),
     ],
@@ -346,15 +327,6 @@ def test_a_bound_is_told_with_its_number_and_a_wrong_type_as_python_tells_it(
     with pytest.raises(ExpressionError) as told:
         evaluate(expression, names)
     assert text in str(told.value)
-
-
-@pytest.mark.parametrize("expression", ["a + a", "a / 3", "a ** a"])
-def test_a_precision_that_the_host_set_is_bounded_as_well(expression: str) -> None:
-    with (
-        localcontext(prec=10**6),
-        pytest.raises(ExpressionError, match="the precision of the decimal context is 1000000"),
-    ):
-        evaluate(expression, {"a": Decimal(2)})
 
 
 def test_an_expression_is_a_text() -> None:
@@ -378,15 +350,25 @@ class Int(int):
     __hash__ = int.__hash__
 
 
-class Zone(tzinfo):
-    def utcoffset(self, moment: datetime | None) -> timedelta:
-        raise AssertionError("code of a time zone ran")
-
-
 @pytest.mark.parametrize(
     "expression", ["x + 1", "1 + x", "x == 1", "[x] == [1]", "not x", "x if x else 1", "{x: 1}", "str(x)"]
 )
-@pytest.mark.parametrize("value", [Int(1), object(), OrderedDict(a=1), int, abs, math, (i for i in range(3)), b"a"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        Int(1),
+        object(),
+        Decimal(1),
+        Fraction(1, 2),
+        date(2024, 1, 1),
+        OrderedDict(a=1),
+        int,
+        abs,
+        math,
+        (i for i in range(3)),
+        b"a",
+    ],
+)
 def test_other_types_are_refused_before_their_code_runs(expression: str, value: object) -> None:
     for _ in range(2):
         with pytest.raises(ExpressionError, match=r"may not take part|unhashable"):
@@ -400,13 +382,6 @@ def test_items_of_other_types_are_refused_where_they_come_out(expression: str) -
     for _ in range(2):
         with pytest.raises(ExpressionError, match="subclass of int"):
             evaluate(expression, {"xs": [Int(1), Int(2)]})
-
-
-@pytest.mark.parametrize("expression", ["a == b", "a < b", "a - b", "str([a])", "a in [b]", "f'{a}'"])
-def test_a_time_zone_of_another_class_is_refused(expression: str) -> None:
-    names = {"a": datetime(2024, 1, 1, tzinfo=Zone()), "b": datetime(2024, 1, 2, tzinfo=UTC)}
-    with pytest.raises(ExpressionError, match="time zone"):
-        evaluate(expression, names)
 
 
 def test_functions_of_the_caller() -> None:
@@ -428,9 +403,6 @@ def test_a_compiled_expression_takes_values_of_changing_types() -> None:
         [1],
         (1,),
         2**80,
-        Decimal("1.5"),
-        Fraction(1, 2),
-        timedelta(1),
         True,
         2**62,
         "a" * 999,
@@ -495,7 +467,6 @@ def test_constant_subscripts_of_changing_containers() -> None:
         (range(5), {}),
         (5, {}),
         ([None, 1], {}),
-        ([Decimal(1), Decimal(2)], {}),
     ]
     compiled = compile_expression(expression)
     for c, k in [*values, *reversed(values)] * 2:
@@ -580,11 +551,8 @@ def test_the_hosts_own_code_is_still_warned() -> None:
 def test_the_profile_lists_what_evaluate_offers() -> None:
     """`join` stands for the method of texts, which the profile's own sessions have."""
     policy = Policy.load("expression")
-    homes = {name for names in ("Decimal", "Fraction", "date datetime time timedelta") for name in names.split()}
-    assert set(policy.builtins) == BUILTINS.keys() - homes - {"join"}
+    assert set(policy.builtins) == BUILTINS.keys() - {"join"}
     offered = {module: {*MODULES[module], *CONSTANTS.get(module, ())} for module in MODULES}
-    offered |= {"decimal": {"Decimal"}, "fractions": {"Fraction"}}
-    offered |= {"datetime": {"date", "datetime", "time", "timedelta"}}
     plan = policy.language_plan()
     listed = {module: allowed_names(module, plan) - {"integer"} for module in policy.imports}  # a module, since 3.15
     assert {
@@ -615,18 +583,6 @@ def test_a_keyword_may_have_any_name() -> None:
     assert evaluate("burn(fuel=3)", functions={"burn": lambda fuel: fuel * 2}) == 6
 
 
-def test_integers_of_512_bits_and_decimals_are_compared() -> None:
-    widest = 2**512 - 1
-    assert evaluate("[price < n, price == n, n in [price]]", {"price": Decimal(widest), "n": widest}) == [
-        False,
-        True,
-        True,
-    ]
-    with pytest.raises(ExpressionError, match="512 bits"):
-        evaluate("price == n", {"price": Decimal(1), "n": widest + 1})
-    assert evaluate("price + n", {"price": Decimal(1), "n": 10**200}) == Decimal(1) + 10**200
-
-
 @pytest.mark.parametrize("source", ["sum()", "abs(1, 2, 3)", "round(1, 2, 3, 4)", "len(fuel=3)", "math.gcd(x=1)"])
 def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: str) -> None:
     name = source.partition("(")[0].rpartition(".")[2]
@@ -637,13 +593,10 @@ def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: st
 @pytest.mark.parametrize(
     ("template", "value"),
     [
-        ("%.2f", Decimal("3.14159")),
-        ("%s", Fraction(1, 3)),
-        ("%s", date(2026, 1, 2)),
         ("%r", 1 + 2j),
         ("%s", {1}),
         ("%s", range(3)),
-        ("%s and %d", (Decimal("2.5"), 3)),
+        ("%s and %d", (2.5, 3)),
     ],
 )
 def test_a_template_formats_what_python_formats(template: str, value: object) -> None:

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -21,7 +17,6 @@ from safeexec.inline import MAX_STEPS, evaluate
 
 STEPS = 100_000
 MOST_SECONDS = 0.2 * STEPS / MAX_STEPS
-ROME = ZoneInfo("Europe/Rome")
 TINY = 5e-324
 """A float of which the exact value has a thousand bits."""
 VALUES: dict[str, Any] = {
@@ -32,28 +27,14 @@ VALUES: dict[str, Any] = {
     "float": TINY,
     "large float": 1.7e308,
     "complex": 1 + 2j,
-    "Decimal": Decimal("1.10"),
-    "Decimal of 1900 digits": Decimal("1." + "3" * 1900),
-    "small Decimal": Decimal("1e-3000"),
-    "Fraction": Fraction(1, 3),
-    "Fraction of 500 bits": Fraction(2**500 + 1, 3**300),
-    "Fraction of 20,000 bits": Fraction(2**20_000 + 1, 3**10_000),
-    "date": date(2024, 1, 1),
-    "datetime": datetime(2024, 1, 1, tzinfo=ROME),
-    "timedelta": timedelta(1),
     "text": "abc",
     "long text": "a" * 100_000 + "b",
     "floats": [TINY] * 1000,
-    "Decimals": [Decimal(number) for number in range(300)],
-    "Fractions": [Fraction(number, 7) for number in range(300)],
     "ints of 500 bits": [2**500 + number for number in range(300)],
     "texts": ["a" * 20 + str(number) for number in range(300)],
     "lists of floats": [[TINY] * 30 for _ in range(30)],
-    "numbers": [TINY, Decimal(1), Fraction(1, 3)] * 100,
     "set": set(range(1000)),
-    "set of Decimals": {Decimal(number) for number in range(300)},
     "set of one hash": {number * (2**61 - 1) for number in range(300)},
-    "dict": {Decimal(number): Fraction(number, 3) for number in range(200)},
     "range of wide ints": range(2**60_000, 2**60_000 + 50),
 }
 OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "<<", "&", "|", "<", "==", "in")
@@ -62,7 +43,6 @@ FUNCTIONS = (
     "f'{a:.3f}'", "'%s' % (a,)", "'%d' % (a,)", "complex(a)", "sum(a)", "min(a)", "max(d, *a)", "min(*a, f)",
     "sorted(a)", "list(a)", "set(a)", "frozenset(a)", "math.floor(a)", "math.sqrt(a)", "math.fsum(a)", "math.prod(a)",
     "math.gcd(a, a)", "math.isqrt(a)", "statistics.mean(a)", "statistics.median(a)", "statistics.stdev(a)",
-    "statistics.mode(a)", "divmod(a, a)", "pow(a, 2)", "pow(a, 3, 7)", "hex(a)", "Decimal(a)", "Fraction(a)", "a[::2]",
     "{a: 1}", "[a] * 100", "join(',', a)", "repr(a)", "sum(a, d)", "d in a", "a == [d] * 1000",
 )  # fmt: skip
 
@@ -101,7 +81,7 @@ def test_no_operator_costs_more_than_it_takes(operator: str) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_function_costs_more_than_it_takes(function: str) -> None:
-    given = {name: {"a": value, "d": Decimal(1), "f": Fraction(1, 3)} for name, value in VALUES.items()}
+    given = {name: {"a": value, "d": 1, "f": 0.5} for name, value in VALUES.items()}
     assert [*too_dear(function, given)] == []
 
 

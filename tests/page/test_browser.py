@@ -150,16 +150,15 @@ def test_two_rows_are_compared(tmp_path: Path) -> None:
         assert "total" in page.locator(".details table").first.inner_text()
 
 
-def test_of_a_search_the_way_to_the_best_is_shown_alone(tmp_path: Path) -> None:
+def test_what_was_not_undone_is_shown_alone(tmp_path: Path) -> None:
     nodes = [
         Node(kind="step", title=f"x = {n}", parent=min(n - 1, 0), step=n, source="x", undone=n > 1) for n in range(4)
     ]
-    search = RunPage(title="t", facts=[], nodes=nodes, left="not on the way", kept="on the way")
-    search.chains = chains_of([node.parent for node in nodes])
+    run = RunPage(title="t", facts=[], nodes=nodes, chains=chains_of([node.parent for node in nodes]))
     with browser() as page:
-        page.goto(written(tmp_path, search))
-        page.get_by_text("○ 2 not on the way").wait_for()
-        page.get_by_role("combobox").select_option("on the way")
+        page.goto(written(tmp_path, run))
+        page.get_by_text("○ 2 undone").wait_for()
+        page.get_by_role("combobox").select_option("kept")
         assert page.get_by_role("option", name="x = ").count() == 2
 
 

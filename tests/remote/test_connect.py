@@ -283,7 +283,6 @@ def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
             (SandboxError, lambda: there.plugin("x = 1")),
             (SandboxError, lambda: there.command(["ls"])),
             (SandboxError, lambda: session.command(["ls"])),
-            (SandboxError, there.stats),
             (SandboxError, lambda: there.template("t", prepare=print)),
             (CheckpointError, lambda: there.session(template="t")),
             (SandboxError, lambda: there.session_for("ada")),
@@ -304,6 +303,17 @@ def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
         with pytest.raises(SessionClosed):
             late()
     session.close()
+
+
+def test_sessions_are_counted_over_a_pipe(there: Sandbox, door: Doors) -> None:
+    if "url" in door:
+        with pytest.raises(SandboxError, match="over a pipe alone"):
+            there.stats()
+        return
+    with there.session(label="ada"), there.session():
+        counted = there.stats()
+        assert {label: row.open for label, row in counted.by_label.items()} == {"ada": 1, None: 1}
+        assert counted.idle == counted.open == 2
 
 
 def busy(session: Any) -> None:

@@ -19,12 +19,15 @@ import pytest
 from safeexec import (
     AsyncSandbox,
     CheckpointError,
+    Later,
     Policy,
+    PolicyError,
     ProtectionError,
     Sandbox,
     SandboxClosed,
     SandboxError,
     Session,
+    SessionClosed,
     StepFailed,
     tool,
 )
@@ -245,8 +248,10 @@ NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
         lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
         "prepared by a program",
     ),
-    "session_for()": (lambda sandbox, session: sandbox.session_for("alice"), "has no store"),
-    "stats()": (lambda sandbox, session: sandbox.stats(), "counted where they run"),
+    "Later": (
+        lambda sandbox, session: sandbox.run("later()").check(),
+        "was put off, and cannot wait here: this is a tool of a client",
+    ),
     "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
 }
 """The table of what a sandbox here does and one in a container does not, each with the words of its error."""
@@ -257,10 +262,15 @@ def deferred() -> None:
     """Nothing."""
 
 
+def later() -> Later:
+    """An answer that takes until tomorrow."""
+    return Later()
+
+
 def test_what_is_not_offered_says_so() -> None:
     page = (Path(container.__file__).parents[1] / "docs" / "operations.md").read_text()
     listed = page.partition("Not offered, with an error that says so:")[2].partition(".\n")[0]
-    with Sandbox("calculator", engine="container") as sandbox, sandbox.session() as session:
+    with Sandbox("standard", tools=[later], engine="container") as sandbox, sandbox.session() as session:
         for name, (operation, words) in NOT_OFFERED.items():
             with pytest.raises(SandboxError, match=words):
                 operation(sandbox, session)
@@ -285,6 +295,30 @@ def test_sessions_begin_in_a_template(tmp_path: Path) -> None:
             sandbox.session(template="bad")
         sandbox.drop_template("prepared")
         assert sandbox.templates() == []
+
+
+def test_a_session_is_found_by_its_label_until_it_is_closed(tmp_path: Path) -> None:
+    with Sandbox("confined-python", engine="container", files={"b.txt": b"of the sandbox"}) as sandbox:
+        with pytest.raises(SessionClosed, match="no session of 'alice'"):
+            sandbox.session_for("alice", new=False)
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(lambda _: sandbox.session_for("alice", namespace={"x": 1}), range(4)))
+        found[0].run("x += 1").check()
+        assert [one.get("x") for one in found] == [2] * 4
+        assert sandbox.session_for("alice", new=False).run("open('b.txt').read()").value == "of the sandbox"
+        with pytest.raises(PolicyError, match="other keywords"):
+            sandbox.session_for("alice", memory_mb=64)
+        found[1].save(tmp_path / "state")
+        with sandbox.session() as other, sandbox.session_for("bob", restore=tmp_path / "state") as bob:
+            assert (bob.get("x"), bob.run("open('b.txt').read()").value) == (2, "of the sandbox")
+            counted = sandbox.stats()
+            assert other.run("1").ok
+        assert (counted.open, counted.idle) == (3, 3)
+        assert {label: row.open for label, row in counted.by_label.items()} == {"alice": 1, "bob": 1, None: 1}
+        found[2].close()
+        assert sandbox.session_for("alice", restore=tmp_path / "nothing").get("x") is None
+        with pytest.raises(SessionClosed):
+            found[3].run("x")
 
 
 def test_an_audit_log_is_written_here(tmp_path: Path) -> None:
@@ -326,7 +360,7 @@ def test_nothing_is_left_when_the_host_dies() -> None:
 
 
 _ELSEWHERE = """
-from safeexec import Sandbox
+from safeexec import Sandbox, SandboxError
 with Sandbox("calculator") as sandbox, sandbox.session() as session:
     session.run("balance, rate = 0.0, 0.08").check()
     result = session.run("for month in range(120): balance = (balance + 500) * (1 + rate / 12)\\nround(balance, 2)")
@@ -338,6 +372,13 @@ from safeexec.agent import CodeAgent, ScriptedModel
 replies = ["<execute_python>\\nimport math\\nmath.squrt(2)\\n</execute_python>", "It is 1.414214."]
 result = CodeAgent(ScriptedModel(replies), "calculator").run("What is the square root of 2?")
 print(result.steps[0].result.error.hint)
+async def order(fruit: str) -> str: return fruit + " ordered"
+with Sandbox("standard", tools=[order]) as sandbox:
+    print(sandbox.run("order('pear')").value)
+    try:
+        sandbox.plugin("def f(): return 1")
+    except SandboxError as error:
+        print(error)
 """
 
 
@@ -349,4 +390,6 @@ def test_elsewhere_every_sandbox_is_in_a_container(system: str) -> None:
         "timeout in line 2 - state: restored",
         "92082.84",
         "Did you mean `math.sqrt`?",
+        "pear ordered",
+        "plugins are not offered in a container",
     ]

@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from safeexec import (
     Allow,
     Deny,
+    Later,
     ProtocolError,
     Sandbox,
     SandboxClosed,
@@ -24,12 +26,15 @@ from safeexec import (
     connect,
     tool,
 )
+from safeexec.protocol.arguments import encode_arguments
 from safeexec.remote import container, core
+from safeexec.results.jsonable import to_base64
 from tests.remote.doors import command
 from tests.remote.test_container import ENGINE, REAL
 from tests.remote.test_servers import LIAR, RESULT
 from tests.servers.serving import needs_server, serving
 
+NOW = "2040-01-01T00:00:00Z"
 MAIN = threading.main_thread()
 
 
@@ -220,6 +225,92 @@ def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes() -> None
             core = named(number)
         assert drive(session._ask("names")).names == []
         assert drive(drive(core.new_session())._ask("names")).names == []
+
+
+class Desk:
+    """Tools and an approval of a client that put their answers off."""
+
+    def __init__(self) -> None:
+        self.paid: list[Any] = []
+        self.said: Any = Later("ask Ann", seconds=60)
+
+    def pay(self, amount: int, to: bytes = b"shop") -> str:
+        self.paid.append((amount, to))
+        return f"{amount} to {to.decode()}"
+
+    def book(self, day: str) -> str:
+        """A room."""
+        raise Later(f"no rooms on {day}")
+
+    def approval(self, tool: str, arguments: dict[str, Any]) -> Any:
+        return self.said
+
+
+@pytest.mark.parametrize("way", ["pipe", pytest.param("http", marks=needs_server)])
+def test_a_tool_of_a_client_is_put_off(tmp_path: Path, way: str) -> None:
+    desk, path = Desk(), tmp_path / "paying.yaml"
+    path.write_text("extends: standard\ntools: {approval: [pay]}")
+    given: dict[str, Any] = {"tools": [desk.pay, desk.book], "approval": desk.approval}
+    with ExitStack() as opened:
+        if way == "pipe":
+            there = opened.enter_context(connect(command=command(str(path)), **given))
+        else:
+            server = opened.enter_context(serving("--policy", str(path)))
+            there = opened.enter_context(connect(server.url, server.token, **given))
+        session = opened.enter_context(there.session())
+        result = session.run("x = 1\npaid = pay(2, b'\\xff')\npaid")
+        waits = result.waiting_for
+        assert (result.outcome, desk.paid) == ("waiting", [])
+        assert waits is not None
+        assert (waits.tool, waits.asked, waits.note) == ("pay", "approval", "ask Ann")
+        assert 0 < (waits.until - waits.since).total_seconds() < 61
+        assert session.waiting_for is not None
+        assert session.answer(Allow({"to": b"Eve"})).value == "2 to Eve"
+        assert desk.paid == [(2, b"Eve")]
+
+        assert session.run("pay(3) + pay(4)").outcome == "waiting"
+        result = session.answer(True)  # to the first; the second waits for itself
+        assert (result.outcome, desk.paid[1:]) == ("waiting", [(3, b"shop")])
+        assert session.answer(True).value == "3 to shop4 to shop"
+        assert desk.paid[2:] == [(4, b"shop")]
+
+        session.run("pay(5)")
+        denied = session.answer(Deny("too much")).error
+        assert denied is not None
+        assert (denied.type, denied.message) == ("PermissionError", "pay(): too much")
+        result = session.run("room = book('Monday')\nroom")
+        assert result.waiting_for is not None
+        assert (result.waiting_for.asked, result.waiting_for.note) == ("tool", "no rooms on Monday")
+        assert session.answer("room 7").value == "room 7"
+        session.run("book('Tuesday')")
+        assert session.cancel_waiting() == []
+        refused = there.run("pay(6)")
+        assert refused.error is not None
+        assert "cannot wait here" in refused.error.message
+        assert [one.outcome for one in refused.tool_calls] == ["refused"]
+
+
+def test_an_answer_counts_for_no_other_call() -> None:
+    with connect(command=command("standard")) as real:
+        content = {"policy": real.policy.replace(tools={"approval": ["pay"]}).content()}
+    waits = {"tool": "pay", "arguments": {"amount": 1}, "asked": "approval", "since": NOW, "until": NOW}
+    pays = call(tool="pay", arguments=to_base64(encode_arguments((1000,), {}, max_bytes=99, max_depth=9).data))
+    pays["params"]["allowed"] = True
+    table = {
+        "sandbox.policy": [{"result": content}],
+        "sandbox.protection": [{"result": {"protection": []}}],
+        "sandbox.session": [{"result": {"session": "S"}}],
+        "sandbox.tools": [{"result": {"policy": "P"}}],
+        "session.waiting_for": [{"result": {"waiting_for": waits}}],
+        "session.reply": [{"result": {"taken": True}}],
+        "session.answer": [pays, {"result": RESULT}],
+    }
+    desk = Desk()
+    desk.said = Deny("no")
+    lies = [sys.executable, "-c", LIAR, json.dumps(table)]
+    with connect(command=lies, tools=[desk.pay], approval=desk.approval) as sandbox:
+        sandbox.session().answer(Allow())
+    assert desk.paid == []
 
 
 def call(**told: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
-from safeexec import Changes, CheckpointError, ErrorInfo, Result, SessionClosed, Variable
+from safeexec import Changes, CheckpointError, ErrorInfo, Result, SessionClosed
 
 
 class World:
@@ -71,10 +71,6 @@ class ModelSession:
         changed = tuple(name for name in self.names if name in before and self.names[name] != before[name])
         created = tuple(name for name in self.names if name not in before)
         return Result(outcome="ok", value=value, changes=Changes(created, changed))
-
-    def variables(self) -> list[Variable]:
-        self._use("variables")
-        return [Variable(name, type(value).__name__, "", None, repr(value)) for name, value in self.names.items()]
 
     def get(self, name: str) -> Any:
         self._use("get")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from importlib.machinery import all_suffixes
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 _CONFIGURATION = frozenset(
@@ -32,11 +29,6 @@ def is_test(path: str) -> bool:
     """Return whether a path looks like a test: its name, or a directory of tests."""
     *directories, name = PurePosixPath(path.lower()).parts or ("",)
     return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
-
-
-def is_data(path: str) -> bool:
-    """Return whether a program may read the file as data: neither Python nor text for people."""
-    return PurePosixPath(path.lower()).suffix not in (".py", ".pyi", ".md", ".rst", "")
 
 
 def is_configuration(path: str) -> bool:
@@ -89,27 +81,3 @@ def _spelt(word: str) -> Iterator[str]:
         if "." in path and "/" not in path:
             module = path.replace(".", "/")
             yield from (module, f"{module}.py")
-
-
-def stands_in(path: str, exists: Callable[[str], bool]) -> str:
-    """The installed module that a new file would be imported instead of; empty where there is none."""
-    place = PurePosixPath(path)
-    if place.suffix != ".py":
-        return ""
-    if place.name == "__init__.py":
-        place = place.parent
-    in_package = str(place.parent) not in (".", "src") and exists(f"{place.parent}/__init__.py")
-    return place.stem if not in_package and _installed(place.stem) else ""
-
-
-def _installed(module: str) -> bool:
-    """Return whether a top-level module of this name lies on the path. Only names of files are looked at: asking the
-    import system would import the parents of a dotted name, and run what hooks there are.
-    """
-    if not module.isidentifier():
-        return False  # no import statement finds it
-    if module in sys.stdlib_module_names:
-        return True
-    names = (module, *(module + suffix for suffix in all_suffixes()))
-    directories = (directory for directory in sys.path if os.path.isabs(directory))
-    return any(os.path.lexists(os.path.join(directory, name)) for directory in directories for name in names)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import Comparisons, apply_hunks, numbered, parse_diff, replace_passage
-from safeexec.agent.repair.judges import is_configuration, is_data, is_named, is_test, stands_in
+from safeexec.agent.repair.judges import is_configuration, is_named, is_test
 from safeexec.agent.repair.patches import Journal, RepairCommit, RepairWarning
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import Verifier
-from safeexec.agent.transcript import without_middle
-from safeexec.common.text import printable
+from safeexec.common.text import head_and_tail, printable
 
 Approval = Callable[[str, str], Allow | Deny | bool]
 """Sees an action in words and the diff it would make. True or `Allow()`, and nothing else, lets it happen."""
@@ -53,14 +51,6 @@ class Bench:
         self.held_out = self._hold_out()
         if self.held_out is not None and self.held_out.ended == "missing":
             raise RepairError(f"held_out: {self.held_out.log}")
-
-    def anew(self) -> Bench:
-        """The bench as it was at the beginning, for another try. Nothing runs again for it."""
-        other = copy.copy(self)
-        other.copy = self.copy.anew()
-        other.rolled_back, other._journal, other._notes = [], Journal(), []
-        other._verifications, other.last, other.held_out = 0, self.first, None
-        return other
 
     def _hold_out(self) -> Verification | None:
         """Return what the held-out commands say, which nothing here shows the model."""
@@ -181,7 +171,7 @@ class Bench:
         self.copy.write_all(changes)
         if not diff:
             return "that is how it was already: nothing has changed"
-        return f"changed; now call verify()\n{without_middle(diff, _MAX_SHOWN)}".encode("utf-8", "replace").decode()
+        return f"changed; now call verify()\n{head_and_tail(diff, _MAX_SHOWN)[0]}".encode("utf-8", "replace").decode()
 
     def _risk(self, path: str, text: str | None) -> str:
         """Return what makes a change one for a person: deleting, tests, and what decides how tests run; empty for
@@ -191,10 +181,7 @@ class Bench:
             return f"delete {path}"
         if is_test(path):
             return f"change the test {path}"
-        if is_configuration(path):
-            return f"change {path}, which decides what is run"
-        module = stands_in(path, self._exists) if not self._exists(path) else ""
-        return f"add {path}, which would be imported instead of the installed module {module!r}" if module else ""
+        return f"change {path}, which decides what is run" if is_configuration(path) else ""
 
     def _exists(self, path: str) -> bool:
         return self.copy.read_bytes(path) is not None
@@ -258,15 +245,6 @@ class Bench:
             self.copy.roll_back()
         self.held_out = self._hold_out()
 
-    @property
-    def touched_tests(self) -> list[str]:
-        """Tests that the commits edited or deleted, in words."""
-        return [
-            printable(f"{path}: {self._how(path)}")
-            for path in self.copy.changed
-            if is_test(path) and self.copy.was(path) is not None
-        ]
-
     def warnings(self) -> list[RepairWarning]:
         """Return what a person should look at before the changes are applied."""
         return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
@@ -278,11 +256,6 @@ class Bench:
             yield RepairWarning(printable(path), line, "judge-changed", f"{how}; it decides what is run")
         elif is_test(path):
             yield RepairWarning(printable(path), line, "test-changed", f"{how}; it is a test")
-        elif how == "added" and (module := stands_in(path, self._exists)):
-            said = f"added; it is imported instead of the installed module {module!r}"
-            yield RepairWarning(printable(path), line, "stands-in", said)
-        elif how == "added" and is_data(path):
-            yield RepairWarning(printable(path), line, "data-added", "added; a program may read it")
 
     def _first_line(self, path: str) -> int | None:
         """Return where a file begins to differ; None for one that was not there, or is not any more."""

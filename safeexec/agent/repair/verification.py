@@ -26,7 +26,7 @@ from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session, Worksp
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.witness import MAX_CALLS, SOURCE, Witness
-from safeexec.common.text import printable
+from safeexec.common.text import head_and_tail, printable
 from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class Verifier:
         log, error, witness = result.stdout + result.stderr, result.error, self._witness
         match result.value:
             case [str() as missing, _]:
-                return Verification(False, _cut(printable(missing), room), ended="missing")
+                return Verification(False, head_and_tail(printable(missing), room)[0], ended="missing")
             case [int() as status, str() as place]:
                 return _read(argv, room, status == 0, log, witness.outcomes, exit_at=place)
         if result.ok:  # code of the tree has changed what the step gives
@@ -324,7 +324,7 @@ class Verifier:
         end = self._reported(session) if words is not argv else {}
         log, outcomes = f"{done.stdout}{done.stderr}", self._witness.outcomes
         if isinstance(end.get("status"), str):
-            return Verification(False, _cut(printable(end["status"]), room), ended="missing")
+            return Verification(False, head_and_tail(printable(end["status"]), room)[0], ended="missing")
         if done.outcome in ("ok", "error"):
             return _read(argv, room, done.ok, log, outcomes, exit_at=str(end.get("place", "")))
         return _read(argv, room, False, f"{log}\n{done.message}", outcomes, ended=done.outcome)
@@ -466,9 +466,4 @@ def digest(log: str, characters: int) -> str:
             parts.append("…")
         parts.append(line)
         previous = number
-    return _cut("\n".join(parts), characters)
-
-
-def _cut(text: str, characters: int) -> str:
-    """The text without its middle, where it is longer."""
-    return text if len(text) <= characters else f"{text[: characters // 2]}\n…\n{text[-characters // 2 :]}"
+    return head_and_tail("\n".join(parts), characters)[0]

@@ -187,7 +187,7 @@ def run(
             except (Gone, ProtocolError) as error:
                 raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
             if not isinstance(ready, m.Ready):
-                raise ProtectionError(f"the process of the command was not ready after {patient(START_SECONDS):g} s")
+                raise ProtectionError(f"the process of the command was not ready after {patient(START_SECONDS):.1f} s")
             if channel.pid is not None:
                 sandbox.gate.allow(channel.pid, lambda: True)
             if group is not None and channel.pid is not None:

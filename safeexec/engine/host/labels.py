@@ -60,10 +60,6 @@ class Labels:
         """The session of this label, if there is one."""
         return self._sessions.get(label)
 
-    def sessions(self) -> list[SessionCore]:
-        """All of them."""
-        return list(self._sessions.values())
-
     def lead_to(self, session: SessionCore) -> bool:
         """Tell whether whoever asks for the label of this session gets it."""
         return session.label is not None and self._sessions.get(session.label) is session

@@ -560,11 +560,18 @@ class SandboxCore:
         ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
 
-    def waiting(self) -> list[WaitingCall]:
-        """Return what its sessions wait for, the oldest first. From any thread."""
-        known = {*self.open_sessions(), *self._labels.sessions()}  # those that rest in a store have a label
-        calls = (one.waiting_call() for one in known if one.waiting is not None)
-        return Rows(sorted((call for call in calls if call is not None), key=lambda call: call.since))
+    def waiting(self) -> Core[list[WaitingCall]]:
+        """Return what its sessions wait for, the oldest first: those that are open here, and those that rest in its
+        store. Raises `StoreError`.
+        """
+        here = [one for one in self.open_sessions() if one.durable is None or not one.durable.away(one)]
+        calls = [call for one in here if one.waiting is not None and (call := one.waiting_call()) is not None]
+        if (store := self.store) is not None:
+            from safeexec.engine.host.session import waits  # with the modules of recordings
+
+            labels = {one.label for one in here}
+            calls += yield Work(lambda: waits.of_rows(store.list(), labels, self.toolbox))
+        return Rows(sorted(calls, key=lambda call: call.since))
 
     # Templates
 
@@ -682,8 +689,9 @@ class SandboxCore:
                 "%d steps of a session came out otherwise when done once more, and are lost", count
             )
 
-    def step_ended(self) -> None:
-        """Where sessions come and go, ask for a spare child before the next one comes.
+    def session_began(self) -> None:
+        """A session has done its first step. Where sessions come and go, ask for a spare child before the next one
+        comes.
 
         The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
         there `watch.idle` asks for it a moment later.

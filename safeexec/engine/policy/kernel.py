@@ -10,6 +10,8 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from safeexec.engine.policy.access import STDLIB, WORDS
+from safeexec.protocol.confinement import ChildConfinement
+from safeexec.protocol.printed import stream_bytes
 
 if TYPE_CHECKING:
     from safeexec.engine.policy.settings import Limits, PolicyData
@@ -106,6 +108,25 @@ that is being made. With two for each, a third of 32 branches had no checkpoint 
 def session_processes(limits: Limits) -> int:
     """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + _OF_A_BRANCH * limits.branches
+
+
+def child_confinement(policy: PolicyData) -> ChildConfinement:
+    """Return what a policy alone decides of a child's confinement, as on a machine that can do everything."""
+    limits, files = policy.limits, file_calls(policy)
+    return ChildConfinement(
+        memory_bytes=address_space(limits),
+        cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
+        file_bytes=max(limits.workspace_mb << 20, stream_bytes(limits.output_kb << 10)),
+        open_files=limits.open_files + SPARE_DESCRIPTORS,
+        processes=session_processes(limits),
+        threads=limits.threads,
+        event_loop=policy.socketpair,
+        executable_memory=opens_libraries(policy),
+        files=files,
+        metadata=files == "write",
+        landlock=6,
+        rules=rules(policy),
+    )
 
 
 COMMAND_THREADS = 64

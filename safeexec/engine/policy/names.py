@@ -61,9 +61,10 @@ FORMAT: Final = frozenset({"format", "format_map"})
 GUARD_FORMAT: Final = "_format_"
 GUARD_REFUSED: Final = "_refused_"
 GUARD_ATTRIBUTE: Final = "_attribute_"
+GUARD_SET: Final = "_made_set_"
 UNGUARDED: Final = {name: f"_{name}_" for name in ("getattr", "setattr", "delattr", "hasattr")}
 """Builtins that compute an attribute name → the name of the real one, which is called once the name is judged."""
-GUARD_NAMES: Final = frozenset({GUARD_FORMAT, GUARD_REFUSED, GUARD_ATTRIBUTE, *UNGUARDED.values()})
+GUARD_NAMES: Final = frozenset({GUARD_FORMAT, GUARD_REFUSED, GUARD_ATTRIBUTE, GUARD_SET, *UNGUARDED.values()})
 
 RESERVED: Final = GUARD_NAMES | {"__builtins__", "__import__", "__build_class__", "__loader__", "__spec__"}
 """Identifiers that no program binds: the interpreter's own, and the guards."""

@@ -208,8 +208,8 @@ class RecordWriter:
         """Return where it can be read."""
         return self._disk.path
 
-    def flush(self) -> None:
-        """Wait until what was added is written; where the recording is durable, until it is on the disk."""
+    def flush(self, *, disk: bool = False) -> None:
+        """Wait until what was added is written; until it is on the `disk` where the recording is durable."""
         if self._pid != os.getpid() or not self._thread.is_alive():
             return
         done = threading.Event()
@@ -217,7 +217,7 @@ class RecordWriter:
         self._write_now()
         if not done.wait(PATIENCE_SECONDS):
             self.problem = self.problem or f"nothing could be written for {PATIENCE_SECONDS:g} s"
-        elif self.options.durable:
+        elif disk or self.options.durable:
             self._sync()
 
     def _sync(self) -> None:

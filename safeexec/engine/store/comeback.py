@@ -89,6 +89,8 @@ class Left(Struct):
     """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
     that nobody has run again.
     """
+    again: list[Undone]
+    """Of these the earlier ones alone."""
     waiting: list[form.Called]
     """The deferred calls of steps that are, which were not carried out."""
     unsure: list[form.Called]
@@ -173,12 +175,20 @@ class _PartReading:
         """The steps that ended since the last owner came."""
         self._undone: deque[Undone] = deque()
         """Those that an earlier owner has undone."""
+        self._again = False
+        """Whether the last step to begin does an undone one once more."""
         self._before: dict[int, list[MadeCall]] = {}
         """By step, the calls of the one that it does once more."""
         self._calls: dict[int, MadeCall] = {}
         self._effects: dict[str, form.Effect] = {}
         self._named: dict[str, None] = {}
         self._waits: form.Waiting | None = None
+        self._gone: set[int] = set()
+        """The steps that earlier owners found to be no part of the state."""
+        self._untold: list[int] = []
+        """Those that were lost, and no result has told of it yet."""
+        self._unended = 0
+        """As well the one that had not ended."""
         self._step, self._count, self._moments = heading.step, 0, heading.moment
 
     def all(self, part: int, recording: Recording) -> Left:
@@ -186,7 +196,7 @@ class _PartReading:
             self._take(line, record)
         reached, lost = self._newest()
         undone = self._all_undone(lost)
-        gone = {*lost, *(one.run.step for one in undone)}
+        gone = {*self._gone, *lost, *(one.run.step for one in undone)}
         calls = list({one.called.key: one.called for one in self._calls.values()}.values())  # of each key the last
         open_ones = {key for key, one in self._effects.items() if one.became in _OPEN}
         return Left(
@@ -196,12 +206,13 @@ class _PartReading:
             size=recording.size,
             doings=self._doings(reached.moment),
             step=self._step,
-            begun=0 if self._begun is None else self._begun.step,
+            begun=self._unended if self._begun is None else self._begun.step,
             now=reached.now,
             moments=self._moments,
             calls=self._count,
-            lost=lost,
+            lost=[*self._untold, *lost],
             undone=undone,
+            again=self._earlier(),
             waiting=[
                 one
                 for one in calls
@@ -224,8 +235,10 @@ class _PartReading:
 
     def _all_undone(self, lost: list[int]) -> list[Undone]:
         runs = [self._ended[step] for step in lost] + [self._begun]
-        earlier = [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
-        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *earlier]
+        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *self._earlier()]
+
+    def _earlier(self) -> list[Undone]:
+        return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
 
     def _made_by(self, step: int) -> list[MadeCall]:
         """The calls of a step, and those of the one that it does once more to which it has not come."""
@@ -244,12 +257,15 @@ class _PartReading:
         self._step = max(self._step, getattr(record, "step", 0))
         if isinstance(record, form.Run) and record.undone:
             self._undone.append(Undone(record, []))
+            self._gone.add(record.step)
         elif isinstance(record, form.Begun):
             self._begun = record if isinstance(record, form.Run) else None
             if self._undone and self._begun is not None and self._undone[0].run.source == self._begun.source:
-                again = self._undone.popleft()
-                self._before[record.step] = again.made or self._made_by(again.run.step)
+                run, made = self._undone.popleft()
+                self._before[record.step] = made or self._made_by(run.step)
+                self._again = True
             else:
+                self._again = False
                 self._undone.clear()
         elif isinstance(record, form.Called):
             self._calls[record.call] = MadeCall(record, None)
@@ -268,18 +284,32 @@ class _PartReading:
         done: form.Run | form.Set | form.Deleted | None = None
         if isinstance(record, form.Ended):
             done, self._begun = self._begun, None
-            if not record.problem:
+            if record.now != record.step and done is not None and self._again:
+                self._undone.appendleft(Undone(done, self._made_by(record.step)))
+                self._gone.add(record.step)
+            elif record.problem:
+                self._begun = done  # nobody has had its result: perhaps the session ended with it
+            elif record.now == record.step:
                 self._ended[record.step] = done
+            if record.now != record.step:
+                self._undone.extendleft(self._no_part_after(record.now)[::-1])
+            if not record.problem:
+                self._untold, self._unended = [], 0
         elif isinstance(record, form.Set | form.Deleted):
             done = record
         elif isinstance(record, form.Named):
             self._named[record.name] = None
         elif isinstance(record, form.Dropped):
             self._named.pop(record.name, None)
+        elif isinstance(record, form.RolledBack):
+            self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
         elif isinstance(record, form.Resumed):
-            # What was lost then was told; who runs it again gets the answers that it had.
-            self._undone = deque(self._all_undone(self._newest()[1]))
-            self._begun = None
+            # Who runs it again gets the answers that it had.
+            _, lost = self._newest()
+            self._undone = deque(self._all_undone(lost))
+            self._gone.update(lost, (one.run.step for one in self._undone))
+            self._untold += lost
+            self._unended, self._begun = self._unended if self._begun is None else self._begun.step, None
             self._ended.clear()
             self._named.clear()
         moment = record.moment
@@ -290,6 +320,12 @@ class _PartReading:
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
                 self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
         self._operations.append(_Operation(line, moment, record.now, record.step, isinstance(record, form.Ended)))
+
+    def _no_part_after(self, now: int) -> list[Undone]:
+        """The steps after that are no part of the session any more."""
+        after = {step: self._ended.pop(step) for step in list(self._ended) if step > now}
+        self._gone.update(after)
+        return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]
 
     def _can_be_had(self, moment: int | None) -> bool:
         return moment == self.heading.moment or moment in self._since
@@ -306,9 +342,10 @@ def told(left: Left) -> list[str]:
     """Return what a session lost as its last owner left it, for the notes of its next result."""
     notes = []
     if left.lost:
-        notes.append(f"{_steps(left.lost)} lost: no state was saved after {'it' if len(left.lost) == 1 else 'them'}")
+        after = "it" if len(left.lost) == 1 else "them"
+        notes.append(f"{steps(left.lost[0], left.lost[-1])} lost: no state was saved after {after}")
     if left.begun and left.begun not in left.lost:
-        notes.append(f"step {left.begun} had not ended when the host did, and is undone")
+        notes.append(f"step {left.begun} had not ended, and is undone")
     made = [call for one in left.undone for call in one.made]
     for call in made[:NAMED]:
         if call.unknown:
@@ -331,7 +368,6 @@ def _shown(called: form.Called) -> str:
     return f"{called.tool}({called.arguments.text})"[:300] + f" of step {called.step}"
 
 
-def _steps(numbers: list[int]) -> str:
-    if len(numbers) == 1:
-        return f"step {numbers[0]} is"
-    return f"steps {numbers[0]} to {numbers[-1]} are"
+def steps(first: int, last: int) -> str:
+    """Name them, with a verb."""
+    return f"step {first} is" if first == last else f"steps {first} to {last} are"

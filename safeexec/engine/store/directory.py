@@ -24,7 +24,15 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from safeexec.common.text import one_line
-from safeexec.engine.store.interface import Held, StoredSession, StoreOptions, TenantRoom, check_label
+from safeexec.engine.store.interface import (
+    WAITS,
+    WAITS_BYTES,
+    Held,
+    StoredSession,
+    StoreOptions,
+    TenantRoom,
+    check_label,
+)
 from safeexec.errors import SessionTaken, StoreError
 
 PIECE = 1 << 20
@@ -201,16 +209,27 @@ class DirectoryStore:
                 if not entry.is_dir(follow_symlinks=False) or _name_of(unquote(entry.name)) != entry.name:
                     continue
                 with suppress(OSError):  # removed meanwhile
-                    infos = [one.stat(follow_symlinks=False) for one in os.scandir(os.path.join(self.path, entry.name))]
+                    ones = list(os.scandir(os.path.join(self.path, entry.name)))
+                    infos = [one.stat(follow_symlinks=False) for one in ones]
                     used = max((info.st_mtime for info in infos), default=0.0)
-                    yield StoredSession(unquote(entry.name), sum(info.st_size for info in infos), used)
+                    waits = self._waits(entry.name) if any(one.name == WAITS for one in ones) else b""
+                    yield StoredSession(unquote(entry.name), sum(info.st_size for info in infos), used, waits)
+
+    def _waits(self, name: str) -> bytes:
+        fd = os.open(os.path.join(self.path, name, WAITS), os.O_RDONLY | _FILE)
+        try:
+            return os.read(fd, WAITS_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        finally:
+            os.close(fd)
 
     def remove(self, held: Held, part: str | None = None) -> None:
         handle: _Handle = held.handle
         try:
             if part is not None:
-                with suppress(FileNotFoundError):
+                with handle.guard, suppress(FileNotFoundError):
                     os.unlink(part, dir_fd=handle.directory)
+                    if handle.part == part:
+                        handle.part = ""
                 return
             # The lock goes last, and with it the last name that leads here: whoever waits for it begins anew.
             name = _name_of(held.label)

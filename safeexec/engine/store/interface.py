@@ -18,6 +18,13 @@ SUM_SECONDS = 5.0
 """How old the sum of all sessions of a tenant may be."""
 
 
+Line = bytes
+WAITS_BYTES = 64 << 10
+"""Of what a list tells of one session."""
+WAITS = "waits"
+"""The part that says what a session waits for, where it does: what a list is to tell of it."""
+
+
 class StoreOptions(Struct, frozen=True, kw_only=True):
     """Where sessions are stored, whose they are, and how much room they have."""
 
@@ -52,6 +59,8 @@ class StoredSession(Struct, frozen=True):
     bytes: int
     used: float
     """When it was last written to, seconds since 1970."""
+    waits: Line = b""
+    """What a step of it waits for, as a line of its recording."""
 
 
 class Store(Protocol):

@@ -20,7 +20,15 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from safeexec.common.text import one_line
-from safeexec.engine.store.interface import Held, StoredSession, StoreOptions, TenantRoom, check_label
+from safeexec.engine.store.interface import (
+    WAITS,
+    WAITS_BYTES,
+    Held,
+    StoredSession,
+    StoreOptions,
+    TenantRoom,
+    check_label,
+)
 from safeexec.errors import SessionTaken, StoreError
 
 R = TypeVar("R")
@@ -47,7 +55,10 @@ WHERE safeexec_sessions.until < now() OR safeexec_sessions.generation = %s RETUR
 _APPEND = """
 WITH mine AS (SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s FOR SHARE)
 INSERT INTO safeexec_parts (tenant, label, part, at, data) SELECT %s, %s, %s, %s, %s FROM mine
+WHERE %s = coalesce((SELECT at + length(data) FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s
+                     ORDER BY at DESC LIMIT 1), 0)
 """
+"""Only where the part ends: a server that was killed has lost what it had not written to its disk."""
 
 
 class PostgresStore:
@@ -77,11 +88,13 @@ class PostgresStore:
 
     def _connected(self) -> Any:
         if self._connection is None or self._connection.closed:
+            # A host that is stopped in a transaction would keep its locks, and nobody could take over.
+            late = int(PATIENCE_SECONDS * 1000)
             self._connection = self._psycopg.connect(
                 os.fspath(self.options.at),
                 autocommit=True,
                 connect_timeout=int(PATIENCE_SECONDS),
-                options=f"-c statement_timeout={int(PATIENCE_SECONDS * 1000)}",
+                options=f"-c statement_timeout={late} -c idle_in_transaction_session_timeout={late}",
             )
         return self._connection
 
@@ -178,15 +191,20 @@ class PostgresStore:
             self._room.check()
         mine = self.options.tenant, held.label
 
-        def write(run: Callable[..., Any]) -> int:
+        def write(run: Callable[..., Any]) -> StoreError | None:
             # What another owner, or an append that was given up, has left from there on.
             run("DELETE FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s AND at >= %s "
                 "AND EXISTS (SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s)",
                 *(*mine, part, at, *mine, held.generation))  # fmt: skip
-            return run(_APPEND, *mine, held.generation, *mine, part, at, data).rowcount  # type: ignore[no-any-return]
+            if run(_APPEND, *mine, held.generation, *mine, part, at, data, at, *mine, part).rowcount:
+                return None
+            owned = "SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s"
+            if run(owned, *mine, held.generation).fetchone() is None:
+                return SessionTaken(f"another process has taken over the session {held.label!r}")
+            return StoreError(f"the database has lost the end of {held.label!r}/{part}: its server was killed")
 
-        if not self._do(write, sync=sync):
-            raise SessionTaken(f"another process has taken over the session {held.label!r}")
+        if (problem := self._do(write, sync=sync)) is not None:
+            raise problem
 
     def read(self, held: Held, part: str) -> Iterator[bytes]:
         at = 0
@@ -210,12 +228,14 @@ class PostgresStore:
     def list(self) -> Iterator[StoredSession]:
         yield from self._do(
             lambda run: [
-                StoredSession(label, size, used)
-                for label, size, used in run(
+                StoredSession(label, size, used, bytes(waits or b""))
+                for label, size, used, waits in run(
                     "SELECT label, coalesce(sum(length(data)), 0)::bigint, "
-                    "coalesce(extract(epoch FROM max(written)), 0)::float FROM safeexec_sessions "
-                    "LEFT JOIN safeexec_parts USING (tenant, label) WHERE tenant = %s GROUP BY label",
-                    self.options.tenant,
+                    "coalesce(extract(epoch FROM max(written)), 0)::float, "
+                    "(SELECT substr(w.data, 1, %s) FROM safeexec_parts w WHERE w.tenant = s.tenant "
+                    "AND w.label = s.label AND w.part = %s AND w.at = 0) FROM safeexec_sessions s "
+                    "LEFT JOIN safeexec_parts USING (tenant, label) WHERE tenant = %s GROUP BY tenant, label",
+                    *(WAITS_BYTES, WAITS, self.options.tenant),
                 )
             ]
         )

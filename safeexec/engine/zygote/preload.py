@@ -17,12 +17,12 @@ from safeexec.engine.child.process import checkpoints, fetching, substitutes
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.serve import Server
 from safeexec.engine.child.process.threads import Threads
+from safeexec.engine.child.repeat.objects import look_at_modules as look_at_modules
 from safeexec.engine.child.step.changes import Tracker
 from safeexec.engine.child.step.displays import Displays
 from safeexec.engine.child.step.execute import Guest
 from safeexec.engine.child.step.output import Streams
 from safeexec.engine.child.step.program import Language
-from safeexec.engine.child.step.repeatable import look_at_modules as look_at_modules
 from safeexec.engine.child.step.tools import ToolCaller, make_help, tool_functions
 from safeexec.protocol import messages as m
 

@@ -172,5 +172,5 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
                 tenant.use_untold_cpu(held.session)
                 old = now - tenant.held.since(identity, now) > most_seconds
                 idle = not held.calls and now - held.used > idle_seconds
-                if old or (idle and held.session.waiting_for is None):
+                if old or (idle and await held.session.waiting_for is None):
                     await tenant.leave(identity, also_used=True)

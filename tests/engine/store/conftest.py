@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -34,9 +35,22 @@ class Server:
         """As a machine that loses its power would: not one process of it goes on."""
         os.kill(self.pid(), signal.SIGQUIT)
 
+    def restart(self) -> None:
+        """Start it again after that, as soon as its last process has ended."""
+        while True:
+            with suppress(subprocess.CalledProcessError):
+                return self.control("start")
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
+    with served() as made:
+        yield made
+
+
+@contextmanager
+def served() -> Iterator[Server]:
+    """A server, as long as it is needed."""
     pytest.importorskip("psycopg")
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found:

@@ -1,28 +1,39 @@
-"""Kills hosts, zygotes and children at random moments while programs run in stored sessions, and looks at what is left.
+"""Kills what programs in stored sessions run on, at random moments, and looks at what is left.
 
-    python -m tests.engine.store.kills --kills 1000 [--durable second] [--seed 1] [--store postgresql://…]
+    python -m tests.engine.store.kills [--kills 1000] [--seed 1] [--durable second] [--place postgres]
 
-Each program is a list of steps with calls of tools. A worker goes on where the session is and runs what is missing. At
-the end the variables are those of a run that nobody killed, and each call was made once, or was told as unknown.
+Each program is a list of steps with calls of tools. A host goes on where the session is and runs what is missing, while
+one of these comes: it is killed, or its zygote or a child of it is; the database server is; the disk is full; it is
+stopped, another host takes over, and it wakes. At the end the variables are those of a run that nobody struck, each
+call was made once, or was told as unknown, and no step that was said to be done is missing, unless that was told.
+
+Every host is a fork of this process, which has imported all that it needs: a kill takes 0.2 s of processor time.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import random
+import select
 import signal
 import subprocess
-import sys
 import tempfile
+import traceback
 from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NamedTuple
 
-import safeexec
+from safeexec import Sandbox, tool
+from safeexec.engine.store import postgres
+from safeexec.errors import SandboxError, SessionTaken, StoreError
+from tests.engine.store.conftest import Server, served
 
 KINDS = {
     "counting": "total = globals().get('total', 0) + {i}\npaid{i} = pay({i})\ndone = {i}",
@@ -40,139 +51,361 @@ KINDS = {
     "numbers": "ys = [n * {i} % 101 for n in range(2000)]\nbest = max(ys), sum(ys)\ndone = {i}",
 }
 """Name → one step of the program, by its number."""
-PROGRAMS = [(kind, length) for kind in KINDS for length in (6, 15)]
-
-WORKER = """
-import json, os, sys
-from safeexec import Sandbox, tool
-from tests.engine.store.kills import KINDS
-store, log, kind, length, label, durable = sys.argv[1:]
-
-def write(*what):
-    with open(log, "a") as file:
-        file.write(json.dumps(what) + "\\n")
-
-@tool(idempotent=True)
-def pay(n: int, effect_key: str) -> int:
-    write("pay", effect_key, n)
-    return n + 1
-
-@tool(effect="deferred")
-def send(n: int) -> None:
-    write("send", n, n)
-
-with Sandbox("standard", tools=[pay, send], store=store, durable=durable) as sandbox:
-    session = sandbox.session_for(label)
-    print("open", flush=True)
-    i = session.get("done", 0)
-    while i < int(length):
-        i += 1
-        result = session.run(KINDS[kind].format(i=i, j=i - 1))
-        for note in result.notes:
-            write("note", note, i)
-        if result.outcome == "crashed":
-            i = session.get("done", 0)
-        elif not result.ok:
-            write("failed", f"{result.outcome} {result.error}", i)
-            sys.exit(1)
-    values = {name: session.get(name) for name in session.namespace if name[:1] not in "fPp"}
-    values.pop("t", None)
-    shown = {name: sorted(value) if isinstance(value, set) else value for name, value in values.items()}
-    write("end", repr(sorted(shown.items())), i)
-"""
+PROGRAMS = [(kind, length) for length in (8, 30) for kind in KINDS]
+PLACES = ("directory", "postgres")
+TAKEN = 3
+"""Status of a host that was told of another owner."""
+PATIENCE = 120.0
+"""Seconds that a host may take, whatever happens to it."""
+MOST = 25
+"""Strikes at one program."""
 
 
-def start(folder: Path, store: str, kind: str, length: int, label: str, durable: str) -> subprocess.Popen[str]:
-    where = str(Path(safeexec.__file__).parents[2])
-    command = [sys.executable, "-c", WORKER, store, str(folder / "log"), kind, str(length), label, durable]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([where, os.environ.get("PYTHONPATH", "")])}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+class Job(NamedTuple):
+    """What a host is to do, and where."""
+
+    kind: str
+    length: int
+    store: str
+    log: Path
+    label: str
+    durable: Any
+    seed: float
+    taking: bool = False
+    """Whether it gets the session of a host that is only stopped."""
 
 
-def strike(host: int, chance: random.Random) -> str:
-    """Kill the host, or a process below it."""
-    if chance.random() < 0.7:
-        os.kill(host, signal.SIGKILL)
-        return "host"
-    below = [pid for pid in descendants(host) if pid != host]
-    if below:
+def host(job: Job, opened: Callable[[], None]) -> int:
+    """Run what is missing of a program. Returns a status."""
+    chance, me = random.Random(job.seed), os.getpid()
+    postgres.LEASE_SECONDS, postgres.LOOK_SECONDS, postgres.PATIENCE_SECONDS = 0.6, 0.1, 2.0
+    if job.taking:  # as a file system of a network that gives a lock to another machine all the same
+        fcntl.flock = lambda *_: None
+
+    def write(*what: Any) -> None:
+        with job.log.open("a") as file:
+            file.write(json.dumps([me, *what]) + "\n")
+
+    @tool(idempotent=True)
+    def pay(n: int, effect_key: str) -> int:
+        write("pay", effect_key, n)
+        return n + 1
+
+    @tool(effect="deferred")
+    def send(n: int) -> None:
+        write("send", n, n)
+
+    def go_on(sandbox: Sandbox) -> bool:
+        session = sandbox.session_for(job.label)
+        opened()
+        i = session.get("done", 0)
+        write("back", i)
+        while i < job.length:
+            i += 1
+            result = session.run(KINDS[job.kind].format(i=i, j=i - 1))
+            for note in result.notes:
+                write("note", note, i)
+            if result.ok:
+                write("ok", i)
+            elif result.error is not None and result.error.type == "SessionTaken":
+                raise SessionTaken(result.error.message)
+            elif result.outcome in ("crashed", "cancelled"):
+                write("again", result.outcome, [call.tool for call in result.tool_calls], str(result.error)[:200])
+                i = session.get("done", 0)
+                write("back", i)
+            else:
+                raise AssertionError(f"step {i}: {result.outcome} {result.error}")
+            sleep(chance.choice((0, 0, 0, 0.004, 0.02, 0.3 * chance.random())))
+        values = {name: session.get(name) for name in session.namespace if name[:1] not in "fPp"}
+        values.pop("t", None)
+        shown = {name: sorted(value) if isinstance(value, set) else value for name, value in values.items()}
+        write("end", repr(sorted(shown.items())))
+        return True
+
+    deadline, ended = monotonic() + PATIENCE, False
+    sandbox: Sandbox | None = None
+    while not ended:
+        try:
+            if sandbox is None:
+                sandbox = Sandbox("standard", tools=[pay, send], store=job.store, durable=job.durable)
+                sandbox.open()
+            ended = go_on(sandbox)
+        except SessionTaken as error:
+            if "is open elsewhere" not in str(error):
+                write("taken", str(error))
+                return TAKEN
+        except StoreError as error:
+            write("store", str(error))
+            sleep(0.1)
+        except SandboxError as error:
+            write("lost", repr(error))
+            if sandbox is not None:
+                sandbox.close()
+            sandbox = None
+        if not ended:
+            assert monotonic() < deadline, "it does not come back"
+            sleep(0.02)
+    assert sandbox is not None
+    sandbox.close()
+    return 0
+
+
+class Running:
+    """A host in a process of its own."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            status = 1
+            try:
+                os.close(reading)
+                status = host(job, lambda: os.write(writing, b"o") and None)
+            except BaseException:
+                with job.log.open("a") as file:
+                    file.write(json.dumps([os.getpid(), "failed", traceback.format_exc()[-4000:]]) + "\n")
+            finally:
+                os._exit(status)
+        os.close(writing)
+        self._opened, self._ended = reading, os.pidfd_open(self.pid)
+
+    def wait_open(self) -> None:
+        """Until it has the session, or has ended."""
+        select.select([self._opened, self._ended], [], [], PATIENCE)
+
+    def ends_within(self, seconds: float) -> bool:
+        return bool(select.select([self._ended], [], [], seconds)[0])
+
+    def wait(self) -> int:
+        """Return its status; what it said where that is none of those expected."""
+        if not self.ends_within(PATIENCE + 30):
+            os.kill(self.pid, signal.SIGKILL)
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self._opened)
+        os.close(self._ended)
+        code = os.waitstatus_to_exitcode(status)
+        assert code in (0, TAKEN, -signal.SIGKILL), (self.job, code, self.job.log.read_text()[-4000:])
+        return code
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def below(pid: int) -> list[list[int]]:
+    """The processes below one, by how far below they are: its launcher, the zygote, children, copies."""
+    found = [[pid]]
+    while found[-1]:
+        next_ones: list[int] = []
+        for one in found[-1]:
+            with contextlib.suppress(OSError):
+                next_ones += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
+        found.append(next_ones)
+    return found[1:-1]
+
+
+class Strikes:
+    """What comes over a host, by name."""
+
+    def __init__(self, chance: random.Random, server: Server | None, disk: Path | None) -> None:
+        self._chance, self._server, self._disk = chance, server, disk
+
+    def at(self, running: Running) -> Iterator[str]:
+        """Strike once. Yields the name of each thing done."""
+        kinds, weights = ["host", "zygote", "child"], [50, 12, 18]
+        if running.job.store.startswith("postgres"):
+            kinds.append("server")
+            weights.append(20)
+        elif self._disk is not None:
+            kinds.append("disk full")
+            weights.append(15)
+        kinds.append("stopped")
+        weights.append(6)
+        (kind,) = self._chance.choices(kinds, weights)
+        yield from {
+            "host": self.host, "zygote": self.zygote, "child": self.child,
+            "server": self.server, "disk full": self.full, "stopped": self.stopped,
+        }[kind](running)  # fmt: skip
+
+    def host(self, running: Running) -> Iterator[str]:
+        running.kill()
+        yield "host"
+
+    def zygote(self, running: Running) -> Iterator[str]:
+        if self._kill([one for level in below(running.pid)[:3] for one in level]):
+            yield "zygote"
+
+    def child(self, running: Running) -> Iterator[str]:
+        if self._kill([one for level in below(running.pid)[3:] for one in level]):
+            yield "child"
+
+    def _kill(self, pids: list[int]) -> bool:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(chance.choice(below), signal.SIGKILL)
-    os.kill(host, signal.SIGKILL)
-    return "below"
+            if pids:
+                os.kill(self._chance.choice(pids), signal.SIGKILL)
+                return True
+        return False
 
+    def server(self, running: Running) -> Iterator[str]:
+        assert self._server is not None
+        self._server.kill()
+        yield "server"
+        if self._chance.random() < 0.2:
+            running.ends_within(0.2 * self._chance.random())
+            yield from self.host(running)
+        running.ends_within(0.3 * self._chance.random())
+        self._server.restart()
 
-def descendants(pid: int) -> list[int]:
-    found = [pid]
-    for one in found:
-        with contextlib.suppress(OSError):
-            found += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
-    return found
-
-
-def run(kills: int, seed: int, durable: str, store: str | None = None, *, progress: bool = False) -> dict[str, Any]:
-    """Do it. Returns what was counted; AssertionError where something was lost in silence."""
-    chance, counted, number = random.Random(seed), Counter[str](), 0
-    while counted["kills"] < kills:
-        kind, length = PROGRAMS[number % len(PROGRAMS)]
-        number += 1
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            quiet = folder / "quiet"
-            quiet.mkdir()
-            with start(quiet, f"{name}/quiet/store", kind, length, "quiet", durable) as worker:
-                assert worker.wait(300) == 0
-            place = store or f"{name}/store"
-            label, strikes = f"{kind} {seed} {number}", 0
+    def full(self, running: Running) -> Iterator[str]:
+        assert self._disk is not None
+        filler = self._disk / "filler"
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
-                worker = start(folder, place, kind, length, label, durable)
-                assert worker.stdout is not None
-                worker.stdout.readline()
-                deadline = monotonic() + (chance.random() ** 3 * 0.5 if strikes < 40 else 300)
-                while worker.poll() is None and monotonic() < deadline and strikes < 40:
-                    sleep(0.0005)
-                if strikes < 40 and worker.poll() is None:
-                    counted[strike(worker.pid, chance)] += 1
-                    counted["kills"] += 1
-                    strikes += 1
-                worker.wait(300)
-                worker.stdout.close()
-                if worker.returncode == 0:
-                    break
-                assert worker.returncode == -signal.SIGKILL, (kind, (folder / "log").read_text()[-2000:])
-            judge(kind, folder, counted)
+                file.write(bytes(4096))
+        yield "disk full"
+        try:
+            running.ends_within(0.2 * self._chance.random())
+            if self._chance.random() < 0.2:
+                yield from self.host(running)
+        finally:
+            filler.unlink()
+
+    def stopped(self, running: Running) -> Iterator[str]:
+        os.kill(running.pid, signal.SIGSTOP)
+        yield "stopped"
+        other = Running(running.job._replace(seed=self._chance.random(), taking=True))
+        other.wait_open()
+        other.ends_within(0.2 * self._chance.random())
+        os.kill(running.pid, signal.SIGCONT)
+        running.wait()
+        running.__dict__.update(other.__dict__)
+
+
+def run(kills: int, seed: int, durable: str = "", place: str = "", *, progress: bool = False) -> dict[str, Any]:
+    """Do it. Returns what was counted; AssertionError where something was lost in silence."""
+    chance, counted, quiet = random.Random(seed), Counter[str](), {}
+    places = [place] if place else list(PLACES)
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        top = Path(name)
+        server = stack.enter_context(served()) if "postgres" in places else None
+        disk = stack.enter_context(small_disk(top))
+        strikes = Strikes(chance, server, disk)
+        todo = product(PROGRAMS, [durable] if durable else ["step", "second"], places)
+        jobs = sorted(todo, key=lambda _: chance.random())
+        while counted["kills"] < kills:
+            (kind, length), how, where = jobs[counted["programs"] % len(jobs)]
+            if (kind, length) not in quiet:
+                log = top / f"quiet-{kind}-{length}"
+                alone = Job(kind, length, f"{name}/quiet", log, f"{kind} {length}", "step", 0)
+                assert Running(alone).wait() == 0
+                quiet[kind, length] = said(alone)
+            counted["programs"] += 1
+            number = counted["programs"]
+            store = server.url if where == "postgres" and server is not None else str((disk or top) / "store")
+            job = Job(kind, length, store, top / f"log-{number}", f"{kind} {seed} {number}", how, chance.random())
+            endure(job, strikes, chance, min(MOST, kills - counted["kills"]), counted)
+            counted[f"on {where}, {how}"] += 1
+            judge(job, said(job), quiet[kind, length], counted)
             if progress:
-                print({"programs": number, **counted}, flush=True)
-    return {"programs": number, **counted}
+                print(dict(counted), flush=True)
+    return dict(counted)
 
 
-def judge(kind: str, folder: Path, counted: Counter[str]) -> None:
-    said = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
-    quiet = [json.loads(line) for line in (folder / "quiet/log").read_text().splitlines()]
-    notes = [what for name, what, _ in said if name == "note"]
-    lost = [note for note in notes if "lost" in note]
-    counted["losses told"] += len(lost)
-    assert said[-1] == quiet[-1], (kind, said[-1], quiet[-1], notes)
+def endure(job: Job, strikes: Strikes, chance: random.Random, most: int, counted: Counter[str]) -> None:
+    """Run a program to its end, and strike at its hosts as long as it goes on."""
+    struck = 0
+    while True:
+        running = Running(job._replace(seed=chance.random()))
+        if chance.random() < 0.9:
+            running.wait_open()
+        while struck < most and not running.ends_within(chance.expovariate(1 / 0.06)):
+            for what in strikes.at(running):
+                counted[what] += 1
+                counted["kills"] += 1
+                struck += 1
+        if running.wait() == 0:
+            return
+
+
+def said(job: Job) -> list[Any]:
+    return [json.loads(line) for line in job.log.read_text().splitlines()]
+
+
+def judge(job: Job, all_said: list[Any], quiet: list[Any], counted: Counter[str]) -> None:
+    """Compare with the run that nobody struck."""
+    ends = {what for _, name, *what in all_said if name == "end" for what in what}
+    notes = [what[0] for _, name, *what in all_said if name == "note"]
+    counted["losses told"] += len([note for note in notes if "lost" in note])
+    assert ends == {what for _, name, *what in quiet if name == "end" for what in what}, (job, ends, all_said)
     for name in ("pay", "send"):
-        made = Counter((key, n) for what, key, n in said if what == name)
-        by_number = Counter(n for key, n in made)
-        expected = Counter(n for what, _, n in quiet if what == name)
+        made = Counter(tuple(what) for what in calls_of(name, job, all_said, counted))
+        by_number = Counter(n for _, n in made)
+        expected = Counter(what[1] for _, kind, *what in quiet if kind == name)
         for n, times in by_number.items():
             # Once: by one key, however often it was sent with that. A deferred one may be unknown, and told.
-            assert times == expected[n], (kind, name, n, said, notes)
+            assert times == expected[n], (job, name, n, all_said)
         for n in expected.keys() - by_number.keys():
-            told = [note for note in notes if f"{name}({n})" in note]
-            assert told, (kind, name, n, notes)
+            assert [note for note in notes if f"{name}({n})" in note], (job, name, n, all_said)
             counted["unknown, told"] += 1
+        assert name == "pay" or sum(made.values()) == len(made), (job, all_said)
         counted["calls"] += sum(by_number.values())
         counted["sent again with their key"] += sum(made.values()) - len(made)
+    judge_done(job, all_said, counted)
+
+
+def calls_of(name: str, job: Job, all_said: list[Any], counted: Counter[str]) -> list[Any]:
+    """Return the calls of a tool, but for those of a step whose result said that it crashed after them."""
+    kept: list[Any] = []
+    begun: dict[int, int] = {}
+    for place, (pid, kind, *what) in enumerate(all_said):
+        if kind == name:
+            kept.append((pid, what))
+        elif kind == "again" and what[0] == "crashed":
+            of_step = [one for one in kept[begun.get(pid, 0) :] if one[0] == pid]
+            if name == "pay":  # what is deferred is not carried out
+                assert what[1].count(name) >= len({one[0] for _, one in of_step}), (job, place, all_said)
+                counted["calls told of by a crash"] += len(of_step)
+                kept = [one for one in kept if one not in of_step]
+        if kind in ("ok", "again", "back"):
+            begun[pid] = len(kept)
+    return [what for _, what in kept]
+
+
+def judge_done(job: Job, all_said: list[Any], counted: Counter[str]) -> None:
+    """Look whether what was said to be done was there when the session came back; else it was told as lost."""
+    done = by = since = 0
+    for place, (pid, name, *what) in enumerate(all_said):
+        if name == "ok":
+            done, by, since = what[0], pid, place
+        elif name == "back" and what[0] < done:
+            told = [str(more[0]) for who, kind, *more in all_said[since:] if who == pid and kind == "note"]
+            if not any(who == pid and kind in ("ok", "again") for who, kind, *_ in all_said[place:]):
+                continue  # it has ended before it could tell
+            if pid != by and job.durable == "second":
+                counted["steps younger than a second, lost with their host"] += done - what[0]
+            else:
+                assert any("lost" in note or "newest that was left" in note for note in told), (job, place, all_said)
+            done = what[0]
+
+
+@contextlib.contextmanager
+def small_disk(top: Path) -> Iterator[Path | None]:
+    """A disk of 8 MiB, where this user can mount one."""
+    path = top / "disk"
+    path.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(path)], capture_output=True)
+    try:
+        yield path if made.returncode == 0 else None
+    finally:
+        if made.returncode == 0:
+            subprocess.run(["umount", str(path)], check=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--durable", default="step")
-    parser.add_argument("--store")
+    parser.add_argument("--durable", default="", choices=["step", "second"])
+    parser.add_argument("--place", default="", choices=PLACES)
     options = parser.parse_args()
-    run(options.kills, options.seed, options.durable, options.store, progress=True)
+    run(options.kills, options.seed, options.durable, options.place, progress=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from safeexec import Allow, Later, Policy, Sandbox
 from safeexec.engine.store import Store, StoreOptions, open_store
 from safeexec.errors import SessionTaken, StoreError
 
@@ -151,3 +152,32 @@ def test_a_damaged_lock_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is damaged: its lock counts no owners"):
         store.claim("ada")
     store.close()
+
+
+def test_what_waits_is_listed_unasked(opened: Opened) -> None:
+    store = opened()
+    policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
+
+    def pay(amount: int, what: str = "") -> int:
+        return amount
+
+    given: dict[str, Any] = {"tools": [pay], "approval": lambda *_: Later("ask"), "store": store.options, "spare": 0}
+    with Sandbox(policy, **given) as sandbox:
+        waits = sandbox.session_for("ada").run("pay(3)").waiting_for
+        sandbox.session_for("bob").run("pay(9, 'x' * 200_000)")
+        sandbox.session_for("eve").run("x = 1")
+    with Sandbox(policy, **given) as sandbox:
+        first, second = sandbox.waiting()
+        assert (first, second.label, second.arguments) == (waits, "bob", {})
+        session = sandbox.session_for("bob")
+        assert [call.arguments.get("amount") for call in sandbox.waiting()] == [3, 9]
+        session.cancel_waiting()
+        assert sandbox.session_for("ada").answer(Allow()).value == 3
+        assert sandbox.waiting() == []
+        sandbox.session_for("ada").run("pay(4)")
+    for label, line in (("bob", b'{"kind":'), ("eve", b"\xff" * 70_000)):
+        held = store.claim(label)
+        store.append(held, "waits", 0, line)  # by a stranger
+        store.release(held)
+    with Sandbox(policy, **given) as sandbox:
+        assert [call.arguments for call in sandbox.waiting()] == [{"amount": 4}]

@@ -18,6 +18,7 @@ from safeexec.common.own import contextlib, os
 from safeexec.engine.child.process import randomness
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.process.link import Link
+from safeexec.engine.child.repeat.digest import digest
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.execute import WARM_UP, Guest
 from safeexec.engine.child.step.plugins import WARM_UP as NO_CALL
@@ -138,7 +139,8 @@ class Server:
                 came: Any = self._do(entry.request)
                 if entry.did != (came.did if isinstance(came, m.StepDone) else bool(came.problem)):
                     return m.Done(problem="something else came of it than before")
-            return self._names()
+            names = self._names(m.ListNames(digest=request.digest != 0))
+            return names if names.digest == request.digest else m.Done(problem="together they came to something else")
         self._busy = kind in _STEPS
         answer = self._do(request)
         self._busy = False
@@ -171,12 +173,12 @@ class Server:
         guest = self.guest
         if type(request) is not m.Execute:
             # Whatever it loads, calls or binds, no step has named.
-            guest.repeatable.unpredictable |= self._step > 0
+            guest.repeatable.seen.unpredictable |= self._step > 0
         elif request.judged:
             guest.judges = True
         elif self._step:
             guest.judges = False
-            guest.repeatable.unpredictable = True  # for a branch of the session that is judged
+            guest.repeatable.seen.unpredictable = True  # for a branch of the session that is judged
 
     def _must_copy(self, request: Any, done: m.StepDone) -> bool:
         """Tell whether the state after this step can be had by a checkpoint alone, or at less cost."""
@@ -413,8 +415,9 @@ class Server:
         del self.guest.namespace[request.name]
         return m.Done()
 
-    def _names(self, request: m.ListNames | None = None) -> m.Names:
-        return m.Names(self.guest.names()[: m.MANY])
+    def _names(self, request: m.ListNames) -> m.Names:
+        names = self.guest.names()
+        return m.Names(names[: m.MANY], digest(self.guest.namespace, names) if request.digest else 0)
 
     def _describe(self, request: m.Describe) -> m.Described:
         return m.Described(self.guest.variables()[: m.SOME])

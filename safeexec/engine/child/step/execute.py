@@ -13,15 +13,15 @@ from safeexec.common.identity import class_name
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
+from safeexec.engine.child.repeat.repeatable import Repeatable, happened, rehearse
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.markup import without_fence, without_magics
 from safeexec.engine.child.step.program import Diagnostic, Language, Rejection
 from safeexec.engine.child.step.progress import ProgressBars
-from safeexec.engine.child.step.repeatable import Repeatable, happened
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.engine.child.step.violations import explain, is_out_of_memory
-from safeexec.engine.policy.names import GUARD_NAMES, KNOWN_BUILTINS, is_internal
+from safeexec.engine.policy.names import GUARD_NAMES, GUARD_SET, KNOWN_BUILTINS, is_internal
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import encode
@@ -114,6 +114,7 @@ class Guest:
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
         self.repeatable = Repeatable(self.namespace, self.language.builtins, tools)
+        language.builtins[GUARD_SET] = self.repeatable.made_set
         self.judges = True
         """Whether it matters if a step can be done once more."""
         self.cpu_seconds = 0.0
@@ -140,7 +141,8 @@ class Guest:
         self._last_source = source
         if not self.judges:
             return self._run(compiled.body, compiled.tail)
-        self.repeatable.inspect(source, compiled.body, compiled.tail)
+        if self.repeatable.inspect(source, compiled.body, compiled.tail):
+            compiled = self.language.compile(source, filename, stdin=request.stdin, rewrite=self.repeatable.show_sets)
         done = self._run(compiled.body, compiled.tail)
         self.repeatable.conclude(done, self.streams.printed())
         return done
@@ -340,6 +342,8 @@ class Guest:
 
     def touch(self) -> None:
         """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
+        if self.judges:
+            rehearse()
         source = self._last_source if len(self._last_source) <= WARM_UP_CHARACTERS else WARM_UP
         try:
             compiled = self.language.compile(source, "<warm-up>")

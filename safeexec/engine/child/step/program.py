@@ -87,15 +87,22 @@ class ProgramJudge(Protocol):
         ...
 
 
-def compile_program(source: str, filename: str, flags: int = 0, judge: ProgramJudge | None = None) -> CompiledStep:
-    """Compile a step or a module, once `judge` has taken it. `flags` are those of `compile`.
+def compile_program(
+    source: str,
+    filename: str,
+    flags: int = 0,
+    judge: ProgramJudge | None = None,
+    rewrite: Callable[..., None] | None = None,
+) -> CompiledStep:
+    """Compile a step or a module, once `judge` has taken it, and `rewrite` has changed its trees in place. `flags` are
+    those of `compile`.
 
     Raises `Rejection`, SyntaxError as CPython does (also for null bytes and for nesting that exhausts the parser),
     ValueError for text that is no text (lone surrogates), TypeError for what is not a str.
     """
     check_text(source)
     try:
-        return _compile(source, filename, flags, judge)
+        return _compile(source, filename, flags, judge, rewrite)
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
@@ -106,9 +113,12 @@ def check_text(source: str) -> None:
         raise TypeError(f"the source must be str, not {type(source).__name__}")
 
 
-def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None) -> CompiledStep:
+def _compile(
+    source: str, filename: str, flags: int, judge: ProgramJudge | None, rewrite: Callable[..., None] | None
+) -> CompiledStep:
     step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
-    if step is not None and (judge is None or judge.passes(*step.codes)):
+    passes = judge is None or (step is not None and judge.passes(*step.codes))
+    if step is not None and passes and rewrite is None:
         return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.
     collecting = gc.isenabled()
@@ -116,7 +126,11 @@ def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None)
     try:
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
-        rewritten = judge is not None and judge.visit(*((tree,) if last is None else (tree, last)))
+        trees = (tree,) if last is None else (tree, last)
+        rewritten = judge is not None and not passes and judge.visit(*trees)
+        if rewrite is not None:
+            rewrite(*trees)
+            rewritten = True
         return _compile_tree(tree, last, filename, flags) if step is None or rewritten else step
     finally:
         if collecting:
@@ -238,9 +252,11 @@ class Language:
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         """Refuse to open, before a step runs, the paths that `is_closed` tells."""
 
-    def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
+    def compile(
+        self, source: str, filename: str, *, stdin: bool = False, rewrite: Callable[..., None] | None = None
+    ) -> CompiledStep:
         """Compile one step; with `stdin` it may read its standard input. Raises as `compile_program` does."""
-        return compile_program(source, filename, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        return compile_program(source, filename, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, rewrite=rewrite)
 
 
 def leave(code: object = None, /) -> None:

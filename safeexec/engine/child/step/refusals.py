@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.common.own import os
 from safeexec.engine import advice
+from safeexec.engine.child.repeat.repeatable import happened
+from safeexec.engine.child.repeat.tables import INWARD
 from safeexec.engine.child.step import violations
-from safeexec.engine.child.step.repeatable import INWARD, happened
 from safeexec.engine.syscalls import Rule
 from safeexec.engine.syscalls.table import rules_for
 from safeexec.protocol.messages import FEW, ErrorReport, Refusal

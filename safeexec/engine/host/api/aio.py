@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.engine.policy.keywords import SessionChanges
     from safeexec.protocol.confinement import Mechanism
-    from safeexec.results import Result
+    from safeexec.results import Result, WaitingCall
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -167,6 +167,7 @@ class AsyncSandbox(SandboxAPI):
     session_for = opening(Sandbox.session_for)
     forget = awaited(Sandbox.forget)
     stored = awaited(Sandbox.stored)
+    waiting = awaited(Sandbox.waiting, undo=False)
     template = awaited(Sandbox.template)
     drop_template = awaited(Sandbox.drop_template)
     command = awaited(Sandbox.command)
@@ -301,6 +302,12 @@ class AsyncSession(SessionAPI):
 
     answer = awaited(Session.answer)
     cancel_waiting = awaited(Session.cancel_waiting, undo=False)
+
+    @property
+    def waiting_for(self) -> Awaitable[WaitingCall | None]:
+        """The call for which a step of this session waits, as by `Session.waiting_for`: `await` it."""
+        return drive(self._core.waits_for(), undo=False)
+
     adopt = awaited(Session.adopt)
     command = awaited(Session.command)
     save = awaited(Session.save, undo=False)

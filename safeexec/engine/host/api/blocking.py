@@ -158,10 +158,6 @@ class SandboxAPI:
         """Tell how many sessions are open, busy, idle, queued and restored now, in all and by label."""
         return self._core.stats()
 
-    def waiting(self) -> list[WaitingCall]:
-        """The calls of host tools for which steps of open sessions wait, the oldest first; `label` says whose."""
-        return self._core.waiting()
-
     def templates(self) -> list[TemplateInfo]:
         """The templates of this sandbox: name, living sessions, memory, age."""
         return self._core.templates()
@@ -294,6 +290,13 @@ class Sandbox(SandboxAPI):
         return self._core.remove_stored(label)
 
     @blocking
+    def waiting(self) -> Core[list[WaitingCall]]:
+        """The calls of host tools for which steps of sessions wait, open or in the `store`, the oldest first; `label`
+        says whose. Raises `StoreError`.
+        """
+        return self._core.waiting()
+
+    @blocking
     def stored(self) -> Core[list[StoredSession]]:
         """The sessions in the store: label, bytes, when each was last written to. Raises as `forget`."""
         return self._core.stored()
@@ -384,10 +387,10 @@ class Sandbox(SandboxAPI):
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
-        from safeexec.engine.host.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
-
         if self._engine is not None:
             raise SandboxError("plugins are not offered in a container")
+        from safeexec.engine.host.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
+
         core = PluginCore(
             self._core,
             source,
@@ -543,11 +546,6 @@ class SessionAPI:
     def pending(self) -> list[PendingCall]:
         """The deferred calls of host tools that have not been carried out, in order."""
         return self._core.pending()
-
-    @property
-    def waiting_for(self) -> WaitingCall | None:
-        """The call of a host tool whose answer was put off, where a step of this session waits for it."""
-        return self._core.waiting_call()
 
     # The recording
 
@@ -757,6 +755,11 @@ class Session(SessionAPI):
         callbacks = (on_output, on_stdout, on_stderr, on_display, on_progress)
         run = partial(self._core.answer, answer, callbacks=callbacks)
         return run() if wait is None else self._core.patiently(wait, run)
+
+    @property
+    def waiting_for(self) -> WaitingCall | None:
+        """The call of a host tool whose answer was put off, where a step of this session waits for it."""
+        return drive(self._core.waits_for())
 
     @blocking
     def cancel_waiting(self) -> Core[list[ToolCallRecord]]:

@@ -14,6 +14,7 @@ import secrets
 import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -36,12 +37,12 @@ from safeexec.engine.recordings.forms import CONTENT_BYTES, bytes_of, content, l
 from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
 from safeexec.engine.store import comeback
-from safeexec.engine.store.interface import Held, Store
-from safeexec.errors import RecordingError, SandboxError, SessionTaken, StateFileError, StoreError
+from safeexec.engine.store.interface import WAITS, Held, Store
+from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
-from safeexec.results.outcomes import Changes
+from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
@@ -139,7 +140,8 @@ class Durable:
         """The states that steps done once more lead to: how many, what they take, and the bytes of their sources."""
         self._bytes = self._values = 0
         """Of the step that runs: of its source, and how many variables are set first."""
-        self._now = 0
+        self._now = self._safe = 0
+        """The number of the state, and the step whose state is the newest in the store."""
         self._since: float | None = None
         """Since when the state is one that nothing in the store leads to."""
         self._saving_seconds = 0.0
@@ -151,7 +153,15 @@ class Durable:
         """The recording that goes on with each new writer."""
         self._undone: deque[comeback.Undone] = deque()
         """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
+        self._repeats = False
+        """Whether the running step is the first of them once more."""
         self._before: deque[comeback.MadeCall] = deque()
+        self._listed: object = None
+        """What its store lists it to wait for."""
+        self._fell = False
+        """Whether a copy of an older state goes on, as the store had none that is newer."""
+        self._done = self._refusal = 0
+        """The last step that was said to be done, and the one that was said to be undone since then."""
 
     # What the recorder asks
 
@@ -201,10 +211,17 @@ class Durable:
         """A step begins, after so many variables are set. `size`: bytes of its source."""
         self._bytes, self._values = size, values
         self._before.clear()
-        if self._undone and self._undone[0].run.source == source:
-            self._before.extend(self._undone.popleft().made)
+        self._repeats = bool(self._undone) and self._undone[0].run.source == source
+        if self._repeats:
+            self._before.extend(self._undone[0].made)
         else:
             self._undone.clear()
+
+    def ended(self, *, part: bool) -> None:
+        """The step that began has ended. `part`: as part of the session; if not, its calls are still to be answered."""
+        if self._repeats and part:
+            self._undone.popleft()
+        self._repeats = False
 
     def before(self, call: m.ToolRequest) -> EarlierCall | None:
         """The same call, where an earlier run of this step has made it."""
@@ -230,6 +247,10 @@ class Durable:
         """
         current, again, values = session.line.history.current, session.again, self._values
         memory, session.again, self._values = current.memory, None, 0
+        if self.away(session):
+            return {}
+        self._fell = self._fell or session.line.fell_back
+        session.line.fell_back = False
         if session.files_changed:
             session.files_changed = False
             self._ways.pop(memory.number, None)  # the same variables with other files
@@ -249,21 +270,30 @@ class Durable:
             way = self._ways.get(origin.number) if origin is not None and steps == 1 + values else None
             if way is not None and origin is not None:
                 self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self._bytes
-                self._arrive(memory.number)
+                self._arrive(memory.number, current.step)
                 return {"moment": memory.number, "since": origin.number, "did": did}
-        self._arrive(memory.number)
+        self._arrive(memory.number, current.step)
         return {"moment": memory.number} if memory.number in self._ways else {}
 
-    def _arrive(self, number: int) -> None:
+    def _arrive(self, number: int, step: int) -> None:
         self._now = number
         if number in self._ways:
-            self._since = None
+            self._since, self._safe = None, step
         else:
             self._lose()
 
     def _lose(self) -> None:
         self._now = -1
         self._since = self._since or monotonic()
+
+    def away(self, session: SessionCore) -> bool:
+        """Tell whether the session is left to the store, until it is used again, or has lost what the store has: no
+        copy of its state was left, or only an older one.
+        """
+        current = session.line.history.current
+        if session.line.fell_back and (current.step < self._safe or current.memory is FRESH):
+            self.asleep = True
+        return self.asleep
 
     # When what is written
 
@@ -282,6 +312,8 @@ class Durable:
 
     def after(self, session: SessionCore, result: Result) -> Core[Result]:
         """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
+        if self.away(session):
+            return (yield from self._again_there(session, result))
         writer = self._writer
         assert writer is not None
         late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
@@ -290,14 +322,53 @@ class Durable:
                 yield from self.save(session)
             elif self.mode == "step":
                 yield Work(writer.flush)
+            if self._fell:
+                yield from self._find_undone(writer)
             self.check()
-        except (StoreError, StateFileError, OSError) as error:
+            yield from self._list(session)
+        except (SandboxError, OSError) as error:
             return self._refused(session, result, error)
+        self._done = session.step
         return result
+
+    def _list(self, session: SessionCore) -> Core[None]:
+        """Have the store's list tell what the session waits for."""
+        held, waiting = self._held, session.waiting
+        if waiting is self._listed or held is None:
+            return
+        self._listed = waiting
+        with suppress(StoreError):  # the next step says so
+            if waiting is None:
+                yield Work(partial(self._store.remove, held, WAITS))
+            else:
+                yield Work(partial(self._store.append, held, WAITS, 0, waits.listed(waiting)))
+
+    def _find_undone(self, writer: RecordWriter) -> Core[None]:
+        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
+        held = self._held
+        assert held is not None
+        yield Work(writer.flush)
+        held.parts[comeback.part_of(self._part)] = writer.size
+        left = yield Work(partial(comeback.read, self._store, held))
+        self._undone, self._fell = deque([] if left is None else left.again), False
+
+    def _again_there(self, session: SessionCore, result: Result) -> Core[Result]:
+        """A step has ended with the processes of the session, which comes back from its store."""
+        notes = [*result.notes]
+        if notes and notes[-1].endswith((STARTS_EMPTY, NEWEST_LEFT)):
+            notes.pop()
+        try:
+            yield from self.wake(session)
+        except (SandboxError, OSError) as error:
+            notes.append(f"the session is to come back from its store: {one_line(str(error), 300)}")
+        else:
+            notes += ["the session has come back from its store", *session.keeper.notes_next]
+            session.keeper.notes_next = []
+        return replace(result, state="restored", remaining=(), notes=tuple(notes))
 
     def _refused(self, session: SessionCore, result: Result, error: Exception) -> Result:
         """The store did not take a step: it is no part of the session, which comes back as it is stored."""
-        self.asleep = True
+        self.asleep, self._refusal = True, session.step
         kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
         told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
         return replace(
@@ -316,7 +387,7 @@ class Durable:
         `StateFileError`.
         """
         held, writer, began = self._held, self._writer, monotonic()
-        if held is None or writer is None or not self.due:
+        if held is None or writer is None or self.away(session) or not self.due:
             return
         self.check()
         number = self._part + 1
@@ -354,6 +425,7 @@ class Durable:
         yield Work(partial(writer.turn_over, place, len(lines), len(records)))
         held.parts[comeback.part_of(self._part)] = writer.size
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
+        self._safe = history.current.step
         self._saving_seconds = monotonic() - began
         yield Work(partial(self._make_room, held))
 
@@ -408,8 +480,9 @@ class Durable:
 
     def leave(self, session: SessionCore) -> Core[None]:
         """The session is about to end, and nobody uses it: what is not in the store yet is written."""
-        if not self.asleep and self._held is not None and session.keeper.state is not CLOSED:
+        if not self.away(session) and self._held is not None and session.keeper.state is not CLOSED:
             try:
+                yield from self._list(session)
                 yield from self.save(session)
             except (SandboxError, OSError) as error:
                 session.keeper.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
@@ -448,8 +521,19 @@ class Durable:
         if held is not None:
             self._store.release(held)
 
+    def attend(self, session: SessionCore) -> Core[None]:
+        """Before it is used, by who has the turn: have its process ready, or go on with what is in the store. Raises
+        `StoreError`, `StateFileError`, `SandboxError`.
+        """
+        if not self.asleep:
+            yield from session.keeper.ensure_ready()  # what is lost is known before a step of it is written down
+        if self.away(session):
+            yield from self.wake(session)
+
     def wake(self, session: SessionCore) -> Core[None]:
-        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`."""
+        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and
+        `SessionClosed` where nothing is.
+        """
         if self._left is None:
             yield from self._drop(session)
         notes = session.keeper.notes_next
@@ -460,7 +544,10 @@ class Durable:
             left, self._left = self._left, None
             left = left or (yield Work(partial(comeback.read, self._store, self._held)))
             if left is None:
-                raise StoreError(f"the session {self._label!r} is no longer in its store")
+                session.keeper.why_closed = why = (
+                    f"nothing of {self._label!r} is in the store: ask for the session again"
+                )
+                raise SessionClosed(why)
             yield from self._come_back(session, left, notes)
         except BaseException:
             yield from wait_for(session.line.end_processes())
@@ -573,9 +660,15 @@ class Durable:
         """The session is in the newest state that can be had: go on writing."""
         held, lineage = self._held, self.lineage
         assert held is not None and lineage is not None
-        session.step, session.identity = left.step, self.identity
+        if self._done > left.step:
+            session.keeper.notes_next.append(f"{comeback.steps(left.step + 1, self._done)} lost: not in the store")
+        if self._refusal and left.now >= self._refusal:
+            session.keeper.notes_next.append(f"step {self._refusal} is in the store after all, and not undone")
+        self._done = self._refusal = 0
+        # Never a number that this process has given already: the keys of calls are made of them.
+        session.step, session.identity = max(session.step, left.step), self.identity
         self._heading, self._part, self._moments = left.heading, left.part, left.moments
-        self._now = left.heading.moment
+        self._now, self._safe = left.heading.moment, left.now
         self._ways, way = {self._now: (0, 0.0, 0)}, (0, 0.0, 0)
         for doing in doings:
             size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
@@ -588,6 +681,7 @@ class Durable:
         writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
         lineage.writer, lineage.calls = writer, count(left.calls + 1)
         if (effects := session.effects) is not None:
+            effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
         session.waiting, session.calls_before = None, session.keeper.tool_records.total
@@ -596,6 +690,7 @@ class Durable:
                 session.waiting = waits.checked(left.waits)
             except RecordingError as error:
                 session.keeper.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
+        self._listed = (session.waiting or held) if WAITS in held.parts else None
         session.keeper.notes_next += comeback.told(left)
         resumed = form.Resumed(
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,

@@ -32,6 +32,8 @@ class Memory(Struct, eq=False, gc=True):
     """Bytes of these, as the caller counts them."""
     number: int = 0
     """By which a store knows it; 0: not at all, or that of a new child."""
+    digest: int = 0
+    """A number for all that its variables hold, which a process that rested has told; 0: not known."""
 
 
 FRESH: Final = Memory()
@@ -86,9 +88,11 @@ class History(Generic[C]):
 
     def begin(self, step: int | None = None) -> None:
         """Step `step` begins; without a number, the host changes variables: another version of the same state."""
-        now, older = self.current, self.current.older
-        if now.memory is FRESH or any(of.memory is now.memory for of in self._copies.values()):
-            older = now  # what is begun may be done once more from here, and come out otherwise
+        now, memory = self.current, self.current.memory
+        older = now if memory is FRESH else now.older
+        for copied in self._copies.values():
+            if copied.memory is memory:
+                older = now  # what is begun may be done once more from here, and come out otherwise
         if step is None:
             self.next = State(now.step, Memory(), now.files, now.before, older, now.tool_calls)
         else:

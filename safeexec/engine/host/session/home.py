@@ -36,8 +36,10 @@ class RecordsSession(Protocol):
     def tell(self, record: Any) -> None:
         """Write down a record."""
 
-    def secured(self, *, intent: bool = False) -> Core[None]:
-        """Wait until what was told is on the disk, where that is asked for; an intent is written in any case."""
+    def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
+        """Wait until what was told is on the disk, where that is asked for; an `intent` is written in any case, in a
+        store to its disk. `written`: it outlives this process.
+        """
 
     def pending(self) -> list[Any]:
         """The deferred calls that wait."""
@@ -66,15 +68,15 @@ class RecordsSession(Protocol):
 class KeepsSession(Protocol):
     """What keeps a session in a store."""
 
-    asleep: bool
-    """Whether the session is left to the store, until it is used again."""
+    def away(self, session: Any) -> bool:
+        """Whether the session is left to the store, until it is used again, or has lost what the store still has."""
 
     @property
     def overdue(self) -> bool:
         """Whether its state is to be saved, now that nobody uses it."""
 
-    def wake(self, session: Any) -> Core[None]:
-        """Go on with what is in the store."""
+    def attend(self, session: Any) -> Core[None]:
+        """Before it is used: where it is away, go on with what is in the store."""
 
     def leave(self, session: Any) -> Core[None]:
         """See to it that all of the session is in the store."""
@@ -85,6 +87,9 @@ class KeepsSession(Protocol):
 
 class HasEffects(Protocol):
     """The calls of a session's tools that have effects."""
+
+    def come_back(self) -> None:
+        """The session is what its store has."""
 
     def resume(self, called: Any, *, again: bool = False) -> bool:
         """A deferred call of an earlier process waits to be carried out."""
@@ -149,8 +154,8 @@ class Home(Protocol):
     def steps_lost(self, count: int) -> None:
         """Steps came out otherwise when they were done once more."""
 
-    def step_ended(self) -> None:
-        """A step of a session has ended."""
+    def session_began(self) -> None:
+        """A session has done its first step."""
 
     def session_opened(self, session: Any) -> None:
         """A session begins."""

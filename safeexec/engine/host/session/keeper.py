@@ -308,6 +308,8 @@ class Keeper:
         if self.state is RESTING:
             return
         if self.state is IDLE and self.overused is None and self.line.can_rest():
+            if not (yield from self._take_digest()):
+                return
             self.doing = None
             self.sources.last = ""  # the process that comes knows nothing of it as lost
             self.line.undo()
@@ -316,6 +318,25 @@ class Keeper:
             self.go(RESTING)
         else:
             yield from self._compact()
+
+    def _take_digest(self) -> Core[bool]:
+        """Have the process tell what its variables come to, for the one that will do the journal once more: each step
+        is compared by what it told, and that misses what lies deep in a container. False if the process died of it.
+        """
+        line = self.line
+        memory, runner = line.history.current.memory, line.runner
+        assert runner is not None
+        if memory.entry is None or memory.digest:
+            return True
+        self.go(ASKING)
+        try:
+            memory.digest = (yield from runner.ask(m.ListNames(digest=True), m.Names)).digest
+        except (Gone, ProtocolError) as error:
+            message, _ = yield from self._died(" while it rested", error)
+            self.notes_next.append(f"between its steps {message}")
+            return False
+        self.go(IDLE)
+        return True
 
     def _compact(self) -> Core[None]:
         """Make the newest copy anew, so that it and the process share what both hold.

@@ -95,6 +95,8 @@ class Line:
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.lost: list[int] = []
         """The steps that could not be done once more when the state was last brought back."""
+        self.fell_back = False
+        """Whether it was an older one that was brought back: a store may have a newer one."""
         self._permit_used = False
         """Whether the process makes that copy now."""
         self._defines = False
@@ -429,6 +431,7 @@ class Line:
                 carried = yield from self.thaw(state, copy, min(deadline, now + patient(THAW_SECONDS)), entries)
             if carried is not None:
                 if state is not wanted:
+                    self.fell_back = True
                     label = f"step {state.step}" if copy is None else copy.label
                     carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
@@ -437,6 +440,7 @@ class Line:
         if (carried := (yield from self.start_over(history.last_resort(), []))) is None:
             raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
+            self.fell_back = True
             why = "checkpoints are off, so" if off else "no checkpoint was left:"
             carried.append(self._told_lost(f"{why} {STARTS_EMPTY}"))
         return carried
@@ -460,7 +464,7 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if (entries or self._entropy) and not (yield from self._done_again(entries, self._entropy)):
+        if (entries or self._entropy) and not (yield from self._done_again(state, entries, self._entropy)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -495,14 +499,14 @@ class Line:
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self._enter_group(channel)
-        if entries and not (yield from self._done_again(entries)):
+        if entries and not (yield from self._done_again(state, entries)):
             return None
         self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
 
-    def _done_again(self, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
+    def _done_again(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
         """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
-        if (yield from self._repeat(entries, entropy)):
+        if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
         self.repeats = False
@@ -510,16 +514,16 @@ class Line:
         yield from self.stop()
         return False
 
-    def _repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
+    def _repeat(self, entries: list[m.JournalEntry], entropy: bytes, digest: int = 0) -> Core[bool]:
         """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
-        the first time. Nobody hears of what they print or show.
+        the first time, and all together to the same `digest`. Nobody hears of what they print or show.
         """
         runner, deadline = self.runner, monotonic() + patient(REPEAT_SECONDS)
         assert runner is not None
         self.out.begin()
         self.err.begin()
         try:
-            yield from runner.channel.send(m.Repeat(entries, entropy))
+            yield from runner.channel.send(m.Repeat(entries, entropy, digest))
             answer = yield from runner.channel.receive(deadline)
             if isinstance(answer, m.Names):
                 self.remaining = answer.names[: m.FEW]

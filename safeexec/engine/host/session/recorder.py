@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, count
@@ -256,12 +256,15 @@ class Recorder:
         yield from ()
         return []
 
-    def secured(self, *, intent: bool = False) -> Core[None]:
-        """Wait until what was told is on the disk, where that is asked for; an intent is written in any case."""
-        if intent or self.recording.writer.options.durable:
-            yield Work(self.recording.writer.flush)
-            if self.recording.durable is not None:
-                self.recording.durable.check()
+    def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
+        """Wait until what was told is on the disk, where that is asked for: an `intent` of a stored session always is.
+        `written`: at least until it outlives this process.
+        """
+        writer, durable = self.recording.writer, self.recording.durable
+        if intent or written or writer.options.durable:
+            yield Work(partial(writer.flush, disk=intent and durable is not None))
+            if durable is not None:
+                durable.check()
 
     def tell(self, record: form.Record) -> None:
         self.recording.writer.add(numbered(record))
@@ -273,14 +276,17 @@ class Recorder:
         source, given = args[0], kwargs.get("stdin")
         heard: list[bytes] | None = None
         whole = None
-        if isinstance(given, str | bytes | bytearray | memoryview):
+        if given is None:
+            pass  # as most steps: the tests below take time
+        elif isinstance(given, str | bytes | bytearray | memoryview):
             whole = yield from apart(len(given), given.encode if isinstance(given, str) else partial(bytes, given))
-        elif given is not None:
+        else:
             heard = []
             kwargs["stdin"] = _overheard(pieces_of(given), heard)
         values: dict[str, bytes] = {}
-        for name, value in dict(kwargs.get("namespace") or {}).items():
-            values[name] = yield from apart(weight(value), partial(forms.encoded, value))
+        if namespace := kwargs.get("namespace"):
+            for name, value in dict(namespace).items():
+                values[name] = yield from apart(weight(value), partial(forms.encoded, value))
         argv = kwargs.get("argv")
         argv = None if argv is None else [str(item) for item in argv]
         said: dict[str, Any] = {"timeout": kwargs.get("timeout"), "atomic": bool(kwargs.get("atomic"))}
@@ -326,9 +332,13 @@ class Recorder:
             result = yield from work
         except BaseException as error:
             self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
+            if self.recording.durable is not None:
+                self.recording.durable.ended(part=False)
             raise
-        where, plain = self._where(session), result.value is None or type(result.value) in (bool, int, float, str)
-        if plain:
+        where = self._where(session)
+        if result.value is None:
+            value = b""
+        elif type(result.value) in (bool, int, float, str):
             value = forms.encoded(result.value)
         else:  # how much it is, nobody knows before
             value = yield from session.bill.reading(AT_ONCE_BYTES + 1, partial(forms.encoded, result.value))
@@ -337,6 +347,8 @@ class Recorder:
             stdin = None if heard is None else forms.content(b"".join(heard))
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
+        if self.recording.durable is not None:
+            self.recording.durable.ended(part=where["now"] == where["step"])
         writer.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
         if session.waiting is not None and result.outcome == "waiting":
             self.tell(replace(session.waiting, session=self.number))
@@ -534,18 +546,22 @@ class RecordedTools:
             session.calls_of_step += 1
             outcome: Any = "error" if reply.error_type else "ok"
             session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))
+            if session.calls is not None:
+                deferred = rule is not None and rule.deferred
+                session.calls.note(call, reply, outcome, session.call_key, deferred=deferred)
             if before.unknown and reply.error_type:
                 return reply  # it is as unknown as it was
         else:
             try:
-                yield from session.recorder.secured(intent=rule is not None or durable is not None)
+                yield from session.recorder.secured(intent=rule is not None, written=durable is not None)
             except StoreError as error:
                 # What cannot be written down is not done.
                 return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
             reply = yield from self._tools.answer(call, session, deadline)
         self._answered(reply, session.tool_records.since(calls), where)
         if durable is not None:
-            yield from session.recorder.secured(intent=durable.mode == "step")
+            with suppress(StoreError):  # the end of the step says so
+                yield from session.recorder.secured(written=durable.mode == "step")
         return reply
 
     def _intend(self, call: m.ToolRequest, where: dict[str, Any], key: str, effect: Any) -> None:

@@ -83,7 +83,7 @@ class Runner:
             seconds = patient(min(ANSWER_SECONDS, max(LEAST_SECONDS, self._limits.wall_seconds)))
         message = yield from self.channel.receive(monotonic() + seconds)
         if message is None:
-            raise ProtocolError(f"no answer within {seconds:g} s")
+            raise ProtocolError(f"no answer within {seconds:.1f} s")
         if not isinstance(message, kind):
             raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
         return message

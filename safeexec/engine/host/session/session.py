@@ -217,8 +217,8 @@ class SessionCore:
             self.sandbox.session_wakes(self)
             self.rests = False
         try:
-            if self.durable is not None and self.durable.asleep:
-                yield from self.durable.wake(self)
+            if self.durable is not None:
+                yield from self.durable.attend(self)
             return (yield from work)
         finally:
             self.used = monotonic()
@@ -456,7 +456,8 @@ class SessionCore:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
         before. `again`: answers the calls of a step that has waited, and goes on.
         """
-        self.check_waiting(again)
+        if self.waiting is not None or again is not None:
+            self.check_waiting(again)
         check = partial(checked_source, self.policy, source)
         text, refusal = (yield Work(check)) if type(source) is str and len(source) > AT_ONCE else check()
         limit = timeout_of(self.policy, timeout)
@@ -520,6 +521,11 @@ class SessionCore:
             from safeexec.engine.host.session import waits
 
             waits.check(self, again)
+
+    def waits_for(self) -> Core[WaitingCall | None]:
+        """`waiting_call`, which may be large."""
+        size = 0 if self.waiting is None else self.waiting.call.arguments.size
+        return (yield from apart(size, self.waiting_call))
 
     def waiting_call(self) -> WaitingCall | None:
         """Return what the session waits for, for people."""
@@ -713,7 +719,8 @@ class SessionCore:
             self.keeper.go(IDLE)
         if listeners is not NOBODY:
             step.stream_rest()
-        self.sandbox.step_ended()
+        if number == 1:
+            self.sandbox.session_began()
         return result
 
     def _own_files(self) -> Core[None]:
@@ -1162,7 +1169,7 @@ class SessionCore:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.keeper.why_closed is not None:
             raise SessionClosed(self.keeper.why_closed)
-        if self.durable is not None and self.durable.asleep:
+        if self.durable is not None and self.durable.away(self):
             drive(self.arouse())
         if self.line.workspace is None:
             raise WorkspaceError(

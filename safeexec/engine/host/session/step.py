@@ -179,7 +179,7 @@ class Step(Struct, eq=False):
                 # A flood may end by itself between two looks: well, or at the end of the file, with an OSError.
                 # The same program then has the same outcome, however long the host took to look.
                 self.printed = stdout, stderr = watch.printed()
-                if message.outcome == "output" or watch.is_flood(max(stdout.size, stderr.size)):
+                if message.outcome == "output" or max(stdout.size, stderr.size) > watch.most_printed:
                     return self._first_verdict.setdefault(None, watch.flood())
                 return message
             if isinstance(message, m.ToolRequest):

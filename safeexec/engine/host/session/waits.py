@@ -7,7 +7,8 @@ replay; none is made twice. A program that asks otherwise is stopped before the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from time import time
@@ -20,19 +21,23 @@ from safeexec.engine.approvals import Allow, Deny, Later, decision
 from safeexec.engine.host.replay.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.engine.host.session.step import FREEZE_SECONDS
 from safeexec.engine.host.session.step_calls import KEPT_BYTES
+from safeexec.engine.host.tools.tool import by_names
 from safeexec.engine.host.tools.toolbox import Given, PutOff
 from safeexec.engine.host.waiting import Core, apart
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings import forms
 from safeexec.engine.recordings.reader import parse
+from safeexec.engine.store.interface import WAITS_BYTES
 from safeexec.errors import RecordingError, StepWaiting
 from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_arguments
 from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.step_calls import StepCalls
     from safeexec.engine.host.tools.toolbox import Toolbox
+    from safeexec.engine.store.interface import StoredSession
 
 DAY = 86400.0
 NOTE = 2000
@@ -136,18 +141,33 @@ def _instant(seconds: float) -> datetime:
 
 def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> WaitingCall:
     """The call that waits, for people: its arguments by the names of the tool's parameters."""
-    args, kwargs = forms.arguments_of(waiting.call.arguments)
-    tool = toolbox.tools.get(waiting.call.tool)
-    arguments: dict[str, Any] = {**{str(place): value for place, value in enumerate(args)}, **kwargs}
-    if tool is not None:
-        try:
-            arguments = dict(tool.signature.bind(*args, **kwargs).arguments)
-        except TypeError:
-            pass  # the tool has other parameters by now
+    arguments = by_names(toolbox.tools.get(waiting.call.tool), *forms.arguments_of(waiting.call.arguments))
     since, until = _instant(waiting.since), _instant(waiting.until)
     return WaitingCall(
         waiting.call.tool, arguments, waiting.asked, since, until, waiting.note, waiting.step, label=label
     )
+
+
+def listed(waiting: form.Waiting) -> bytes:
+    """What a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they are
+    large.
+    """
+    shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")
+    if len(line := forms.line_of(shown)) > WAITS_BYTES:
+        none = forms.packed(encode_arguments((), {}, max_bytes=64, max_depth=1).data)
+        line = forms.line_of(replace(shown, call=replace(shown.call, arguments=none)))
+    return line
+
+
+def of_rows(rows: Iterable[StoredSession], others: Container[str | None], toolbox: Toolbox) -> list[WaitingCall]:
+    """What stored sessions wait for, but for those of the `others`. Anybody may have written it."""
+    found = []
+    for row in rows:
+        if row.waits and row.label not in others:
+            with suppress(RecordingError, ValueError):
+                if (waiting := read(row.waits)).until > time():
+                    found.append(call_of(waiting, toolbox, row.label))
+    return found
 
 
 def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:

@@ -13,25 +13,19 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from safeexec import errors
 from safeexec.engine.host.startup.launch import loader_folders
 from safeexec.engine.host.watch.groups import mechanisms as group_mechanisms
 from safeexec.engine.linux.probe import probe
-from safeexec.engine.policy.kernel import (
-    SPARE_DESCRIPTORS,
-    address_space,
-    file_calls,
-    opens_libraries,
-    rules,
-    session_processes,
-)
+from safeexec.engine.policy.kernel import child_confinement
 from safeexec.errors import ProtectionError
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
-from safeexec.protocol.printed import stream_bytes
 
 if TYPE_CHECKING:
     from safeexec.engine.linux.probe import Probe
-    from safeexec.engine.policy.model import Limits, Policy
+    from safeexec.engine.policy.model import Policy
 
 __all__ = ["Confinement", "User", "check_required", "describe", "library_paths", "plan", "unprivileged_user"]
 
@@ -158,9 +152,9 @@ def _no_user(reason: str) -> Mechanism:
 
 
 def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespace: bool) -> ChildConfinement:
-    limits = policy.limits
+    wanted = child_confinement(policy)
     missing = []
-    files = file_calls(policy)
+    files = wanted.files
     separate: Literal["", "none", "landlock", "mounts", "turns"] = "landlock"
     if not facts.landlock.works:
         lost = "the new root says what can be opened"
@@ -171,15 +165,9 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         else:
             separate = "turns" if any("separate-files" in entry for entry in policy.require) else ""
         missing.append(Mechanism("landlock", False, f"not available ({facts.landlock.reason}): {lost}"))
-    return ChildConfinement(
-        memory_bytes=address_space(limits),
-        cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
-        file_bytes=max(limits.workspace_mb << 20, stream_bytes(limits.output_kb << 10)),
-        open_files=limits.open_files + SPARE_DESCRIPTORS,
-        processes=_process_limit(limits, zygote, user_namespace),
-        threads=limits.threads,
-        event_loop=policy.socketpair,
-        executable_memory=opens_libraries(policy),
+    return replace(
+        wanted,
+        processes=_process_limit(wanted.processes, zygote, user_namespace),
         files=files,
         metadata="mount" in zygote.namespaces and files == "write",
         read=zygote.read,
@@ -191,15 +179,14 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         proc="/proc" if "mount" in zygote.namespaces else "/proc/self",
         user_namespace=user_namespace,
         setgroups_denied="user" in zygote.namespaces,
-        rules=rules(policy),
         missing=tuple(missing),
     )
 
 
-def _process_limit(limits: Limits, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
+def _process_limit(of_session: int | None, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
     """RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
     if user_namespace:
-        return session_processes(limits)
+        return of_session
     if zygote.uid is None and os.geteuid() == 0:
         return None
     return _SHARED_PROCESSES + (0 if zygote.uid is not None else _tasks_of(os.getuid()))

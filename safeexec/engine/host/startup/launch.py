@@ -31,6 +31,16 @@ def unsupported_build() -> str:
     return ""
 
 
+def unstarted(error: OSError) -> str:
+    """Return what is said where the system does not start this program's Python."""
+    why = f"{sys.executable} cannot be started: {error.strerror}"
+    if not isinstance(error, PermissionError):
+        return why
+    return (
+        f"{why} for user {os.geteuid()}; open its folders to others (chmod o+x), or install Python where all can run it"
+    )
+
+
 STORED_SEED = 1
 """Of the order of sets of strings where sessions are stored: in another process they have the same one."""
 
@@ -84,9 +94,11 @@ class Launched:
                 setsigmask=(),
                 setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM),
             )
-        except BaseException:
+        except BaseException as error:
             self.socket.close()
             os.close(self.log)
+            if isinstance(error, OSError):
+                raise ProtectionError(unstarted(error)) from None
             raise
         finally:
             theirs.close()

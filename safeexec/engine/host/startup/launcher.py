@@ -109,7 +109,7 @@ class ZygoteHandle:
         poller = select.poll()
         poller.register(self.socket, select.POLLOUT)
         if not poller.poll(max(0.0, deadline - monotonic()) * 1000):
-            raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):g} s")
+            raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):.1f} s")
 
     def _break_off(self) -> None:
         """Part of a request was sent: whatever came after it would be read as its rest, so nothing may come."""

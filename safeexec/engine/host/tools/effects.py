@@ -181,6 +181,10 @@ class Effects:
     def _function(self, entry: _Entry) -> Callable[..., Any]:
         return partial(entry.tool.function, effect_key=entry.key) if entry.rule.idempotent else entry.tool.function
 
+    def come_back(self) -> None:
+        """The session is what its store has: what waits here is no part of that, or is told by `resume`."""
+        self._entries = [entry for entry in self._entries if entry.state != "pending"]
+
     def resume(self, called: form.Called, *, again: bool = False) -> bool:
         """A deferred call of an earlier process waits to be carried out, or (`again`) may have been begun: then it is
         carried out only if that is harmless, with the same key. Returns whether it will be.
@@ -278,9 +282,9 @@ class Effects:
         if self.inner is not None:
             self.inner.tell(record)
 
-    def secured(self, *, intent: bool = False) -> Core[None]:
+    def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
         if self.inner is not None:
-            yield from self.inner.secured(intent=intent)
+            yield from self.inner.secured(intent=intent, written=written)
 
     def _tell(self, entry: _Entry, became: Any, message: str = "") -> None:
         where: dict[str, Any] = {"session": self.number, "step": entry.step, "call": entry.call}

@@ -9,13 +9,17 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from safeexec.common.text import can_be_name
+from safeexec.engine.approvals import Deny, Later
 from safeexec.engine.host.tools.tool import KINDS
+from safeexec.engine.host.tools.toolbox import Given, PutOff
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.recordings.format import ToolShape
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.protocol import messages as m
+from safeexec.protocol.values import encode
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
@@ -30,16 +34,30 @@ _KIND = {word: kind for kind, word in KINDS.items()}
 class RelayedAnswer(Struct, frozen=True):
     """What became of a call: a value as it crosses, or what the guest sees raised."""
 
-    outcome: Literal["ok", "error", "refused", "broken"]
-    """``broken``: no honest child makes such a call, and the step ends."""
+    outcome: Literal["ok", "error", "refused", "broken", "waiting"]
+    """``broken``: no honest child makes such a call, and the step ends; ``waiting``: it was put off."""
     value: bytes | None = None
     error_type: str = ""
     error: str = ""
     inside: bool = False
+    note: str = ""
+    """Of a call that was put off, as the two below."""
+    seconds: float | None = None
+    asked: Literal["approval", "tool"] = "tool"
 
 
-Carry = Callable[[int, m.ToolRequest, "float | None"], Awaitable[RelayedAnswer]]
-"""Takes the number of the step, the call and the seconds that the step has left, if its clock goes on."""
+Carry = Callable[[int, m.ToolRequest, "float | None", bool], Awaitable[RelayedAnswer]]
+"""Takes the number of the step, the call, the seconds that the step has left, if its clock goes on, and whether it was
+allowed after it had been put off.
+"""
+
+
+class RelayedTool(ToolShape, frozen=True):
+    """A tool of a program elsewhere."""
+
+    @property
+    def signature(self) -> Signature:
+        return _signature(self)
 
 
 class RelayedTools:
@@ -50,13 +68,13 @@ class RelayedTools:
 
     def __init__(self, shapes: Sequence[ToolShape], policy: Policy, carry: Carry) -> None:
         """Raises `ToolError` for a tool that the policy does not allow, or that nobody could call."""
-        self.tools = {shape.name: shape for shape in shapes}
+        self.tools = {shape.name: RelayedTool(*astuple(shape)) for shape in shapes}
         for shape in shapes:
             if shape.name not in policy.tools.allow:
                 where = policy.origin("tools.allow")
                 raise ToolError(f"the policy {policy.name!r} does not allow the tool {shape.name[:100]!r} ({where})")
         try:
-            self._signatures = tuple(map(signature_of, shapes))
+            self._signatures = tuple(map(signature_of, self.tools.values()))
         except ValueError as error:
             raise ToolError(str(error)) from None
         self._rules = policy.tools
@@ -77,23 +95,58 @@ class RelayedTools:
         """As `Toolbox.answer`. Nothing of the arguments is read here."""
         if call.tool not in self.tools:
             raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
+        calls, decided = session.calls, None
+        if calls is not None and calls.again is not None:
+            known, decided = calls.again.turn(call, session)
+            if known is not None:
+                return known
         session.calls_of_step += 1
         most, started = self._rules.max_calls, monotonic()
         if session.calls_of_step > most + 1:  # the first one beyond the limit is refused, and recorded, over there
             text = f"{call.tool}(): more than {most} tool calls in one step (tools.max_calls)"
             return m.ToolReply(call.call, error_type="PermissionError", error=text)
-        given = yield from self._carried(call, session.step, deadline)
+        if decided is not None:
+            yield from session.secured()  # as in a toolbox
+        if isinstance(decided, Given):
+            given = RelayedAnswer("ok", self.encoded(self.tools[call.tool], decided.value))
+        elif isinstance(decided, Deny):
+            text = f"{call.tool}(): {decided.reason}"
+            given = RelayedAnswer("refused", error_type="PermissionError", error=text)
+        else:
+            given = yield from self._carried(call, session.step, deadline, decided is not None)
         if given.outcome == "broken":
             raise ProtocolError(given.error or f"{call.tool}() was called with what cannot be read")
+        if given.outcome == "waiting":
+            given = yield from self._put_off(call, session, given)
         spent = (monotonic() - started) * 1e3
-        session.tool_records.append(ToolCallRecord(call.tool, session.step, given.outcome, given.error, spent))
-        return m.ToolReply(call.call, given.value, given.error_type, given.error, given.inside)
+        outcome: Any = given.outcome
+        session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, given.error or given.note, spent))
+        reply = m.ToolReply(call.call, given.value, given.error_type, given.error, given.inside)
+        if calls is not None:
+            calls.note(call, reply, outcome, session.call_key)
+        return reply
 
-    def _carried(self, call: m.ToolRequest, step: int, deadline: float | None) -> Core[RelayedAnswer]:
+    def _put_off(self, call: m.ToolRequest, session: Caller, given: RelayedAnswer) -> Core[RelayedAnswer]:
+        seconds = given.seconds if given.seconds is not None and given.seconds > 0 else None
+        refused = yield from session.put_off(call, PutOff(given.asked, Later(given.note, seconds)))
+        if not refused:
+            return given
+        text = f"{call.tool}() was put off, and cannot wait here: {refused}"
+        return RelayedAnswer("refused", error_type="PermissionError", error=text)
+
+    def encoded(self, tool: RelayedTool, value: Any) -> bytes:
+        """Return a value that is given in the place of a tool, as it crosses. Raises TypeError where it cannot."""
+        payload = encode(value, max_bytes=self._most, max_depth=64)
+        if payload.opaque or payload.truncated:
+            raise TypeError(f"{tool.name}() cannot be answered with an object of type {type(value).__name__}: it is "
+                            "too large, or no value")  # fmt: skip
+        return payload.data
+
+    def _carried(self, call: m.ToolRequest, step: int, deadline: float | None, allowed: bool) -> Core[RelayedAnswer]:
         left = None if deadline is None else max(0.0, deadline - monotonic())
         try:
             given: RelayedAnswer = yield CallTool(
-                partial(self._carry, step, call, left), ANSWER_SECONDS, is_async=True, owner=self
+                partial(self._carry, step, call, left, allowed), ANSWER_SECONDS, is_async=True, owner=self
             )
         except ProtocolError:
             raise
@@ -106,12 +159,21 @@ class RelayedTools:
         return given
 
 
+def _signature(shape: ToolShape) -> Signature:
+    return Signature(
+        [
+            Parameter(name, _KIND[kind], default=default or Parameter.empty)
+            for name, kind, _, default in shape.parameters
+        ]
+    )
+
+
 def signature_of(shape: ToolShape) -> m.ToolSignature:
     """As the guest sees a tool. Raises ValueError for what no tool can be called, or take."""
     try:
         if not can_be_name(shape.name):
             raise ValueError("guest code could not call it")
-        Signature([Parameter(name, _KIND[kind]) for name, kind, _, _ in shape.parameters])
+        _signature(shape)
     except (ValueError, KeyError) as error:
         raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
     return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)

@@ -29,10 +29,21 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from safeexec.engine.host.session.kept import ToolLog
-    from safeexec.engine.host.session.step_calls import StepCalls
     from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.watch.bill import Bill
     from safeexec.engine.policy.model import Policy
+
+    class RepeatsAnswers(Protocol):
+        def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]: ...
+
+    class CallsOfStep(Protocol):
+        """See `StepCalls`."""
+
+        @property
+        def again(self) -> RepeatsAnswers | None: ...
+        def note(
+            self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, key: str = "", *, deferred: bool = False
+        ) -> None: ...
 
     class Caller(Protocol):
         """A session, as its tools see it."""
@@ -41,9 +52,10 @@ if TYPE_CHECKING:
         calls_of_step: int
         tool_records: ToolLog
         bill: Bill
-        calls: StepCalls | None
         call_key: str
 
+        @property
+        def calls(self) -> CallsOfStep | None: ...
         def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
         def secured(self) -> Core[None]: ...
 

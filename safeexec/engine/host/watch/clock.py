@@ -88,6 +88,8 @@ class Watch(Struct, eq=False):
     _deadline: float = 0.0
     paused: float = 0.0
     """Seconds during which the step's clock stood still (a host tool ran)."""
+    most_printed: int = 0
+    """Bytes in one stream past which the step is ended."""
 
     def __post_init__(self) -> None:
         """The step begins only now."""
@@ -95,6 +97,7 @@ class Watch(Struct, eq=False):
         self._bill_start = self._runner.bill.cpu
         self.started = monotonic()
         self._deadline = self.started + self._timeout
+        self.most_printed = self._limits.output_kb * 1024 * OUTPUT_CEILING
         if self.room is not None:
             self.room.begin()
 
@@ -117,7 +120,7 @@ class Watch(Struct, eq=False):
         """The verdict on a step that is past its deadline, or has printed too much; `past_deadline` asks the clock
         alone.
         """
-        return self.past_deadline() or (self.flood() if self.is_flood(self._most()) else None)
+        return self.past_deadline() or (self.flood() if self._most() > self.most_printed else None)
 
     def looked(self) -> Core[Verdict | None]:
         """The same, and on one whose workspace holds too much."""
@@ -141,10 +144,6 @@ class Watch(Struct, eq=False):
         cap = self._limits.output_kb << 10
         stdout, stderr = self._outputs
         return stdout.text(cap), stderr.text(cap)
-
-    def is_flood(self, size: int) -> bool:
-        """Tell whether so many bytes in one stream are past the ceiling."""
-        return size > self._limits.output_kb * 1024 * OUTPUT_CEILING
 
     def flood(self) -> Verdict:
         """The verdict on a step that printed too much, or raised an exception with a message as long as that."""

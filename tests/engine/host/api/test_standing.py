@@ -114,7 +114,7 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "stored": lambda given: refused(given.sandbox.stored()),
         "template": lambda given: given.sandbox.template("large", prepare=SOURCE, files={"a": FILE_BYTES}),
         "templates": at_once(lambda given: given.sandbox.templates()),
-        "waiting": at_once(lambda given: given.sandbox.waiting()),
+        "waiting": lambda given: given.sandbox.waiting(),
     },
     AsyncSession: {
         "adopt": lambda given: refused(given.session.adopt()),
@@ -146,7 +146,7 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "stream": streamed,
         "untold_cpu": at_once(lambda given: given.session.untold_cpu),
         "variables": lambda given: given.session.variables(),
-        "waiting_for": at_once(lambda given: given.session.waiting_for),
+        "waiting_for": lambda given: given.session.waiting_for,
         "workspace": at_once(lambda given: given.session.workspace),
         "write_file": lambda given: given.session.write_file("w", FILE_TEXT),
     },

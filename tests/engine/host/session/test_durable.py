@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -15,11 +16,11 @@ from typing import Any
 import pytest
 
 import safeexec
-from safeexec import AsyncSandbox, Sandbox
+from safeexec import AsyncSandbox, Sandbox, tool
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.reader import Recording
-from safeexec.engine.store import StoreOptions
-from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionTaken, StoreError
+from safeexec.engine.store import StoreOptions, directory
+from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 
 PRELUDE = """
 import os, signal, sys
@@ -165,7 +166,7 @@ def test_a_step_that_had_not_ended_is_undone_and_told(hosts: Hosts) -> None:
     hosts.run("show(session.run('x = 1'))\nsession.run('x = 2\\npay(200)')")
     shown = hosts.run("show(session.run('x'))")
     assert shown[0].split("|")[2] == "1"
-    assert "step 2 had not ended when the host did, and is undone" in shown[0]
+    assert "step 2 had not ended, and is undone" in shown[0]
     assert "pay(200) of step 2 was begun: nobody knows what became of it" in shown[0]
     assert hosts.calls() == ["pay 200"]
 
@@ -397,3 +398,94 @@ def test_what_can_be_no_store(store: str) -> None:
     for wrong, kind in (({"store": 3}, TypeError), ({"durable": "minute"}, ValueError)):
         with pytest.raises(kind, match=next(iter(wrong))):
             Sandbox("standard", **wrong).open()  # type: ignore[arg-type]
+
+
+def test_what_all_its_processes_die_of_comes_back_from_the_store(tmp_path: Path) -> None:
+    with stored(tmp_path, durable="step") as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("import os\nx = 1\nhere = os.getcwd()").check()
+        end_processes()
+        result = session.run("x = 2")
+        assert (result.outcome, result.state) == ("crashed", "restored")
+        assert "the session has come back from its store" in result.notes
+        assert session.run("x, type(here).__name__").value == (1, "str")
+        end_processes()
+        with pytest.raises(SandboxError, match="try again"):
+            session.get("x")
+        assert session.get("x") == 1
+
+
+def test_what_dies_while_it_rests_comes_back_from_the_store(tmp_path: Path) -> None:
+    with stored(tmp_path) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("import os\nx = 1\nhere = os.getcwd()").check()
+        until(lambda: (tmp_path / "store/default/ada/000002.jsonl").exists())
+        end_processes()
+        results = [session.run("x, type(here).__name__") for _ in range(2)]  # it may rest, or be about to
+        assert results[-1].value == (1, "str")
+        session.run("x += 1").check()
+    with stored(tmp_path) as sandbox:
+        result = sandbox.session_for("ada").run("x")
+        assert (result.value, result.notes) == (2, ())
+
+
+def end_processes() -> None:
+    """End all processes of the sessions of this host: those below its zygotes."""
+    levels = [[os.getpid()]]
+    while levels[-1]:
+        below = (Path(f"/proc/{pid}/task/{pid}/children").read_text().split() for pid in levels[-1])
+        levels.append([int(one) for found in below for one in found])
+    for pid in (one for level in levels[3:] for one in level):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_path: Path) -> None:
+    sent: list[int] = []
+
+    @tool(effect="deferred")
+    def send(number: int) -> None:
+        sent.append(number)
+
+    with stored(tmp_path, durable="step", tools=[send]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(directory.DirectoryStore, "_append", full)
+            for _ in range(2):
+                assert session.run("send(1)").outcome == "cancelled"
+        assert session.run("send(1)").ok
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(directory.DirectoryStore, "_append", full)
+            other = sandbox.session_for("bob")
+            assert other.run("send(2)").outcome == "cancelled"
+        with pytest.raises(SessionClosed, match="ask for the session again"):
+            other.run("1")
+        assert sandbox.session_for("bob").run("send(2)").ok
+    assert sent == [1, 2]
+
+
+def test_a_call_whose_answer_cannot_be_stored_is_answered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid: list[str] = []
+
+    @tool(idempotent=True)
+    def pay(number: int, effect_key: str) -> int:
+        paid.append(effect_key)
+        if len(paid) == 1:
+            monkeypatch.setattr(directory.DirectoryStore, "_append", full)
+        return number
+
+    with stored(tmp_path, durable="step", tools=[pay]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        for _ in range(3):
+            assert session.run("x = pay(2)").outcome == "cancelled"
+        monkeypatch.undo()
+        assert session.run("x = pay(2)").outcome == "ok"
+        assert session.run("x").value == 2
+    assert len(set(paid)) == 1, "one key, as nobody knew what had become of it"
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -322,6 +322,34 @@ COPIED = {
         "class A: pass\nd = {A(): 1, A(): 2}",
         "s = both(d.keys(), d.keys())",
     ],
+    "a set of views by an operator of an older function": [
+        "def both(a, b):\n    return a | b",
+        "class A:\n    def __init__(self, x):\n        self.x = x\nd = {A(n): n for n in range(20)}",
+        "order = [a.x for a in both(d.keys(), d.keys())]",
+    ],
+    "a set of views by an operator of a function, after a view": [
+        "for pair in {1: 2}.items():\n    pass",
+        "class A:\n    def __init__(self, x):\n        self.x = x\ndef both(a, b):\n    return a | b",
+        "order = [a.x for a in both({A(n): n for n in range(20)}.keys(), ())]",
+    ],
+    "a set in a function that is older": [
+        "def unique(things):\n    return [*{*things}]",
+        "class A: pass\nlist_of = [A() for n in range(20)]",
+        "order = [list_of.index(a) for a in unique(list_of)]",
+    ],
+    "a set of a generator that runs on": [
+        "things = []\ng = ([*{x, *things}] for x in range(9))",
+        "class A: pass\nthings += [A() for n in range(20)]",
+        "order = [things.index(a) if type(a) is A else a for a in next(g)]",
+    ],
+    "a set of another class": [
+        "class A: pass\nclass Bag(set): pass\nthings = [A() for n in range(20)]",
+        "order = [things.index(a) for a in Bag(things)]",
+    ],
+    "a method of the class of sets": [
+        "class A: pass\nthings = [A() for n in range(20)]",
+        "order = [things.index(a) for a in frozenset().union(things)]",
+    ],
     "a clock by a text and a function that is older": [
         "def call(thing, name):\n    return getattr(thing, name)()",
         "import datetime as d",

@@ -51,6 +51,19 @@ def test_a_rested_session_is_as_it_was(open_session: OpenSession) -> None:
     assert rest(session) and sorted(session.namespace) == ["count", "g", "x", "y"] and session.get("x") == [1, 1, 2]
 
 
+def test_steps_that_come_to_something_else_are_told_when_it_wakes(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = [[1]]").check()
+    session.run("y = 2").check()
+    assert rest(session)
+    session._core.line.history.current.memory.digest += 1
+    result = session.run("1")
+    assert result.state == "diverged" and "steps 1 to 2" in result.notes[-1]
+    assert session.get("x") is None
+    session.run("x = 3").check()
+    assert not rest(session) and session.get("x") == 3  # from then on it is copied
+
+
 def test_it_rests_by_itself_and_holds_nothing() -> None:
     with Sandbox("calculator", spare=0) as sandbox:
         sandbox.run("1")

@@ -425,7 +425,7 @@ def test_both_faces(desk: Desk) -> None:
         opened = AsyncSandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0)
         async with opened as sandbox, sandbox.session() as session:
             assert (await session.run("pay(price('fig'))")).outcome == "waiting"
-            assert session.waiting_for == sandbox.waiting()[0]
+            assert await session.waiting_for == (await sandbox.waiting())[0]
             assert (await session.answer(Allow())).value == "3 to shop"
             await session.run("pay(1)")
             assert await session.cancel_waiting() == []
@@ -614,7 +614,7 @@ def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Pat
         session.write_file("list.txt", "")
         assert session.run(SHOPPING).outcome == "waiting"
         deadline = monotonic() + 30
-        while not session._core.durable.asleep:  # type: ignore[union-attr]
+        while not session._core.durable.away(session._core):  # type: ignore[union-attr]
             assert monotonic() < deadline
             sleep(0.01)
         assert sandbox.waiting() == [session.waiting_for]

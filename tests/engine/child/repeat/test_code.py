@@ -9,7 +9,7 @@ from types import CodeType
 
 import pytest
 
-from safeexec.engine.child.step.repeatable import named
+from safeexec.engine.child.repeat.code import named
 from tests.test_programs import programs
 
 KINDS = "\n".join(

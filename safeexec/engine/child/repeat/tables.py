@@ -1,0 +1,109 @@
+"""The names by which a step is judged: which modules only compute, and which names lead out of them.
+
+Data, and no code that runs with a step. A name that stands nowhere here counts as one that computes; by induction that
+is safe, as every way out begins with one of these names (see `repeatable`).
+"""
+
+from __future__ import annotations
+
+import re
+from opcode import opmap
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+MODULES: Final = _words(
+    """
+    __future__ abc array base64 binascii bisect calendar cmath collections contextlib copy csv dataclasses
+    datetime decimal difflib enum fractions functools graphlib hashlib heapq html io itertools json math mpmath
+    numbers numpy operator random re statistics string struct sympy textwrap types typing unicodedata zlib
+    """
+)
+"""Modules that only compute, and their submodules."""
+NOT_BELOW: Final = _words(
+    """
+    numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.ma numpy.testing sympy.external sympy.interactive
+    sympy.plotting sympy.stats sympy.testing sympy.utilities
+    """
+)
+"""Submodules of these that do not."""
+IMPURE: Final = _words(
+    """
+    __import__ breakpoint compile copyright credits dir eval exec exit getattr globals hash help id input license
+    locals memoryview open quit vars
+    """
+)
+"""Builtins that show addresses, or reach objects that no name in the code gives away."""
+HIDING: Final = _words(
+    """
+    gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals attrgetter methodcaller get_type_hints
+    buffer_info ctypes
+    """
+)
+"""Attributes that lead to the frames of our own code, take names as strings, or show addresses."""
+OUTWARD: Final = {
+    "datetime": _words("now today utcnow"),
+    "io": _words("open open_code FileIO"),
+    "mpmath": _words("randmatrix"),
+    "numpy": _words("memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence"),
+    "random": _words("SystemRandom"),
+    "sympy": _words("randMatrix"),
+}
+"""Attributes of modules that compute, and of their objects, that read a clock, take entropy or open files."""
+RANDOM: Final = _words("random numpy.random samples rand")
+"""Names of the global random generators, whose state differs from one new child to the next."""
+SEEDED: Final = _words("seed Random default_rng RandomState")
+"""Names of functions that make such a state: from entropy, unless a number is given."""
+SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d+\s*[,)])")
+COMMENT: Final = re.compile(r"""(?m)#[^\n"'()]*$""")
+"""A comment that is surely no part of a string, and hides no call."""
+LASTING: Final = _words("gc weakref signal atexit")
+"""Modules that run code of the program later, at a time that no step decides."""
+SET_NAMES: Final = _words("set frozenset union intersection difference symmetric_difference and_ or_ xor sub")
+VIEW_NAMES: Final = _words("keys items")
+"""Methods that give a view of a dict; an operator makes a set of it."""
+FILLING: Final = _words("add update union symmetric_difference")
+"""Methods that may put any object into a set that held plain values."""
+CLASS_NAMES: Final = _words("type __class__")
+"""Names that give the class of a set, which makes another set."""
+SETTERS: Final = SET_NAMES | VIEW_NAMES | FILLING | CLASS_NAMES
+SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
+MERGE_OPERATORS: Final = frozenset((opmap["BINARY_OP"], operator) for operator in (1, 7, 12, 14, 20, 25))
+"""And, or and xor, in place too."""
+SET_OPERATORS: Final = MERGE_OPERATORS | {(opmap["BINARY_OP"], operator) for operator in (10, 23)}
+"""These, and subtract."""
+TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
+TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
+"""Instructions that make a string of an object; the string may show its address."""
+SORTS: Final = _words("sort sorted min max nsmallest nlargest")
+"""Functions that, named beside one that makes strings, may sort objects by strings that show addresses."""
+_PLAIN_KINDS: tuple[type, ...] = (int, float, complex, str, list, dict, set, type(iter([])))
+DUNDERS: Final = (
+    frozenset(name for kind in _PLAIN_KINDS for name in vars(kind))
+    | _words(
+        """
+    __name__ __qualname__ __module__ __doc__ __class__ __annotations__ __slots__ __mro__ __bases__
+    __enter__ __exit__ __call__ __post_init__ __set_name__ __get__ __set__ __missing__ __match_args__ __getattr__
+    __setattr__ __repr__ __str__ __eq__ __ne__ __init__ __new__ __format__ __fspath__ __matmul__ __imatmul__
+    __iadd__ __isub__ __imul__ __itruediv__ __truediv__ __cause__ __context__ __notes__ __args__ __wrapped__
+    __init_subclass__ __class_getitem__ __prepare__ __instancecheck__ __complex__ __bytes__ __static_attributes__
+    __firstlineno__ __type_params__ __classcell__ __classdictcell__ __conditional_annotations__ __debug__ __all__
+    __version__ __build_class__ __annotate__ __annotate_func__ __classdict__ __total__
+    """
+    )
+) - _words(
+    """
+    __hash__ __sizeof__ __reduce__ __reduce_ex__ __getstate__ __getattribute__ __dir__
+    """
+)
+INWARD: Final = _words(
+    """
+    compile exec code.__new__ function.__new__ object.__getattr__ object.__setattr__ object.__delattr__
+    marshal.dumps marshal.loads sys._getframe sys._getframemodulename sys._current_frames array.__new__
+    builtins.id gc.get_objects gc.get_referents gc.get_referrers setopencodehook sys.excepthook
+    """
+)
+"""Audit events of operations that stay in the interpreter."""

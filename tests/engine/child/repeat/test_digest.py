@@ -1,0 +1,100 @@
+"""The number for a namespace: the same for what came about in the same way, another one for what differs anywhere."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from safeexec.engine.child.repeat.digest import MOST, digest
+
+PROGRAM = """
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+class Slotted:
+    __slots__ = ("a", "b")
+@dataclass
+class Point:
+    x: int
+    more: object = None
+def make(n):
+    def inner():
+        return n
+    return inner
+def count():
+    n = 0
+    while True:
+        n += 1
+        yield n
+slotted = Slotted()
+slotted.a = 1
+around = [1, 2.5, "text", b"bytes", None, {"k": (1, {2, 3}, frozenset("a"))}, deque([1]), OrderedDict(a=1)]
+around.append(around)
+point, inner, g = Point(1, [Point(2)]), make(5), count()
+next(g)
+error = ValueError("bad", 3)
+bound = point.__eq__
+big = 10 ** 20_000
+"""
+CHANGES = [
+    "around[5]['k'][1].add(9)",
+    "around[6].append(2)",
+    "around[7]['b'] = 1",
+    "slotted.b = 2",
+    "point.more[0].x = 3",
+    "inner = make(6)",
+    "make.note = 1",
+    "next(g)",
+    "error = ValueError('bad', 4)",
+    "Point.kind = 'p'",
+    "big *= 10 ** 20",
+    "del point",
+    "def make(n):\n    return n",
+]
+
+
+def number(*sources: str) -> int:
+    space: dict[str, Any] = {"__name__": "__main__"}
+    for source in sources:
+        exec(compile(source, "<program>", "exec"), space)
+    return digest(space, [name for name in space if not name.startswith("__")])
+
+
+def test_the_same_for_what_came_about_in_the_same_way() -> None:
+    assert number(PROGRAM) == number(PROGRAM) != 0
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_another_one_for_what_differs(change: str) -> None:
+    assert number(PROGRAM, change) == number(PROGRAM, change) != number(PROGRAM)
+
+
+def test_the_state_of_random_counts() -> None:
+    before = number("x = 1")
+    random.random()
+    assert number("x = 1") != before
+
+
+@pytest.mark.modules("numpy")
+def test_the_items_of_arrays_count() -> None:
+    array = "import numpy\nx = [numpy.arange(100.0)[::2].copy()]"
+    assert number(array) == number(array) != number(array, "x[0][7] = 1")
+
+
+def test_no_code_of_the_program_runs_and_the_look_is_bounded() -> None:
+    program = """
+asked = []
+class Curious:
+    def _ask(self, *more):
+        asked.append(1)
+        return 0
+    __repr__ = __eq__ = __hash__ = __iter__ = __len__ = __getattr__ = __getattribute__ = __reduce_ex__ = _ask
+things = [Curious()]
+"""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(program, space)
+    digest(space, ["things", "asked", "Curious"])
+    assert space["asked"] == []
+    many = {"x": [[n] for n in range(10 * MOST)]}
+    assert digest(many, ["x"]) == digest({"x": [*many["x"][:-1], [None]]}, ["x"])
