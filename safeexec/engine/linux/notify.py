@@ -17,18 +17,6 @@ from safeexec.engine.linux.libc import address, check, raw_syscall
 from safeexec.engine.syscalls.numbers import machine, numbers
 from safeexec.engine.syscalls.table import FORK_FLAGS
 
-__all__ = [
-    "Request",
-    "fork_gate",
-    "gate",
-    "install_listener",
-    "is_waiting",
-    "let_go_on",
-    "prefer_one_core",
-    "receive",
-    "refuse",
-]
-
 _USER_NOTIF = 0x7FC00000
 _NEW_LISTENER, _WAIT_KILLABLE_RECV = 1 << 3, 1 << 5
 _SET_MODE_FILTER = 1

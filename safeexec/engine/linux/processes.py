@@ -22,47 +22,6 @@ from typing import NamedTuple
 
 from safeexec.engine.linux.libc import Call, make, prctl, prepared, syscall
 
-__all__ = [
-    "IDENTITY_SPACE",
-    "Ancillary",
-    "PidfdInfo",
-    "ProcessStat",
-    "anonymous_memory",
-    "children_of",
-    "close_all_but",
-    "cpu_seconds",
-    "descendants",
-    "end_strays",
-    "has_ended",
-    "is_exiting",
-    "kill",
-    "kill_groups_below",
-    "kill_member",
-    "open_descriptors",
-    "parse_ancillary",
-    "pass_identity",
-    "pidfd_info",
-    "pidfd_send_signal",
-    "pids",
-    "private_memory",
-    "process_of",
-    "process_stat",
-    "processes",
-    "proportional_memory",
-    "send_signal",
-    "sender",
-    "session_members",
-    "session_of",
-    "set_death_signal",
-    "set_dumpable",
-    "set_subreaper",
-    "setting_death_signal",
-    "setting_dumpable",
-    "shared_memory",
-    "signal_group",
-    "take_descriptors",
-]
-
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
 # PIDFD_GET_INFO = _IOWR(0xFF, 11, 64 bytes); a later kernel fills as much as the size in the number asks for
