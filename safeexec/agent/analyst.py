@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from safeexec import WorkspaceError
 from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError
@@ -160,31 +162,42 @@ class DataAnalyst:
 
     def run(self, question: str) -> Analysis:
         """Survey the files, then answer `question` about them."""
-        return drive(self._agent, self._begun(question), aparts=True)
+        kept, start = self._begun(question)
+        return drive(self._agent, start, aparts=True, hold=kept)
 
     async def run_async(self, question: str) -> Analysis:
         """As `run`."""
-        return await drive_async(self._agent, self._begun(question), aparts=True)
+        kept, start = self._begun(question)
+        return await drive_async(self._agent, start, aparts=True, hold=kept)
 
-    def resume(self, transcript: Transcript, question: str | None = None) -> Analysis:
-        """Go on from a transcript, as `CodeAgent.resume`."""
-        return drive(self._agent, self._resumed(transcript, question), aparts=True)
+    def resume(self, transcript: Transcript, question: str | None = None, *, answer: Any = UNSET) -> Analysis:
+        """Go on from a transcript, as `CodeAgent.resume`: also with the `answer` to a call of a tool that waits."""
+        start = self._resumed(transcript, question, answer)
+        return drive(self._agent, start, aparts=True, hold=transcript)
 
-    async def resume_async(self, transcript: Transcript, question: str | None = None) -> Analysis:
+    async def resume_async(
+        self, transcript: Transcript, question: str | None = None, *, answer: Any = UNSET
+    ) -> Analysis:
         """As `resume`."""
-        return await drive_async(self._agent, self._resumed(transcript, question), aparts=True)
+        start = self._resumed(transcript, question, answer)
+        return await drive_async(self._agent, start, aparts=True, hold=transcript)
 
-    def _begun(self, question: str) -> _Start:
-        agent = self._agent
-        return lambda session: self._analysis(question, session, lambda task: agent.loop(session, task))
-
-    def _resumed(self, transcript: Transcript, question: str | None) -> _Start:
-        agent, asked = self._agent, question or transcript.task.partition(_HEADING)[0]
-        return lambda session: self._analysis(
-            asked, session, lambda _: agent.loop(session, question, transcript, rebuild=True)
+    def _begun(self, question: str) -> tuple[Transcript, _Start]:
+        agent, kept = self._agent, self._agent.new_transcript()
+        return kept, lambda session: self._analysis(
+            question, session, kept, lambda task: agent.loop(session, task, kept)
         )
 
-    def _analysis(self, question: str, session: Any, loop: Callable[[str], Loop]) -> Generator[Request, Any, Analysis]:
+    def _resumed(self, transcript: Transcript, question: str | None, answer: Any) -> _Start:
+        asked = question or transcript.task.partition(_HEADING)[0]
+        if transcript.held is None:
+            transcript.untouched = None  # the session is another one
+        _, _, loop = self._agent.begin(transcript, question, rebuild=True, answer=answer)
+        return lambda session: self._analysis(asked, session, transcript, lambda _: loop(session))
+
+    def _analysis(
+        self, question: str, session: Any, kept: Transcript, loop: Callable[[str], Loop]
+    ) -> Generator[Request, Any, Analysis]:
         """Survey, run, collect what was written: whoever drives it blocks or awaits."""
         given: list[str] = yield session.list_files
         surveys = []
@@ -192,7 +205,9 @@ class DataAnalyst:
             ran = yield RunApart(survey_program(name))
             surveys.append(survey_of(name, ran[0] if ran else None))
         run = yield from loop(_task(question, tuple(surveys)))
-        files, left_out = yield from self._written(session, run, set(given))
+        before = set(given) if kept.untouched is None else kept.untouched
+        kept.untouched = before - {change.name for step in run.steps for change in step.result.files}
+        files, left_out = yield from self._written(session, run, kept.untouched)
         return Analysis(question, tuple(surveys), run, files, left_out)
 
     def _to_survey(self, given: list[str]) -> list[str]:
@@ -201,16 +216,15 @@ class DataAnalyst:
         return [name for name in self._files if name in given] + within[:_MAX_SURVEYED]
 
     def _written(
-        self, session: Any, run: AgentResult, given: set[str]
+        self, session: Any, run: AgentResult, untouched: set[str]
     ) -> Generator[Request, Any, tuple[dict[str, bytes], tuple[str, ...]]]:
         """Return what the steps left in the workspace, as far as it is small enough; the names of the rest."""
-        touched = {change.name for step in run.steps for change in step.result.files}
         files: dict[str, bytes] = {}
         left_out = []
         room = self._keep_bytes
         left: list[str] = yield session.list_files
         for name in left:
-            if name in given and name not in touched:
+            if name in untouched:
                 continue
             size = next((f.size for step in reversed(run.steps) for f in step.result.files if f.name == name), 0)
             data: bytes | None = None

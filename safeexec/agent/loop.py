@@ -222,19 +222,21 @@ class CodeAgent:
     def _run(
         self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
     ) -> AgentResult:
-        proven, kept, start = self._begin(transcript, task, rebuild, answer)
+        proven, kept, start = self.begin(transcript, task, rebuild, answer)
         return drive(self, start, aparts=proven, hold=kept)
 
     async def _run_async(
         self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
     ) -> AgentResult:
-        proven, kept, start = self._begin(transcript, task, rebuild, answer)
+        proven, kept, start = self.begin(transcript, task, rebuild, answer)
         return await drive_async(self, start, aparts=proven, hold=kept)
 
-    def _begin(
+    def begin(
         self, transcript: Transcript | None, task: str | None, rebuild: bool, answer: Any
     ) -> tuple[bool, Transcript, Callable[[Any], Loop]]:
-        """Tell whether programs are run apart, the transcript, and the loop for a session. Raises `AgentError`."""
+        """For a driver: whether programs are run apart, the transcript, and the loop for a session. Raises
+        `AgentError`.
+        """
         kept = self.new_transcript() if transcript is None else transcript
         if answer is not UNSET:
             if kept.waiting is None:

@@ -10,6 +10,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import UNSET
+
 from safeexec import Opaque
 from safeexec.agent import readings
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
@@ -136,15 +138,17 @@ class MathAssistant:
         proofs = [_Proof(question) for _ in range(self._ways)]
         return _agreed([proof.answer(await self._agent(proof).run_async(question)) for proof in proofs])
 
-    def resume(self, transcript: Transcript, *, task: str | None = None) -> MathAnswer:
-        """Go on from a transcript, as `CodeAgent.resume`."""
+    def resume(self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET) -> MathAnswer:
+        """Go on from a transcript, as `CodeAgent.resume`: also with the `answer` to a call of a tool that waits. What
+        called such a tool is not verified: to compute it again would wait again.
+        """
         proof = _Proof.of(transcript, task)
-        return proof.answer(self._agent(proof).resume(transcript, task=task))
+        return proof.answer(self._agent(proof).resume(transcript, task=task, answer=answer))
 
-    async def resume_async(self, transcript: Transcript, *, task: str | None = None) -> MathAnswer:
+    async def resume_async(self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET) -> MathAnswer:
         """As `resume`."""
         proof = _Proof.of(transcript, task)
-        return proof.answer(await self._agent(proof).resume_async(transcript, task=task))
+        return proof.answer(await self._agent(proof).resume_async(transcript, task=task, answer=answer))
 
     def _agent(self, proof: _Proof) -> CodeAgent:
         proof.timeout = self._assistant.limits.step_timeout

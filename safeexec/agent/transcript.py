@@ -50,6 +50,8 @@ class Transcript:
     def __init__(self, entries: Iterable[Mapping[str, Any]] = (), *, path: str | Path | None = None) -> None:
         self.entries: list[Entry] = [dict(entry) for entry in entries]
         self.path = Path(path) if path is not None else None
+        self.untouched: set[str] | None = None
+        """The files that were there before the run, and as they are still, of a `DataAnalyst`."""
         self.held: Any = None
         """The open session of a run that waits, and what closes it: the drivers' own."""
         self._torn_at: int | None = None

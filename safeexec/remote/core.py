@@ -21,15 +21,14 @@ from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.engine.host.session.waits import by_names
 from safeexec.engine.host.stats import SandboxStats, SessionCounts
 from safeexec.engine.host.tools.relayed import shapes_of
-from safeexec.engine.host.tools.tool import tools_from
+from safeexec.engine.host.tools.tool import by_names, tools_from
 from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
 from safeexec.engine.host.waiting import Core, Wait, Work, apart, drive
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
-from safeexec.engine.recordings.forms import packed
+from safeexec.engine.recordings.forms import arguments_of, packed
 from safeexec.engine.store.interface import StoredSession
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.protocol.arguments import encode_payload
@@ -74,7 +73,9 @@ STOP_SECONDS = 0.05
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state that fit into one message."""
 EFFECTS = "a tool whose effect follows the steps of a session (safeexec.tool) is called where the session is, alone"
-UNRECORDED = "sessions are recorded where they run: on the server, with `safeexec serve --record DIR`"
+UNRECORDED = (
+    "sessions are recorded where they run: a server does so with `safeexec serve --record DIR`, a container does not"
+)
 
 
 class RemoteSandboxCore:
@@ -356,7 +357,8 @@ class Calls:
         self.step, self.later, self._decided = told.step, None, None
         waits = self._waits
         if told.allowed and waits is not None and waits.tool == told.tool:
-            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(packed(told.arguments), tool)))
+            arguments = packed(told.arguments)
+            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(tool, *arguments_of(arguments))))
             if made == jsonable(waits.arguments):
                 self._decided, self._waits = self._answer, None
 

@@ -190,7 +190,7 @@ def known_by_both(server: Server, between: Between) -> Iterator[tuple[Session, S
         other.session() as direct,
     ):
         drive(direct._core.close())
-        direct._core._id = session._core._id  # type: ignore[attr-defined]
+        direct._core.identity = session._core.identity  # type: ignore[attr-defined]
         yield session, direct
 
 
@@ -337,7 +337,7 @@ def test_a_caller_who_leaves_amid_the_pause_stops_the_step_too(
             async with async_connect(server.url, server.token) as other, session:
                 direct = await other.session()
                 await direct.close()
-                direct._core._id = session._core._id  # type: ignore[attr-defined]
+                direct._core.identity = session._core.identity  # type: ignore[attr-defined]
                 cut = threading.Event()
 
                 def now(_: bytes) -> int:
@@ -368,9 +368,9 @@ def test_a_client_that_dies_stops_its_step(server: Server) -> None:
         source = (
             "import sys, safeexec\nurl, token, identity, source = sys.argv[1:]\n"
             "sandbox = safeexec.connect(url, token)\nsession = sandbox.session()\nsession.close()\n"
-            "session._core._id = identity\nsession.run(source, timeout=60, wait=60)\n"
+            "session._core.identity = identity\nsession.run(source, timeout=60, wait=60)\n"
         )
-        identity: str = session._core._id  # type: ignore[attr-defined]
+        identity: str = session._core.identity  # type: ignore[attr-defined]
         step = f"{COUNTED}\n{ENDLESS}"
         client = subprocess.Popen([sys.executable, "-c", source, server.url, server.token, identity, step])
         until_busy(session)

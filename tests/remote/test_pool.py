@@ -172,7 +172,7 @@ def test_a_balancer_finds_the_server_of_a_session_by_its_id(tmp_path: Path) -> N
         }
         sandbox = open_ones.enter_context(connect(open_ones.enter_context(balancing(replicas)), TOKEN))
         sessions = [sandbox.session() for _ in range(4)]
-        assert {str(session._core._id).partition(".")[0] for session in sessions} == {"a", "b"}  # type: ignore[attr-defined]
+        assert {str(session._core.identity).partition(".")[0] for session in sessions} == {"a", "b"}  # type: ignore[attr-defined]
         for number, session in enumerate(sessions):
             session.set("x", number)
         assert [session.run("x").value for session in sessions] == [0, 1, 2, 3]
@@ -180,4 +180,4 @@ def test_a_balancer_finds_the_server_of_a_session_by_its_id(tmp_path: Path) -> N
 
 def place_of(session: Session) -> str:
     """The number of its server."""
-    return str(session._core._id).partition("-")[0]  # type: ignore[attr-defined]
+    return str(session._core.identity).partition("-")[0]  # type: ignore[attr-defined]

@@ -178,5 +178,5 @@ def test_steps_that_come_out_otherwise_are_lost_and_told(tmp_path: Path) -> None
 
 
 def test_kills_lose_nothing_in_silence() -> None:
-    counted = killed(6, 3, "step")
+    counted = killed(6, 3, "step", "directory")
     assert counted["kills"] >= 6

@@ -277,5 +277,5 @@ def _files_detail(plan: ChildConfinement) -> str:
         return "no path can be opened"
     workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
     known = "looked up, its mode and times changed" if plan.metadata else "looked up"
-    branches = f"a branch opens its own files alone (what it knows by path can be {known})"
-    return f"{len(plan.read)} paths can be read, {workspace}; {branches}"
+    apart = f"a session and a branch open their own files alone (what they know by path can be {known})"
+    return f"{len(plan.read)} paths can be read, {workspace}; {apart}"

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -97,6 +97,9 @@ class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
         if type(obj) is _Cached:
             # Its own reduction is a reference to __main__, which does not hold it yet when it is read back.
             return restore_cached, (obj.__wrapped__, obj.cache_parameters())
+        if type(obj) is ModuleType and sys.modules.get(obj.__name__) is obj:
+            # Not by a function of cloudpickle: another version of Python takes none of those.
+            return import_module, (obj.__name__,)
         reduced = super().reducer_override(obj)
         if type(obj) is FunctionType and isinstance(reduced, tuple):
             # cloudpickle would make it with the real builtins.

@@ -38,7 +38,7 @@ from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
 from safeexec.engine.store import comeback
 from safeexec.engine.store.interface import WAITS, Held, Store
-from safeexec.errors import RecordingError, SandboxError, SessionTaken, StoreError
+from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
@@ -153,8 +153,8 @@ class Durable:
         """The recording that goes on with each new writer."""
         self._undone: deque[comeback.Undone] = deque()
         """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
-        self._repeated: comeback.Undone | None = None
-        """The one of them that the running step is."""
+        self._repeats = False
+        """Whether the running step is the first of them once more."""
         self._before: deque[comeback.MadeCall] = deque()
         self._listed: object = None
         """What its store lists it to wait for."""
@@ -209,19 +209,19 @@ class Durable:
 
     def begin(self, source: str, values: int, size: int) -> None:
         """A step begins, after so many variables are set. `size`: bytes of its source."""
-        self._bytes, self._values, self._repeated = size, values, None
+        self._bytes, self._values = size, values
         self._before.clear()
-        if self._undone and self._undone[0].run.source == source:
-            self._repeated = self._undone.popleft()
-            self._before.extend(self._repeated.made)
+        self._repeats = bool(self._undone) and self._undone[0].run.source == source
+        if self._repeats:
+            self._before.extend(self._undone[0].made)
         else:
             self._undone.clear()
 
     def ended(self, *, part: bool) -> None:
         """The step that began has ended. `part`: as part of the session; if not, its calls are still to be answered."""
-        if self._repeated is not None and not part:
-            self._undone.appendleft(self._repeated)
-        self._repeated = None
+        if self._repeats and part:
+            self._undone.popleft()
+        self._repeats = False
 
     def before(self, call: m.ToolRequest) -> EarlierCall | None:
         """The same call, where an earlier run of this step has made it."""
@@ -531,7 +531,9 @@ class Durable:
             yield from self.wake(session)
 
     def wake(self, session: SessionCore) -> Core[None]:
-        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`."""
+        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and
+        `SessionClosed` where nothing is.
+        """
         if self._left is None:
             yield from self._drop(session)
         notes = session.keeper.notes_next
@@ -542,7 +544,10 @@ class Durable:
             left, self._left = self._left, None
             left = left or (yield Work(partial(comeback.read, self._store, self._held)))
             if left is None:
-                raise StoreError(f"the session {self._label!r} is no longer in its store")
+                session.keeper.why_closed = why = (
+                    f"nothing of {self._label!r} is in the store: ask for the session again"
+                )
+                raise SessionClosed(why)
             yield from self._come_back(session, left, notes)
         except BaseException:
             yield from wait_for(session.line.end_processes())
@@ -676,6 +681,7 @@ class Durable:
         writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
         lineage.writer, lineage.calls = writer, count(left.calls + 1)
         if (effects := session.effects) is not None:
+            effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
         session.waiting, session.calls_before = None, session.keeper.tool_records.total

@@ -88,6 +88,9 @@ class KeepsSession(Protocol):
 class HasEffects(Protocol):
     """The calls of a session's tools that have effects."""
 
+    def come_back(self) -> None:
+        """The session is what its store has."""
+
     def resume(self, called: Any, *, again: bool = False) -> bool:
         """A deferred call of an earlier process waits to be carried out."""
 

@@ -21,6 +21,7 @@ from safeexec.engine.approvals import Allow, Deny, Later, decision
 from safeexec.engine.host.replay.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.engine.host.session.step import FREEZE_SECONDS
 from safeexec.engine.host.session.step_calls import KEPT_BYTES
+from safeexec.engine.host.tools.tool import by_names
 from safeexec.engine.host.tools.toolbox import Given, PutOff
 from safeexec.engine.host.waiting import Core, apart
 from safeexec.engine.host.watch.verdict import Verdict
@@ -35,7 +36,6 @@ from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.step_calls import StepCalls
-    from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.store.interface import StoredSession
 
@@ -141,20 +141,11 @@ def _instant(seconds: float) -> datetime:
 
 def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> WaitingCall:
     """The call that waits, for people: its arguments by the names of the tool's parameters."""
-    arguments = by_names(waiting.call.arguments, toolbox.tools.get(waiting.call.tool))
+    arguments = by_names(toolbox.tools.get(waiting.call.tool), *forms.arguments_of(waiting.call.arguments))
     since, until = _instant(waiting.since), _instant(waiting.until)
     return WaitingCall(
         waiting.call.tool, arguments, waiting.asked, since, until, waiting.note, waiting.step, label=label
     )
-
-
-def by_names(value: form.Value, tool: Tool | None) -> dict[str, Any]:
-    """The arguments of a call by the names of the tool's parameters; those without one by their place."""
-    args, kwargs = forms.arguments_of(value)
-    if tool is not None:
-        with suppress(TypeError):  # it has other parameters by now
-            return dict(tool.signature.bind(*args, **kwargs).arguments)
-    return {**{str(place): value for place, value in enumerate(args)}, **kwargs}
 
 
 def listed(waiting: form.Waiting) -> bytes:

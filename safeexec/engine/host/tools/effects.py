@@ -181,12 +181,14 @@ class Effects:
     def _function(self, entry: _Entry) -> Callable[..., Any]:
         return partial(entry.tool.function, effect_key=entry.key) if entry.rule.idempotent else entry.tool.function
 
+    def come_back(self) -> None:
+        """The session is what its store has: what waits here is no part of that, or is told by `resume`."""
+        self._entries = [entry for entry in self._entries if entry.state != "pending"]
+
     def resume(self, called: form.Called, *, again: bool = False) -> bool:
         """A deferred call of an earlier process waits to be carried out, or (`again`) may have been begun: then it is
         carried out only if that is harmless, with the same key. Returns whether it will be.
         """
-        if any(entry.key == called.key for entry in self._entries):
-            return True  # the process is the same
         tool = self._toolbox.tools.get(called.tool)
         rule: EffectRule | None = None if tool is None else tool.effect
         if tool is None or rule is None or called.effect != "deferred" or (again and not rule.idempotent):

@@ -9,6 +9,7 @@ import builtins
 import inspect
 import types
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -233,3 +234,11 @@ def _text(value: object) -> str:
     except BaseException:  # an int of more than 4300 digits in a KeyError, a `__str__` that raises or returns no text
         text = short_repr(value.args if isinstance(value, BaseException) else value, _MESSAGE)
     return text[:_MESSAGE].encode("utf-8", "replace").decode()
+
+
+def by_names(tool: Tool | None, args: Iterable[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by the names of the tool's parameters; those without one by their place."""
+    if tool is not None:
+        with suppress(TypeError):  # it has other parameters by now
+            return dict(tool.signature.bind(*args, **kwargs).arguments)
+    return {**{str(place): value for place, value in enumerate(args)}, **kwargs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -15,11 +16,11 @@ from typing import Any
 import pytest
 
 import safeexec
-from safeexec import AsyncSandbox, Sandbox
+from safeexec import AsyncSandbox, Sandbox, tool
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.reader import Recording
-from safeexec.engine.store import StoreOptions
-from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionTaken, StoreError
+from safeexec.engine.store import StoreOptions, directory
+from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 
 PRELUDE = """
 import os, signal, sys
@@ -436,3 +437,55 @@ def end_processes() -> None:
         levels.append([int(one) for found in below for one in found])
     for pid in (one for level in levels[3:] for one in level):
         os.kill(pid, signal.SIGKILL)
+
+
+def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_path: Path) -> None:
+    sent: list[int] = []
+
+    @tool(effect="deferred")
+    def send(number: int) -> None:
+        sent.append(number)
+
+    with stored(tmp_path, durable="step", tools=[send]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(directory.DirectoryStore, "_append", full)
+            for _ in range(2):
+                assert session.run("send(1)").outcome == "cancelled"
+        assert session.run("send(1)").ok
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(directory.DirectoryStore, "_append", full)
+            other = sandbox.session_for("bob")
+            assert other.run("send(2)").outcome == "cancelled"
+        with pytest.raises(SessionClosed, match="ask for the session again"):
+            other.run("1")
+        assert sandbox.session_for("bob").run("send(2)").ok
+    assert sent == [1, 2]
+
+
+def test_a_call_whose_answer_cannot_be_stored_is_answered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid: list[str] = []
+
+    @tool(idempotent=True)
+    def pay(number: int, effect_key: str) -> int:
+        paid.append(effect_key)
+        if len(paid) == 1:
+            monkeypatch.setattr(directory.DirectoryStore, "_append", full)
+        return number
+
+    with stored(tmp_path, durable="step", tools=[pay]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        for _ in range(3):
+            assert session.run("x = pay(2)").outcome == "cancelled"
+        monkeypatch.undo()
+        assert session.run("x = pay(2)").outcome == "ok"
+        assert session.run("x").value == 2
+    assert len(set(paid)) == 1, "one key, as nobody knew what had become of it"
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
