@@ -14,8 +14,6 @@ from safeexec.engine.syscalls import Check, Rule, allow, allow_if, refuse
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
-__all__ = ["GROUPS", "OWN_PID", "group_of", "rules_for"]
-
 OWN_PID = 0x7FFFFFFE
 """Stands for the child's own pid, which is known after the fork. No pid is that large (PID_MAX_LIMIT is 2**22)."""
 
