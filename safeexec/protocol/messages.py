@@ -236,7 +236,7 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     copied: bool = False
     """Whether a checkpoint is to be made after it in any case."""
     judged: bool = True
-    """Whether its answer tells if it can be done once more."""
+    """Whether its answer tells if it can be repeated."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -324,7 +324,7 @@ class Remove(msgspec.Struct, tag="remove", array_like=True):
 
 
 class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
-    """A step, or a change by the host, that can be done once more."""
+    """A step, or a change by the host, that can be repeated."""
 
     request: Execute | Assign | Remove
     did: int
@@ -362,7 +362,7 @@ class Save(msgspec.Struct, tag="save", array_like=True):
     """Pickle the variables into the file that travels with the message."""
 
     lasting: bool = False
-    """Whether steps will be done once more from what is saved, and no longer from a new child."""
+    """Whether steps will be repeated from what is saved, and no longer from a new child."""
 
 
 class Load(msgspec.Struct, tag="load", array_like=True):
@@ -472,11 +472,11 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     threads: bool = False
     """Whether threads ran in it."""
     due: bool = True
-    """Whether a checkpoint is made of the state after it. If not, the step can be done once more, exactly."""
+    """Whether a checkpoint is made of the state after it. If not, the step can be repeated, exactly."""
     did: int = 0
-    """What it did to the variables, and gave, as a number: done once more it must be the same."""
+    """What it did to the variables, and gave, as a number: repeated it must be the same."""
     again: bool = False
-    """Whether it can be done once more in another process, whether a checkpoint is made or not."""
+    """Whether it can be repeated in another process, whether a checkpoint is made or not."""
 
 
 class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):

@@ -49,7 +49,7 @@ _RESTORED = (
 _OLDER = (
     "State: restored to an older one than that before this step, for that one is gone; what was done since is lost."
 )
-_DIVERGED = "State: an older one; steps since then came out otherwise when they were done once more, and are lost"
+_DIVERGED = "State: an older one; steps since then came out otherwise when they were repeated, and are lost"
 _WAITS = "State: as it was before this step, which goes on from there; earlier variables are as they were"
 _EMPTY = "State: lost; no variable of an earlier step exists any more."
 

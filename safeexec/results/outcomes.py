@@ -15,12 +15,12 @@ Outcome = Literal[
 ]
 State = Literal["kept", "restored", "diverged", "lost"]
 """What became of the state before a step: `restored` is as it was before; `diverged`: steps before this one came out
-otherwise when they were done once more, and are lost; `lost`: there was nothing to go back to.
+otherwise when they were repeated, and are lost; `lost`: there was nothing to go back to.
 """
 
 STATES = {
     "restored": "restored to what it was before this step",
-    "diverged": "an older one; steps since then came out otherwise when they were done once more, and are lost",
+    "diverged": "an older one; steps since then came out otherwise when they were repeated, and are lost",
     "lost": "lost; the session starts empty",
 }
 STARTS_EMPTY = "the session starts empty"

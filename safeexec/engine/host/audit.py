@@ -191,7 +191,7 @@ _GAUGES = {
 _UNDO = {
     "journalled": "steps that are undone by doing those before them once more",
     "copied": "steps after which the process was copied",
-    "lost": "journalled steps that came out otherwise when they were done once more",
+    "lost": "journalled steps that came out otherwise when they were repeated",
 }
 
 

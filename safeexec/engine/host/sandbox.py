@@ -555,7 +555,7 @@ class SandboxCore:
         from safeexec.engine.host import stats  # for operators
 
         rows = [
-            stats.Counted(one.label, one.in_use, one.keeper.restored > 0, one.rests, one.waiting is not None)
+            stats.Counted(one.label, one.in_use, one.supervisor.restored > 0, one.rests, one.waiting is not None)
             for one in self.open_sessions()
         ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
@@ -681,12 +681,12 @@ class SandboxCore:
         return self._zygote.problem(number) if self._zygote is not None else ""
 
     def steps_lost(self, count: int) -> None:
-        """Steps of a session came out otherwise when they were done once more."""
+        """Steps of a session came out otherwise when they were repeated."""
         self.undo[2] += count
         logging: Any = sys.modules.get("logging")
         if logging is not None:
             logging.getLogger("safeexec").warning(
-                "%d steps of a session came out otherwise when done once more, and are lost", count
+                "%d steps of a session came out otherwise when repeated, and are lost", count
             )
 
     def session_began(self) -> None:

@@ -41,7 +41,7 @@ class SandboxStats(SessionCounts, frozen=True):
     steps_copied: int = 0
     """Steps so far after which the process was copied."""
     steps_lost: int = 0
-    """Of the journalled ones: those that came out otherwise when they were done once more, and were lost."""
+    """Of the journalled ones: those that came out otherwise when they were repeated, and were lost."""
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as what `json.dumps` takes, for a page of your service."""

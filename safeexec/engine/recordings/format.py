@@ -100,7 +100,7 @@ class Operation(OfSession, frozen=True, kw_only=True):
     since: Number | None = None
     """The state from which that one is had by doing this once more. None: only a saved state leads there."""
     did: Number = 0
-    """What a step did, as a number: done once more it must be the same."""
+    """What a step did, as a number: repeated it must be the same."""
 
 
 # The first line, and the last

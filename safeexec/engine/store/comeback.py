@@ -2,7 +2,7 @@
 
 A part is a recording: its heading says in which state it begins (a new child, or a saved state that the heading holds
 or that is a part of its own), its lines what followed. Each line of an operation has the number of the state that it
-led to, and of the one that it was done in, where it can be done once more.
+led to, and of the one that it was done in, where it can be repeated.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Undone(NamedTuple):
 
 
 class Doing(NamedTuple):
-    """Something that led from one state to another, and can be done once more."""
+    """Something that led from one state to another, and can be repeated."""
 
     record: form.Run | form.Set | form.Deleted
     did: int

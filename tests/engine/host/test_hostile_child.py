@@ -31,7 +31,7 @@ pytestmark = pytest.mark.profile("confined-python")
 
 @pytest.fixture(autouse=True)
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state has a copy, whether its step could be done once more or not."""
+    """Each state has a copy, whether its step could be repeated or not."""
     monkeypatch.setattr(Line, "repeats", False)
 
 
@@ -439,7 +439,7 @@ def test_what_a_step_leaves_behind_is_ended_when_it_uses_too_much(open_session: 
         session.run("kept = 1").check()
     session.run(source).check()
     deadline = monotonic() + SOON
-    while session._core.keeper.overused is None and monotonic() < deadline:
+    while session._core.supervisor.idle_violation is None and monotonic() < deadline:
         pause()
     result = session.run("kept", timeout=SOON)
     assert result.value == 1 and result.notes and "between its steps" in result.notes[0], result

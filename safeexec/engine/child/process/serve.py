@@ -2,7 +2,7 @@
 
 Between an answer and the next request, in think time, it makes the checkpoint that is due, if one is: a copy of this
 process, which will wait on the control socket that the host granted with a request. None is due after a step that can
-be done once more, as long as all such steps since the last checkpoint are soon done.
+be repeated, as long as all such steps since the last checkpoint are soon done.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ class Server:
         self._begin_debt()
         problem = self._copy_onto(control)
         if problem:
-            # The state that it was due for is lost to a kill: so is what can be done once more from there.
+            # The state that it was due for is lost to a kill: so is what can be repeated from there.
             self._debt_steps = DEBT_STEPS
         if problem == "" and not hurry:
             self.warm_up()

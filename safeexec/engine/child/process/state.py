@@ -164,7 +164,7 @@ NO_FILE = "no descriptor came with the request"
 
 def save(fd: int | None, guest: Guest, lasting: bool = False) -> m.Saved:
     """Write the guest's variables to a file; for a `lasting` state also the random numbers to come, and what is known
-    of the steps so far, so that the steps after it can be done once more from there.
+    of the steps so far, so that the steps after it can be repeated from there.
     """
     if fd is None:
         return m.Saved(0, [], {}, {}, NO_FILE)

@@ -54,7 +54,7 @@ from safeexec.engine.child.repeat.objects import (
     walk,
 )
 from safeexec.engine.child.repeat.outcome import NUMBERS, outcome_of
-from safeexec.engine.child.repeat.sets import only_compares, show_sets
+from safeexec.engine.child.repeat.sets import instrument_sets, only_compares
 from safeexec.engine.policy.names import GUARD_NAMES
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ NAMES = 20_000
 _FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
 """The name of an attribute, or a key, in a template of `str.format`."""
 
-happened: list[str] = []
-"""The last audit event of an operation outside of the process, since the step began."""
+external_events: list[str] = []
+"""Of the step that runs: the last audit event of an operation outside of the process, or nothing."""
 
 
 class Seen(Struct):
@@ -141,8 +141,8 @@ class Repeatable:
         """Whether nothing speaks against the step that runs."""
 
     def inspect(self, source: str, body: CodeType | None, tail: CodeType | None) -> bool:
-        """Judge the code of a step that is about to run. Returns whether it is to be compiled with `show_sets`. Costs
-        2 us for the usual step, 50 for one with a class.
+        """Judge the code of a step that is about to run. Returns whether it is to be compiled with
+        `instrument_sets`. Costs 2 us for the usual step, 50 for one with a class.
         """
         fine, seen = True, self.seen
         self._makes_sets = self._may_run_again = self._merges = self._defines_class = False
@@ -168,18 +168,18 @@ class Repeatable:
             seen.unshown |= self._may_run_again
             seen.merges |= self._merges
         self.deterministic = fine and not seen.unpredictable
-        happened.clear()
+        external_events.clear()
         return shows
 
-    def show_sets(self, *trees: ast.AST) -> None:
-        """Rewrite the trees of a step so that each set that it makes is seen by `made_set`."""
+    def instrument_sets(self, *trees: ast.AST) -> None:
+        """Rewrite the trees of a step so that each set that it makes is seen by `report_set`."""
         try:
-            shown = show_sets([name for name, value in self._namespace.items() if type(value) in _VIEWS], *trees)
+            shown = instrument_sets([name for name, value in self._namespace.items() if type(value) in _VIEWS], *trees)
         except RecursionError:  # what was rewritten until then is as good as what was not
             shown = False
         self.seen.sets_of_anything |= not shown
 
-    def made_set(self, value: Any) -> Any:
+    def report_set(self, value: Any) -> Any:
         """Note what the program has just made, if it is a set. Returns it. A builtin of rewritten code."""
         seen = self.seen
         if not seen.sets_of_anything and is_set(value):
@@ -218,7 +218,7 @@ class Repeatable:
             outcome = outcome_of(done, self._namespace)
             fine = (
                 self.deterministic
-                and not (happened and done.outcome == "ok")
+                and not (external_events and done.outcome == "ok")
                 and done.outcome in ("ok", "error", "rejected")
                 and printed is not None
                 and ADDRESS not in printed
@@ -539,5 +539,5 @@ def rehearse() -> None:
     """
     known = Repeatable({"Kind": _Rehearsed, "kind": [_Rehearsed(), {1, 2}, (1.5, "two")]}, (), ())
     known.inspect(_REHEARSED, _REHEARSED_CODE, None)
-    known.show_sets(ast.parse(_REHEARSED))
+    known.instrument_sets(ast.parse(_REHEARSED))
     known._depends_on_addresses()

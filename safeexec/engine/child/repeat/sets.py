@@ -21,7 +21,7 @@ _ANNOTATED: Final = (*_FUNCTIONS, ast.arg, ast.AnnAssign)
 _CLASS_TEXTS: Final = ("__name__", "__qualname__")
 
 
-def show_sets(views: Collection[str], *trees: ast.AST) -> bool:
+def instrument_sets(views: Collection[str], *trees: ast.AST) -> bool:
     """Rewrite, in place, each expression that makes a set. Returns False if a set may be made in another way: by a
     class of sets that is passed on, or by an assignment to a view of a dict. `views`: variables that hold such views.
     """

@@ -13,7 +13,7 @@ from safeexec.common.identity import class_name
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
-from safeexec.engine.child.repeat.repeatable import Repeatable, happened, rehearse
+from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, rehearse
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.markup import without_fence, without_magics
@@ -114,9 +114,9 @@ class Guest:
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
         self.repeatable = Repeatable(self.namespace, self.language.builtins, tools)
-        language.builtins[GUARD_SET] = self.repeatable.made_set
+        language.builtins[GUARD_SET] = self.repeatable.report_set
         self.judges = True
-        """Whether it matters if a step can be done once more."""
+        """Whether it matters if a step can be repeated."""
         self.cpu_seconds = 0.0
         """What the process had used at the end of the last step."""
 
@@ -142,7 +142,9 @@ class Guest:
         if not self.judges:
             return self._run(compiled.body, compiled.tail)
         if self.repeatable.inspect(source, compiled.body, compiled.tail):
-            compiled = self.language.compile(source, filename, stdin=request.stdin, rewrite=self.repeatable.show_sets)
+            compiled = self.language.compile(
+                source, filename, stdin=request.stdin, rewrite=self.repeatable.instrument_sets
+            )
         done = self._run(compiled.body, compiled.tail)
         self.repeatable.conclude(done, self.streams.printed())
         return done
@@ -201,7 +203,7 @@ class Guest:
             finally:
                 if self.input.stream is not None:
                     self.input.wait_for_threads()
-                if happened:
+                if external_events:
                     self.repeatable.deterministic = False
             done = self._done(value)
         except SystemExit as error:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.common.own import os
 from safeexec.engine import advice
-from safeexec.engine.child.repeat.repeatable import happened
+from safeexec.engine.child.repeat.repeatable import external_events
 from safeexec.engine.child.repeat.tables import INWARD
 from safeexec.engine.child.step import violations
 from safeexec.engine.syscalls import Rule
@@ -161,7 +161,7 @@ def listen(plan: ChildConfinement) -> None:
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
         if event in INWARD:
             return
-        happened[:] = [event]
+        external_events[:] = [event]
         if event not in heard or busy:
             return
         frame = _guest_frame()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 import traceback as standard
 import warnings
+from collections import deque
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,8 @@ MAX_GROUP = 15
 MAX_FRAMES = 40
 MAX_EXCEPTIONS = 60
 """Frames of one exception, and exceptions of a whole traceback."""
+MAX_WALKED = 4_000
+"""Entries of one traceback that are looked at."""
 _FOLD_AFTER = 3
 """How often the same line is shown in a row, as by CPython."""
 
@@ -113,6 +116,34 @@ def message_of(exc: BaseException) -> str:
         return "<exception str() failed>"
 
 
+def cut(exc: BaseException) -> dict[int, int]:
+    """Take the middle out of the tracebacks of an exception and of what it is chained to, where they have more than
+    `MAX_WALKED` entries: else a recursion limit of 600,000 costs 3 s of the step's time. Returns how many entries were
+    taken out, by the `id` of the last frame before them.
+    """
+    left_out: dict[int, int] = {}
+    pending = [exc]
+    seen: set[int] = set()
+    while pending and len(seen) < MAX_CHAIN:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        pending += [link for link in (_cause_of(current), _context_of(current)) if link is not None]
+        entry: TracebackType | None = _traceback_of(current)
+        head, length, last = None, 0, deque[TracebackType](maxlen=MAX_WALKED // 2)
+        while entry is not None:
+            length += 1
+            last.append(entry)
+            if length == MAX_WALKED // 2:
+                head = entry
+            entry = entry.tb_next
+        if head is not None and length > MAX_WALKED:
+            head.tb_next = last[0]
+            left_out[id(head.tb_frame)] = length - MAX_WALKED
+    return left_out
+
+
 def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFrame]:
     """The frames of guest code in the traceback of `exc`, outermost first."""
     frames = []
@@ -193,8 +224,10 @@ def _characters(line: str, offset: int) -> int:
 class TracebackFormatter:
     """Writes one exception and what it is chained to, as `traceback.print_exception` would, within `MAX_TRACEBACK`."""
 
-    def __init__(self, sources: Mapping[str, str]) -> None:
+    def __init__(self, sources: Mapping[str, str], left_out: Mapping[int, int]) -> None:
+        """`left_out`: as `cut` returns it."""
         self._sources = sources
+        self._left_out = left_out
         self._lines = SourceLines(sources)
         self._seen: set[int] = set()
         self._budget = MAX_EXCEPTIONS
@@ -270,7 +303,7 @@ class TracebackFormatter:
             yield f"{'  ' * self._depth}{margin} {line}"
 
     def _frames(self, frames: list[GuestFrame]) -> Iterator[str]:
-        folded: list[tuple[GuestFrame | None, int]] = [*_fold(frames)]
+        folded = list(_fold(frames, self._left_out))
         if len(folded) > MAX_FRAMES:
             tail = MAX_FRAMES * 2 // 3
             folded[MAX_FRAMES - tail : -tail] = [(None, len(folded) - MAX_FRAMES)]
@@ -340,11 +373,22 @@ def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str
     return filename, Position(line, positive(column), positive(end_line), positive(end_column))
 
 
-def _fold(frames: list[GuestFrame]) -> Iterator[tuple[GuestFrame, int]]:
-    """Yield runs of the same line, each with its length: what recursion leaves."""
-    for _, run in groupby(frames, lambda frame: (frame.code, frame.line)):
-        same = list(run)
-        yield same[0], len(same)
+def _fold(frames: list[GuestFrame], left_out: Mapping[int, int]) -> Iterator[tuple[GuestFrame | None, int]]:
+    """Yield runs of the same line, each with its length: what recursion leaves. Entries that were taken out count as
+    part of the run that they were taken from, if it goes on after them, and else as None.
+    """
+    previous, length = None, 0
+    for frame in frames:
+        if previous is not None and (frame.code, frame.line) != (previous.code, previous.line):
+            yield previous, length
+            previous, length = None, 0
+        previous, length = previous or frame, length + 1
+        if left_out and id(frame.frame) in left_out:
+            yield previous, length
+            yield None, left_out[id(frame.frame)]
+            previous, length = None, 0
+    if previous is not None:
+        yield previous, length
 
 
 def release_frames(exc: BaseException) -> None:

@@ -133,7 +133,7 @@ class Loaded:
                 self._dying.append(old)
         if workspace is not None and (files := loaded.state.files) is not None:
             # What could not be brought back is told with the next call, which finds it so.
-            self.core.keeper.notes_next += yield from line.on_files(partial(workspace.restore, files), files)
+            self.core.supervisor.notes_next += yield from line.on_files(partial(workspace.restore, files), files)
         while len(self._dying) > DYING:
             yield from self._bury()
 

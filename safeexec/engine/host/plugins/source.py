@@ -149,7 +149,11 @@ def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
 def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:
     """The manifest, and of each module its source and, if it was read from one, its file."""
     if isinstance(source, Mapping):
-        return Manifest(), {name: text.removeprefix("\ufeff") for name, text in source.items()}, {}
+        return (
+            Manifest(),
+            {name: text.removeprefix("\ufeff") if isinstance(text, str) else text for name, text in source.items()},
+            {},
+        )
     if isinstance(source, str) and not _is_path(source):
         return Manifest(), {"plugin": source.removeprefix("\ufeff")}, {}
     if not isinstance(source, str | os.PathLike):

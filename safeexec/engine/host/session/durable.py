@@ -1,6 +1,6 @@
 """Keeps a session in a store: what of it is written when, and how it comes back, here or in another process.
 
-The lines are those of its recording. Where a step cannot be done once more, or doing all of them would take long, a
+The lines are those of its recording. Where a step cannot be repeated, or doing all of them would take long, a
 saved state is written, and with it a new part begins. To come back is to take the newest state that there is, or a new
 child, and to do the steps since once more.
 
@@ -27,10 +27,10 @@ from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session import waits
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.keeper import Keeper
 from safeexec.engine.host.session.line import Line, wait_for
 from safeexec.engine.host.session.requests import checked_source
 from safeexec.engine.host.session.states import CLOSED
+from safeexec.engine.host.session.supervisor import Supervisor
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
@@ -52,14 +52,14 @@ MODES = ("step", "second", "close")
 LATE_SECONDS = 1.0
 """How long after a step its state is on the disk at the latest, with ``second``."""
 REPEAT_CPU_MS = 150.0
-"""What the steps since a saved state may take to be done once more before the next one is saved."""
+"""What the steps since a saved state may take to be repeated before the next one is saved."""
 MOST_STEPS, MOST_BYTES = 300, 1 << 20
 """How many they may be, and how long their sources."""
 NEVER = 1 << 30
 """Stands for how many variables are set before a step whose values have no room in a line."""
-OTHERWISE = "a step came out otherwise when it was done once more"
+OTHERWISE = "a step came out otherwise when it was repeated"
 BATCH = 100
-"""Steps that are done once more by one message."""
+"""Steps that are repeated by one message."""
 
 
 class StorePlace:
@@ -137,7 +137,7 @@ class Durable:
         self._heading: form.Heading | None = None
         self._moments = 0
         self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
-        """The states that steps done once more lead to: how many, what they take, and the bytes of their sources."""
+        """The states that steps repeated lead to: how many, what they take, and the bytes of their sources."""
         self._bytes = self._values = 0
         """Of the step that runs: of its source, and how many variables are set first."""
         self._now = self._safe = 0
@@ -362,8 +362,8 @@ class Durable:
         except (SandboxError, OSError) as error:
             notes.append(f"the session is to come back from its store: {one_line(str(error), 300)}")
         else:
-            notes += ["the session has come back from its store", *session.keeper.notes_next]
-            session.keeper.notes_next = []
+            notes += ["the session has come back from its store", *session.supervisor.notes_next]
+            session.supervisor.notes_next = []
         return replace(result, state="restored", remaining=(), notes=tuple(notes))
 
     def _refused(self, session: SessionCore, result: Result, error: Exception) -> Result:
@@ -480,16 +480,16 @@ class Durable:
 
     def leave(self, session: SessionCore) -> Core[None]:
         """The session is about to end, and nobody uses it: what is not in the store yet is written."""
-        if not self.away(session) and self._held is not None and session.keeper.state is not CLOSED:
+        if not self.away(session) and self._held is not None and session.supervisor.state is not CLOSED:
             try:
                 yield from self._list(session)
                 yield from self.save(session)
             except (SandboxError, OSError) as error:
-                session.keeper.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
+                session.supervisor.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
 
     def sleep(self, session: SessionCore) -> Core[None]:
         """Leave the session to the store, until it is used again."""
-        if self.asleep or session.keeper.state is CLOSED:
+        if self.asleep or session.supervisor.state is CLOSED:
             return
         yield from self.leave(session)
         yield from self._drop(session)
@@ -500,7 +500,7 @@ class Durable:
         if self._held is None:
             return
         yield from wait_for(session.line.end_processes())
-        session.keeper.doing = None
+        session.supervisor.doing = None
         if (workspace := session.line.workspace) is not None:
             yield from ending(1 << 20, workspace.close)
         session.line.close()
@@ -526,7 +526,7 @@ class Durable:
         `StoreError`, `StateFileError`, `SandboxError`.
         """
         if not self.asleep:
-            yield from session.keeper.ensure_ready()  # what is lost is known before a step of it is written down
+            yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
         if self.away(session):
             yield from self.wake(session)
 
@@ -536,7 +536,7 @@ class Durable:
         """
         if self._left is None:
             yield from self._drop(session)
-        notes = session.keeper.notes_next
+        notes = session.supervisor.notes_next
         yield from session.sandbox.admit(session, self._queue_seconds)
         try:
             if self._held is None:
@@ -544,7 +544,7 @@ class Durable:
             left, self._left = self._left, None
             left = left or (yield Work(partial(comeback.read, self._store, self._held)))
             if left is None:
-                session.keeper.why_closed = why = (
+                session.supervisor.why_closed = why = (
                     f"nothing of {self._label!r} is in the store: ask for the session again"
                 )
                 raise SessionClosed(why)
@@ -584,20 +584,20 @@ class Durable:
                 notes = [*notes, OTHERWISE]
                 doings = doings[:done]
             size = 1 if size > 1 else BATCH
-        session.keeper.notes_next[:0] = notes
+        session.supervisor.notes_next[:0] = notes
         self._resume(session, left, doings)
 
     def _begin(self, session: SessionCore, left: comeback.Left) -> Core[None]:
         """A process in the state that the part begins with."""
         sandbox, held, policy = session.sandbox, self._held, session.policy
         assert held is not None
-        records = session.keeper.tool_records
+        records = session.supervisor.tool_records
         session.line = line = Line(sandbox, policy, sandbox.spare_for(policy))
-        session.keeper = keeper = Keeper(sandbox, line)
-        keeper.tool_records = records
+        session.supervisor = supervisor = Supervisor(sandbox, line)
+        supervisor.tool_records = records
         yield from line.begin()
         session.mechanisms = sandbox.mechanisms
-        keeper.arrived()
+        supervisor.arrived()
         sandbox.session_returns(session)
         if left.heading.state is None:
             return
@@ -611,15 +611,17 @@ class Durable:
             if line.workspace is not None:
                 yield Work(partial(state_file.put_back, line.workspace, saved, alone=True))
             elif header.files:
-                keeper.notes_next.append(f"the policy {policy.name!r} gives no workspace: its files are not kept")
+                supervisor.notes_next.append(f"the policy {policy.name!r} gives no workspace: its files are not kept")
             yield from session.saving(None).load(saved.payload, foreign=foreign)
         finally:
             yield from ending(saved.size(), saved.close)
         line.history.current.memory.number = left.heading.moment
         failed = list(header.failed.items())[: comeback.NAMED]
-        keeper.notes_next += [one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed]
+        supervisor.notes_next += [
+            one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed
+        ]
         if foreign:
-            keeper.notes_next.append(
+            supervisor.notes_next.append(
                 f"its state was saved by Python {one_line(header.python, 20)}, and this is "
                 f"{state_file.python_version()}: no function or class of it is kept"
             )
@@ -633,12 +635,12 @@ class Durable:
             batch = [entry for entries in steps[start : start + size] for entry in entries]
             if not (yield from line.repeat(batch, b"" if start else entropy)):
                 return start
-        total = session.keeper.tool_records.total
+        total = session.supervisor.tool_records.total
         line.history.current.tool_calls = total
         for entries, doing in zip(steps, doings, strict=True):
             line.resume(entries, doing.moment, total)
             if isinstance(doing.record, form.Run):
-                session.keeper.sources.add(doing.step, doing.record.source)
+                session.supervisor.sources.add(doing.step, doing.record.source)
         return len(doings)
 
     def _entries(self, session: SessionCore, doing: comeback.Doing) -> list[m.JournalEntry]:
@@ -661,9 +663,9 @@ class Durable:
         held, lineage = self._held, self.lineage
         assert held is not None and lineage is not None
         if self._done > left.step:
-            session.keeper.notes_next.append(f"{comeback.steps(left.step + 1, self._done)} lost: not in the store")
+            session.supervisor.notes_next.append(f"{comeback.steps(left.step + 1, self._done)} lost: not in the store")
         if self._refusal and left.now >= self._refusal:
-            session.keeper.notes_next.append(f"step {self._refusal} is in the store after all, and not undone")
+            session.supervisor.notes_next.append(f"step {self._refusal} is in the store after all, and not undone")
         self._done = self._refusal = 0
         # Never a number that this process has given already: the keys of calls are made of them.
         session.step, session.identity = max(session.step, left.step), self.identity
@@ -684,14 +686,14 @@ class Durable:
             effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
-        session.waiting, session.calls_before = None, session.keeper.tool_records.total
+        session.waiting, session.calls_before = None, session.supervisor.tool_records.total
         if left.waits is not None:
             try:
                 session.waiting = waits.checked(left.waits)
             except RecordingError as error:
-                session.keeper.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
+                session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         self._listed = (session.waiting or held) if WAITS in held.parts else None
-        session.keeper.notes_next += comeback.told(left)
+        session.supervisor.notes_next += comeback.told(left)
         resumed = form.Resumed(
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
             steps=len(left.lost),

@@ -30,8 +30,8 @@ class FrozenState:
         """The session is in this state, and has no process: the one that it had is the caller's to end."""
         core, line = self._core, self._core.line
         runner, line.runner = line.runner, None
-        if core.keeper.state is not LOST:
-            core.keeper.go(LOST)
+        if core.supervisor.state is not LOST:
+            core.supervisor.transition(LOST)
         line.release(line.history.arrive(self.state))
         if core.recorder is not None:
             core.recorder.left(core, self._name)
@@ -45,7 +45,7 @@ class FrozenState:
     def adopt(self, channel: Channel, out: PrintedFile, err: OutputFile) -> None:
         """The session goes on in a process that was thawed from the copy, and writes to `out` and `err`."""
         self._core.line.adopt(channel, self.copy, out, err)
-        self._core.keeper.arrived()
+        self._core.supervisor.arrived()
 
 
 def park(core: SessionCore, name: str) -> Core[FrozenState]:

@@ -45,9 +45,10 @@ NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to
 class State(Struct, eq=False, gc=True):
     """One moment of a session: what its process remembers, and its files.
 
-    `before` is where one rollback leads: the state before the step that led here, whatever it is made of; `GAP` where
-    that cannot be had. `older` is where a kill leads when nothing leads here any more: the next state that has a copy
-    of its own, be it an earlier version of this one, which the host has changed since, or one of those before.
+    `before` is where one rollback leads: the state before the step that led here, whatever it is made of;
+    `UNREACHABLE` where that cannot be had. `older` is where a kill leads when nothing leads here any more: the next
+    state that has a copy of its own, be it an earlier version of this one, which the host has changed since, or one
+    of those before.
     """
 
     step: int
@@ -59,7 +60,7 @@ class State(Struct, eq=False, gc=True):
     """Host tool calls made until then."""
 
 
-GAP: Final = State(-1, Memory())
+UNREACHABLE: Final = State(-1, Memory())
 """Stands for a state that nothing leads to any more."""
 
 
@@ -92,7 +93,7 @@ class History(Generic[C]):
         older = now if memory is FRESH else now.older
         for copied in self._copies.values():
             if copied.memory is memory:
-                older = now  # what is begun may be done once more from here, and come out otherwise
+                older = now  # what is begun may be repeated from here, and come out otherwise
         if step is None:
             self.next = State(now.step, Memory(), now.files, now.before, older, now.tool_calls)
         else:
@@ -111,7 +112,7 @@ class History(Generic[C]):
         if copy is None and entry is None and not self._copies and before.memory.entry is None:
             state.older = None  # what a session without copies does with every step
             if before.memory is not FRESH:
-                state.before = GAP
+                state.before = UNREACHABLE
             return []
         if copy is not None:
             self._copies[copy] = state
@@ -136,7 +137,7 @@ class History(Generic[C]):
         """
         now = self.current
         if now.before is not None and now.before.memory is now.memory:
-            now.before = GAP  # or there would be a state more for each such step
+            now.before = UNREACHABLE  # or there would be a state more for each such step
         self.current = State(step, now.memory, now.files, now, now.older, now.tool_calls)
         if now is self._begun:
             self._begun = self.current
@@ -236,7 +237,7 @@ class History(Generic[C]):
         return self._of(state.memory)
 
     def copies_below(self, state: State) -> list[C]:
-        """The copies from which the state can be had, if need be with the steps since done once more."""
+        """The copies from which the state can be had, if need be with the steps since repeated."""
         base = self._base_of(state.memory)
         return [] if base is None else self._of(base)
 
@@ -261,7 +262,7 @@ class History(Generic[C]):
         return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
 
     def needs_no_process(self) -> bool:
-        """Tell whether what the process began as leads to the state as it is, by steps done once more: a new child, or
+        """Tell whether what the process began as leads to the state as it is, by steps repeated: a new child, or
         the copy that it was thawed from. Then another one is as good.
         """
         began = self._copies.get(self.base) if self.base is not None else None
@@ -284,7 +285,7 @@ class History(Generic[C]):
         """
         state = self.current
         for _ in range(steps):
-            if state is GAP:
+            if state is UNREACHABLE:
                 raise CheckpointError(NO_LONGER_KEPT)
             if state.before is None:
                 raise CheckpointError(NOTHING_TO_UNDO)
@@ -323,7 +324,7 @@ class History(Generic[C]):
         """
         self.current, self.next, self.base, self._begun = state, None, base, state
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
-            # What is done from here on is done once more from this copy, and never from an older one.
+            # What is done from here on is repeated from this copy, and never from an older one.
             of.memory.origin = of.memory.entry = None
             of.memory.depth = of.memory.size = 0
         return self._dropped()
@@ -335,7 +336,7 @@ class History(Generic[C]):
         now, branch = self.current, History[C](self.root)
         before = now.before if template is None else None
         if before is not None and before.memory is not FRESH:
-            before = GAP
+            before = UNREACHABLE
         memory = now.memory if now.memory is FRESH else Memory()
         branch.current = State(now.step, memory, now.files, before, None, now.tool_calls)
         branch._copies[copy] = branch._begun = branch.current
@@ -385,7 +386,7 @@ class History(Generic[C]):
         """Forget the states before this one that nothing leads to."""
         have = {id(of.memory) for of in self._copies.values()} | {id(FRESH)}
         known: dict[int, bool] = {}
-        while (before := state.before) is not None and before is not GAP:
+        while (before := state.before) is not None and before is not UNREACHABLE:
             way, memory = [], before.memory
             while memory.origin is not None and id(memory) not in known and id(memory) not in have:
                 way.append(id(memory))
@@ -394,7 +395,7 @@ class History(Generic[C]):
             known.update(dict.fromkeys(way, leads))
             known[id(memory)] = leads
             if not leads:
-                state.before = GAP
+                state.before = UNREACHABLE
                 return
             state = before
 

@@ -106,7 +106,7 @@ class Home(Protocol):
     observer: Observer | None
     layers: BranchLayers
     undo: list[int]
-    """Steps that can be done once more, that were copied, and two kinds that came out otherwise: see `stats`."""
+    """Steps that can be repeated, that were copied, and two kinds that came out otherwise: see `stats`."""
 
     @property
     def alive(self) -> bool:
@@ -152,7 +152,7 @@ class Home(Protocol):
         """Why process `number` could not be made, in the zygote's words."""
 
     def steps_lost(self, count: int) -> None:
-        """Steps came out otherwise when they were done once more."""
+        """Steps came out otherwise when they were repeated."""
 
     def session_began(self) -> None:
         """A session has done its first step."""

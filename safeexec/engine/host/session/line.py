@@ -55,7 +55,7 @@ RESTORE_SECONDS = 6.0
 session starts over.
 """
 REPEAT_SECONDS = 1.0
-"""How long all steps of a journal may take when they are done once more. A child's own bound is 20 ms of processor."""
+"""How long all steps of a journal may take when they are repeated. A child's own bound is 20 ms of processor."""
 MOST_ENTRIES, MOST_BYTES = 1000, 128 << 10
 """Steps of a journal, whatever the child says: it makes a copy after far fewer. Bytes of sources and of values that the
 host has set, after which the next step or change is copied.
@@ -67,7 +67,7 @@ class Line:
     """What of a session are processes: a runner or none, and copies."""
 
     repeats = True
-    """Whether steps are done once more instead of copied: until one has come out otherwise."""
+    """Whether steps are repeated instead of copied: until one has come out otherwise."""
 
     def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
@@ -94,7 +94,7 @@ class Line:
         self._permit: Checkpoint | None = None
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.lost: list[int] = []
-        """The steps that could not be done once more when the state was last brought back."""
+        """The steps that could not be repeated when the state was last brought back."""
         self.fell_back = False
         """Whether it was an older one that was brought back: a store may have a newer one."""
         self._permit_used = False
@@ -104,14 +104,14 @@ class Line:
         self.looked_at = False
         """Whether the process was asked for what only code of the program may know how to show, which may change it."""
         self._change: m.Assign | m.Remove | None = None
-        """The change that was begun last, if it can be done once more."""
+        """The change that was begun last, if it can be repeated."""
         self.names_lost: Callable[[], list[str]] = list
         """Gives the names that the last step has bound, for a process that goes on from the state before it."""
         self._ending: list[int] = []
         """A pidfd of the runner that was stopped last, which may not be gone."""
         self._coming: tuple[Checkpoint, Channel] | None = None
         """The process that is being thawed, and from which copy."""
-        self._unmet = False
+        self._undiscovered = False
         """Whether there may be copies whose process the host does not know yet. Asked only while there is no runner."""
 
     # The first process, and those without a past
@@ -184,7 +184,7 @@ class Line:
         """From now on the session's process is that of `channel`."""
         self._give_up_coming(but=channel)
         self._withdraw_permit()
-        self._unmet, self.looked_at = True, False
+        self._undiscovered, self.looked_at = True, False
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
 
@@ -264,7 +264,7 @@ class Line:
         return theirs
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
-        """A change of the host's begins: one that can be done once more, or None. Returns as `begin_state`."""
+        """A change of the host's begins: one that can be repeated, or None. Returns as `begin_state`."""
         self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
         if self._change is None and request is not None:
             request.copied = True
@@ -284,7 +284,7 @@ class Line:
         return not self.repeats or self.history.current.memory.size > MOST_BYTES
 
     def entry_of(self, request: Any, did: int) -> m.JournalEntry | None:
-        """The entry of the journal for a step that the process says can be done once more."""
+        """The entry of the journal for a step that the process says can be repeated."""
         if self.policy.checkpoints != "idle" or type(request) is not m.Execute:
             return None
         if request.stdin or request.argv is not None or request.copied:
@@ -294,7 +294,7 @@ class Line:
         )
 
     def commit(self, files: Snapshot | None, tool_calls: int, entry: m.JournalEntry | None = None) -> None:
-        """Make what was begun part of the session. It can be done once more, as `entry` says; or else a copy will be
+        """Make what was begun part of the session. It can be repeated, as `entry` says; or else a copy will be
         made of the state after it.
         """
         history = self.history
@@ -446,15 +446,15 @@ class Line:
         return carried
 
     def _told_lost(self, what: str) -> str:
-        """`what` has become of the state, and which steps could not be done once more, if that is why."""
+        """`what` has become of the state, and which steps could not be repeated, if that is why."""
         if not self.lost:
             return what
         first, last = self.lost[0], self.lost[-1]
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
-        return f"{steps} came out otherwise when done once more, and {'is' if first == last else 'are'} lost: {what}"
+        return f"{steps} came out otherwise when repeated, and {'is' if first == last else 'are'} lost: {what}"
 
     def start_over(self, state: State, entries: list[m.JournalEntry]) -> Core[list[str] | None]:
-        """Go on in a new child, in which `entries` are done once more. Returns notes about files that could not be
+        """Go on in a new child, in which `entries` are repeated. Returns notes about files that could not be
         brought back; None if the entries come out otherwise.
         """
         self.check_alive()
@@ -464,7 +464,7 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if (entries or self._entropy) and not (yield from self._done_again(state, entries, self._entropy)):
+        if (entries or self._entropy) and not (yield from self._repeat_or_stop(state, entries, self._entropy)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -472,7 +472,7 @@ class Line:
     def thaw(
         self, state: State, copy: Checkpoint, deadline: float, entries: list[m.JournalEntry]
     ) -> Core[list[str] | None]:
-        """Go on from `state`, which is that of `copy` with `entries` done once more. None if the copy is not there any
+        """Go on from `state`, which is that of `copy` with `entries` repeated. None if the copy is not there any
         more, or not in time, or the entries come out otherwise.
         """
         self._open_streams()
@@ -499,12 +499,12 @@ class Line:
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self._enter_group(channel)
-        if entries and not (yield from self._done_again(state, entries)):
+        if entries and not (yield from self._repeat_or_stop(state, entries)):
             return None
         self.release(self.history.arrive(state, copy))
         return [*problems, *notes_of(ready.notes)]
 
-    def _done_again(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
+    def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
         """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
@@ -778,7 +778,7 @@ class Line:
         """The first process of each lineage that there are processes of. From any thread."""
         return [lineage.leader for lineage in list(self._lineages)]
 
-    def meet_copies(self) -> Core[None]:
+    def discover_copies(self) -> Core[None]:
         """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
         runner.
         """
@@ -786,7 +786,7 @@ class Line:
         for copy in self.history.copies():
             if (yield from copy.has_frozen(deadline)):
                 self.history.note_frozen(copy)
-        self._unmet = False
+        self._undiscovered = False
 
     def runner_died(self) -> bool:
         """Tell whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
@@ -794,7 +794,7 @@ class Line:
         """
         runner = self.runner
         if runner is None or runner.channel.pidfd < 0:
-            return self._unmet
+            return self._undiscovered
         return processes.has_ended(runner.channel.pidfd)
 
     @property

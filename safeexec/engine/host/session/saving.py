@@ -22,7 +22,7 @@ from safeexec.errors import ProtocolError, StateFileError, WorkspaceError
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.keeper import Keeper
+    from safeexec.engine.host.session.supervisor import Supervisor
     from safeexec.engine.policy.model import Policy
 
 A = TypeVar("A", m.Saved, m.Done)
@@ -32,9 +32,9 @@ A = TypeVar("A", m.Saved, m.Done)
 class Saving:
     """Saves and loads the state of one session, for one caller who has its turn."""
 
-    def __init__(self, keeper: Keeper, policy: Policy, answer_tool: AnswerTool, seconds: float) -> None:
-        self._keeper = keeper
-        self._line = keeper.line
+    def __init__(self, supervisor: Supervisor, policy: Policy, answer_tool: AnswerTool, seconds: float) -> None:
+        self._keeper = supervisor
+        self._line = supervisor.line
         self._policy = policy
         self._answer_tool = answer_tool
         self._seconds = seconds
@@ -43,7 +43,7 @@ class Saving:
         self, put: Callable[[Iterator[bytes]], None], step: int, waiting: bytes = b"", *, lasting: bool = False
     ) -> Core[dict[str, str]]:
         """Give the variables and the workspace's files to `put`, as the bytes of a state, with the step that waits, if
-        one does. Returns what could not be saved, and why. `lasting`: steps will be done once more from there.
+        one does. Returns what could not be saved, and why. `lasting`: steps will be repeated from there.
         """
         fd = state_file.new_payload()
         try:
@@ -92,7 +92,7 @@ class Saving:
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
         self._keeper.notes_next += [one_line(note, m.NOTE_CHARACTERS) for note in answer.notes]
-        self._keeper.meet_files()
+        self._keeper.refresh_file_baseline()
 
     def _watched(
         self, runner: Runner, request: m.Save | m.Load, kind: type[A], fds: tuple[int, ...]

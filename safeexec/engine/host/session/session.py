@@ -1,8 +1,8 @@
 """A session without its I/O: what an API offers, as generators that the API drives. Nothing here blocks.
 
 A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of, a `Line` has its
-processes and by its `History` the way back, a `Keeper` has a process ready and brings the state back, a `Step` is the
-request that runs, and `requests` judges what is asked. This module calls them in their order.
+processes and by its `History` the way back, a `Supervisor` has a process ready and brings the state back, a `Step`
+is the request that runs, and `requests` judges what is asked. This module calls them in their order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from safeexec.engine.host.session.decode import (
 )
 from safeexec.engine.host.session.given import Given, checked_arguments
 from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
-from safeexec.engine.host.session.keeper import CLOSED_MEANWHILE, Keeper
 from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
@@ -50,6 +49,7 @@ from safeexec.engine.host.session.standard_input import StandardInput
 from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.engine.host.session.step import FREEZE_SECONDS, Step
 from safeexec.engine.host.session.step_calls import StepCalls
+from safeexec.engine.host.session.supervisor import CLOSED_MEANWHILE, Supervisor
 from safeexec.engine.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.engine.host.waiting import AT_ONCE, Core, Wait, Work, apart, drive, ending, weight
 from safeexec.engine.host.watch import accountant, lineage
@@ -93,13 +93,13 @@ R = TypeVar("R")
 REST_SECONDS = 0.5
 """How long a session must be idle before it rests, which costs the next step 4 ms."""
 STEP_SECONDS = 0.05
-"""How long it must be idle for each step that will be done once more then: 0.1 to 0.2 ms."""
+"""How long it must be idle for each step that will be repeated then: 0.1 to 0.2 ms."""
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 CLOSED_HERE = "the session is closed"
 CLOSED_WITH_SANDBOX = "the sandbox was closed, and this session with it"
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
-NOT_RUN = "the step was not run: steps before it are lost, as they came out otherwise when they were done once more"
+NOT_RUN = "the step was not run: steps before it are lost, as they came out otherwise when they were repeated"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
 _numbers = count(1)
 
@@ -134,7 +134,7 @@ class SessionCore:
         self.sandbox = sandbox
         self.policy = policy
         self.line = Line(sandbox, policy, spare)
-        self.keeper = Keeper(sandbox, self.line)
+        self.supervisor = Supervisor(sandbox, self.line)
         self.mechanisms: list[Mechanism] = []
         self.toolbox: ToolAnswers = sandbox.toolbox
         self.tells_frames = False
@@ -204,7 +204,7 @@ class SessionCore:
     def _in_turn(self, turn: Turn, work: Core[R]) -> Core[R]:
         """Do `work` in `turn`."""
         while True:
-            if (why := self.keeper.why_closed) is not None:
+            if (why := self.supervisor.why_closed) is not None:
                 raise SessionClosed(why)
             if self._take(turn):
                 break
@@ -222,12 +222,12 @@ class SessionCore:
             return (yield from work)
         finally:
             self.used = monotonic()
-            if self.keeper.why_closed is not None:
+            if self.supervisor.why_closed is not None:
                 self._end_at_once()
 
     def check_free(self) -> None:
         """Raises `SessionClosed`, and `SessionBusy` while another caller uses the session."""
-        if (why := self.keeper.why_closed) is not None:
+        if (why := self.supervisor.why_closed) is not None:
             raise SessionClosed(why)
         if self._turn.goes_on and not self._turn.brief:
             raise SessionBusy(_BUSY)
@@ -254,7 +254,7 @@ class SessionCore:
         return turn.belongs_to(self._attend(turn, look))
 
     def _attend(self, turn: Turn, look: Callable[[], Core[None]]) -> Core[None]:
-        if self.keeper.why_closed is not None or not self._take(turn):
+        if self.supervisor.why_closed is not None or not self._take(turn):
             return
         try:
             yield from look()
@@ -270,7 +270,7 @@ class SessionCore:
         try:
             yield from self.line.begin()
             self.mechanisms = self.sandbox.mechanisms
-            self.keeper.arrived()
+            self.supervisor.arrived()
         except BaseException:
             yield from self.close()
             raise
@@ -301,8 +301,8 @@ class SessionCore:
         """The sandbox is being closed: the first half of `close`, which waits for nothing. If nobody uses the session,
         its processes are killed.
         """
-        if self.keeper.why_closed is None:
-            self.keeper.why_closed = CLOSED_WITH_SANDBOX
+        if self.supervisor.why_closed is None:
+            self.supervisor.why_closed = CLOSED_WITH_SANDBOX
             if not self._turn.goes_on:
                 self.line.kill_all()
 
@@ -312,10 +312,10 @@ class SessionCore:
 
     def _close_in_turn(self, turn: Turn, why: str) -> Core[None]:
         """Close it as soon as it is `turn`'s; whoever uses it meanwhile is made to end."""
-        if self.keeper.why_closed is None:
-            self.keeper.why_closed = why
+        if self.supervisor.why_closed is None:
+            self.supervisor.why_closed = why
         deadline = monotonic() + lineage.KILL_SECONDS
-        while self.keeper.state is not CLOSED:
+        while self.supervisor.state is not CLOSED:
             if self._take(turn):
                 yield from self._end_and_wait()
                 return
@@ -333,29 +333,29 @@ class SessionCore:
         """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
         yield from wait_for(self.line.end_processes())
         # It holds files: they are closed now, and not when the garbage collector runs.
-        self.keeper.doing = None
+        self.supervisor.doing = None
         if (workspace := self.line.workspace) is not None:
             yield from self.line.on_files(workspace.close)
         self._end_at_once()
 
     def _end_at_once(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
-        if self.keeper.state is not CLOSED:
+        if self.supervisor.state is not CLOSED:
             for process in self.line.end_processes():
                 os.close(process)
             self.line.close()
-            self.keeper.state = CLOSED
+            self.supervisor.state = CLOSED
             self.sandbox.session_closed(self)
 
     def forget(self) -> None:
         """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
-        self.keeper.why_closed = "the session was opened before the process forked; open one in each worker"
-        self.keeper.state = CLOSED
+        self.supervisor.why_closed = "the session was opened before the process forked; open one in each worker"
+        self.supervisor.state = CLOSED
         self.line.forget()
 
     @property
     def closed(self) -> bool:
-        return self.keeper.why_closed is not None
+        return self.supervisor.why_closed is not None
 
     @property
     def untold_cpu(self) -> float:
@@ -368,14 +368,14 @@ class SessionCore:
     def summary(self) -> str:
         """The session in a few words: ``3 of 'calculator', step 12, idle``."""
         label = f" ({self.label})" if self.label else ""
-        return f"{self.number}{label} of {self.policy.name!r}, step {self.step}, {self.keeper.state}"
+        return f"{self.number}{label} of {self.policy.name!r}, step {self.step}, {self.supervisor.state}"
 
     # What others ask of it
 
     @property
     def tool_records(self) -> ToolLog:
         """The calls of host tools that steps have made."""
-        return self.keeper.tool_records
+        return self.supervisor.tool_records
 
     @property
     def bill(self) -> Bill:
@@ -395,7 +395,7 @@ class SessionCore:
     def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
         """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""
         for index, (name, source) in enumerate(modules):
-            self.keeper.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
+            self.supervisor.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
     # While it is idle
 
@@ -412,8 +412,8 @@ class SessionCore:
         self.rested = self.used
         if self.durable is not None:
             yield from self.durable.leave(self)
-        yield from self.keeper.rest()
-        if self.keeper.state is RESTING:
+        yield from self.supervisor.rest()
+        if self.supervisor.state is RESTING:
             self.rests = True
             self.sandbox.session_rests(self)
 
@@ -472,7 +472,7 @@ class SessionCore:
             for assignment in assignments:
                 yield from self._changed(assignment)
         self.step += 1
-        self.keeper.sources.add(self.step, source)
+        self.supervisor.sources.add(self.step, source)
         if again is not None:
             self.tool_records.forget_since(self.calls_before)
         if self.sandbox.toolbox.tools:
@@ -512,7 +512,7 @@ class SessionCore:
             from safeexec.engine.host.session import waits
 
             waits.over(self, "late")
-            self.keeper.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
+            self.supervisor.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
         return self.waiting
 
     def check_waiting(self, again: AnswersAgain | None = None) -> None:
@@ -573,17 +573,17 @@ class SessionCore:
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
         """A step that is not sent. It counts, and is told, as any other that the policy rejects."""
-        if self.keeper.state is not IDLE:
-            yield from self.keeper.finish_interrupted()
+        if self.supervisor.state is not IDLE:
+            yield from self.supervisor.finish_interrupted()
         self.step += 1
-        self.keeper.sources.last = ""
+        self.supervisor.sources.last = ""
         self.line.release(self.line.history.pass_over(self.step))
         return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
 
     def _told(self, source: bytes, result: Result) -> Result:
         """The result of a step, with what happened before it, after the observer has seen it."""
         self.told_cpu += result.usage.cpu_ms / 1000
-        if self.keeper.notes_next:
+        if self.supervisor.notes_next:
             result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None:
             observer.step_done(self, source, result)
@@ -604,7 +604,7 @@ class SessionCore:
 
     def _with_earlier_notes(self, result: Result) -> Result:
         """The result with what happened before the step, while nobody used the session."""
-        notes, self.keeper.notes_next = self.keeper.notes_next, []
+        notes, self.supervisor.notes_next = self.supervisor.notes_next, []
         return replace(result, notes=(*notes, *result.notes))
 
     @exclusive
@@ -631,10 +631,10 @@ class SessionCore:
         self.check_waiting()
         limit = timeout_of(self.policy, timeout)
         self.step += 1
-        self.keeper.sources.last = ""
+        self.supervisor.sources.last = ""
         request = make(self.step)
         result = yield from self._act(request, self.step, limit, atomic=False)
-        if self.keeper.notes_next:
+        if self.supervisor.notes_next:
             result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
             observer.step_done(self, self.code, result, call=request.path)
@@ -657,26 +657,27 @@ class SessionCore:
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
-        keeper, woke = self.keeper, 0.0
-        if runner is None or keeper.state is not IDLE or keeper.overused is not None or keeper.diverged:
+        supervisor, woke = self.supervisor, 0.0
+        ready = supervisor.state is IDLE and supervisor.idle_violation is None and not supervisor.diverged
+        if runner is None or not ready:
             began = monotonic()
-            runner = yield from self.keeper.ready_runner(step=True)
+            runner = yield from self.supervisor.ready_runner(step=True)
             woke = monotonic() - began
-            if self.keeper.has_diverged():
+            if self.supervisor.take_diverged():
                 error = ErrorInfo("StepKilled", NOT_RUN)
                 result = Result("crashed", error=error, step=self.step, state="diverged")
-                return replace(result, remaining=self.keeper.remaining())
+                return replace(result, remaining=self.supervisor.remaining())
         if number and self.has_branched:
             yield from self._own_files()
         permit = line.begin_state(number) if number else None
-        self.keeper.go(STEPPING)
+        self.supervisor.transition(STEPPING)
         line.out.begin()
         line.err.begin()
-        self.calls_of_step, calls = 0, self.keeper.tool_records.total
+        self.calls_of_step, calls = 0, self.supervisor.tool_records.total
         room = None if line.workspace is None else self.watched.room
         watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
-        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams, woke)
+        step = self.supervisor.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams, woke)
         try:
             done = yield from step.run(request, permit, given)
             over = done if isinstance(done, Verdict) else None
@@ -697,13 +698,13 @@ class SessionCore:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             step.close()
             yield from step.secure(FREEZE_SECONDS)
-            self.keeper.notes_next += yield from self.keeper.undo_step()
+            self.supervisor.notes_next += yield from self.supervisor.undo_step()
             raise
         if isinstance(done, Verdict) or over is not None:
             assert over is not None
             place = yield from step.where()
             return (yield from self._ended(step, over, place, calls))
-        log = self.keeper.tool_records
+        log = self.supervisor.tool_records
         records = log.since(calls) if log.total != calls else ()
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
@@ -715,8 +716,8 @@ class SessionCore:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             entry = None if done.due or records else line.entry_of(request, done.did)
             result = (yield from self._undone(result)) if must_go else self._kept(result, entry)
-        if self.keeper.state is STEPPING:
-            self.keeper.go(IDLE)
+        if self.supervisor.state is STEPPING:
+            self.supervisor.transition(IDLE)
         if listeners is not NOBODY:
             step.stream_rest()
         if number == 1:
@@ -731,8 +732,8 @@ class SessionCore:
         if line.workspace is not None and files is not None and not self.threads:
             line.workspace.give_access()
             problems = yield from line.on_files(partial(line.workspace.restore, files), files)
-            self.keeper.notes_next += problems
-            self.keeper.meet_files()
+            self.supervisor.notes_next += problems
+            self.supervisor.refresh_file_baseline()
 
     def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
@@ -750,16 +751,16 @@ class SessionCore:
         return None
 
     def _kept(self, result: Result, entry: m.JournalEntry | None = None) -> Result:
-        """The step is part of the session, and can be done once more as `entry` says."""
-        line, step = self.line, self.keeper.doing
+        """The step is part of the session, and can be repeated as `entry` says."""
+        line, step = self.line, self.supervisor.doing
         assert step is not None
         self.sandbox.undo[entry is None] += self.policy.checkpoints != "off"
-        line.commit(step.files, self.keeper.tool_records.total, entry)
+        line.commit(step.files, self.supervisor.tool_records.total, entry)
         notes = result.notes
         if entry is None and self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
-        files = line.workspace.changes(self.keeper.marks, step.marks) if line.workspace is not None else ()
-        self.keeper.marks = step.marks
+        files = line.workspace.changes(self.supervisor.marks, step.marks) if line.workspace is not None else ()
+        self.supervisor.marks = step.marks
         if files or notes is not result.notes:
             result = replace(result, files=files, notes=notes)
         return result
@@ -770,19 +771,23 @@ class SessionCore:
         if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
             return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
-        assert self.keeper.doing is not None
-        if line.workspace is not None and (files := line.workspace.changes(self.keeper.marks, self.keeper.doing.marks)):
+        assert self.supervisor.doing is not None
+        if line.workspace is not None and (
+            files := line.workspace.changes(self.supervisor.marks, self.supervisor.doing.marks)
+        ):
             result = replace(result, files=files)
-        notes = yield from self.keeper.undo_step()
-        return restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
+        notes = yield from self.supervisor.undo_step()
+        return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
-        verdict = step.close() or self.keeper.overused  # a look found it before the step, and ended the process late
+        verdict = (
+            step.close() or self.supervisor.idle_violation
+        )  # a look found it before the step, and ended the process late
         if verdict is None:
             verdict = step.watch.exceeded()  # a value that was announced before the deadline has not come by then
         if verdict is None and not self.sandbox.alive:
-            yield from self.keeper.stop()
+            yield from self.supervisor.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
         if verdict is None and self.line.ran_out_of_memory():
             limit = self.policy.limits.memory_mb
@@ -797,12 +802,12 @@ class SessionCore:
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
         before = self.line.history.current.memory
-        yield from self.keeper.stop()
-        records = self.keeper.tool_records.since(calls)
+        yield from self.supervisor.stop()
+        records = self.supervisor.tool_records.since(calls)
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.watch.printed(), records)
-        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.keeper.sources, step.peak)
-        notes = yield from self.keeper.restore_after_step()
-        result = restored(result, notes, self.keeper.remaining(), self.keeper.has_diverged())
+        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.supervisor.sources, step.peak)
+        notes = yield from self.supervisor.restore_after_step()
+        result = restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
         if verdict.outcome != "waiting" or self.calls is None:
             return result
         if self.line.history.current.memory is not before:
@@ -820,20 +825,20 @@ class SessionCore:
         """End the step for what the session uses. False: no caller ends it, so its processes are to be killed here.
         From the accountant's thread.
         """
-        step = self.keeper.doing
+        step = self.supervisor.doing
         if step is not None and step.hand_in(verdict):
             return not (step.in_tool or step.listening)
-        self.keeper.overused = verdict
+        self.supervisor.idle_violation = verdict
         return False
 
     def overdue(self) -> Verdict | None:
         """The verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
-        step = self.keeper.doing
+        step = self.supervisor.doing
         return None if step is None else step.overdue()
 
     def period(self) -> Period:
         """The step that runs, or else the use or the rest that goes on. From any thread."""
-        step = self.keeper.doing
+        step = self.supervisor.doing
         if step is not None and not step.closed:
             return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
         return Period((self.used, self._turn.goes_on))
@@ -841,11 +846,11 @@ class SessionCore:
     @property
     def asks(self) -> int:
         """How many processes its runner may have been asked to make, beside the copies that were promised."""
-        return 1 if self.keeper.state is ASKING else 0
+        return 1 if self.supervisor.state is ASKING else 0
 
     def _hand_in(self, verdict: Verdict) -> bool:
         """Have the running step end; the session goes on. Whether there was one."""
-        step = self.keeper.doing
+        step = self.supervisor.doing
         return step is not None and step.hand_in(verdict)
 
     # Checkpoints
@@ -860,7 +865,7 @@ class SessionCore:
                 f"this session already has {len(history.named)} named checkpoints, and limits.checkpoints allows "
                 f"{limit}; drop one first: {', '.join(history.named)}"
             )
-        copy = yield from self.keeper.new_copy()
+        copy = yield from self.supervisor.new_copy()
         copy.name = name
         self.line.release(history.keep(name, copy))
 
@@ -872,8 +877,8 @@ class SessionCore:
         if not isinstance(steps, int) or steps < 1 or (name is not None and steps != 1):
             raise ValueError(f"steps={steps!r}: a number of steps from 1 on, without a name")
         self.check_waiting()
-        if self.keeper.state is not IDLE and self.keeper.state is not RESTING:
-            yield from self.keeper.finish_interrupted()
+        if self.supervisor.state is not IDLE and self.supervisor.state is not RESTING:
+            yield from self.supervisor.finish_interrupted()
         line = self.line
         state, copies = self._target(name, steps)
         for copy in copies:
@@ -885,15 +890,15 @@ class SessionCore:
                 raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
             if copies:
                 raise CheckpointError(NO_LONGER_KEPT)
-        since = list(self.keeper.tool_records.since(state.tool_calls))
+        since = list(self.supervisor.tool_records.since(state.tool_calls))
         # Decided: whoever is interrupted from here on finds the session in that state.
         line.release(line.history.arrive(state))
-        yield from self.keeper.stop()
-        notes = yield from self.keeper.restore(asked=True)
-        self.keeper.notes_next += notes
-        if self.keeper.has_diverged() or line.history.current.memory is not state.memory:
+        yield from self.supervisor.stop()
+        notes = yield from self.supervisor.restore(asked=True)
+        self.supervisor.notes_next += notes
+        if self.supervisor.take_diverged() or line.history.current.memory is not state.memory:
             what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
-            raise CheckpointError(f"{what} could not be brought back; {self.keeper.became(notes)}")
+            raise CheckpointError(f"{what} could not be brought back; {self.supervisor.became(notes)}")
         return since
 
     def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
@@ -919,10 +924,10 @@ class SessionCore:
             if checkpoints not in ("idle", "before-step", "off"):
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
-        yield from self.keeper.ensure_ready()
+        yield from self.supervisor.ensure_ready()
         check_branches(policy, self.line.lineage, count)
         self.has_branched = True
-        copy = yield from self.keeper.shared_copy()
+        copy = yield from self.supervisor.shared_copy()
         branches: list[SessionCore] = []
         arrived = 0
         try:
@@ -946,18 +951,18 @@ class SessionCore:
         branch = SessionCore(self.sandbox, policy)
         branch.mechanisms = self.mechanisms
         branch.step = self.step
-        branch.keeper.tool_records = self.keeper.tool_records.copy()
+        branch.supervisor.tool_records = self.supervisor.tool_records.copy()
         branch.toolbox = self.toolbox
         branch.label = self.label
         branch.template = self.template
-        branch.keeper.sources = self.keeper.sources.copy()
+        branch.supervisor.sources = self.supervisor.sources.copy()
         return branch
 
     def arrive(self, copy: Checkpoint) -> Core[None]:
         """Wait for the process of a branch, which was asked for."""
-        self.keeper.notes_next = list((yield from self.line.arrive_branch(copy)))
-        self.keeper.meet_files()
-        self.keeper.go(IDLE)
+        self.supervisor.notes_next = list((yield from self.line.arrive_branch(copy)))
+        self.supervisor.refresh_file_baseline()
+        self.supervisor.transition(IDLE)
         self.sandbox.session_opened(self)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
@@ -1008,9 +1013,9 @@ class SessionCore:
         """Tell whether there is such a variable, and its value."""
         if not may_be_bound(name):
             return False, None
-        answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
+        answer, value = yield from self.supervisor.ask(partial(self._fetched, name, arrays))
         if not answer.found and name != spelt(name):
-            answer, value = yield from self.keeper.ask(partial(self._fetched, spelt(name), arrays))
+            answer, value = yield from self.supervisor.ask(partial(self._fetched, spelt(name), arrays))
         if not answer.found:
             return False, None
         return True, value
@@ -1044,15 +1049,15 @@ class SessionCore:
 
     def _changed(self, request: m.Assign | m.Remove) -> Core[None]:
         try:
-            answer = yield from self.keeper.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds), request)
+            answer = yield from self.supervisor.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds), request)
         except (Gone, ProtocolError) as error:
-            yield from self.keeper.restore_and_raise(error)
+            yield from self.supervisor.restore_and_raise(error)
         if answer.problem:
             raise KeyError(answer.problem)
 
     @exclusive
     def _ask(self, request: Any, kind: type) -> Core[Any]:
-        return (yield from self.keeper.ask(lambda runner: runner.ask(request, kind)))
+        return (yield from self.supervisor.ask(lambda runner: runner.ask(request, kind)))
 
     def names(self) -> Core[list[str]]:
         return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
@@ -1066,7 +1071,7 @@ class SessionCore:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
         rows = [*self.mechanisms, *planned(self.policy, self.line.group, self.template)]
         rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
-        return as_tried(rows, (yield from self.keeper.ask(self._self_test)))
+        return as_tried(rows, (yield from self.supervisor.ask(self._self_test)))
 
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
         """One row per forbidden act; `active` where it was refused."""
@@ -1099,7 +1104,7 @@ class SessionCore:
         """Return what saves and loads its state, by whoever has a turn."""
         from safeexec.engine.host.session.saving import Saving  # with hashlib and its like 10 ms
 
-        return Saving(self.keeper, self.policy, self._answer_tool, timeout_of(self.policy, timeout))
+        return Saving(self.supervisor, self.policy, self._answer_tool, timeout_of(self.policy, timeout))
 
     # Files
 
@@ -1116,7 +1121,7 @@ class SessionCore:
         if directory not in ("", "."):
             os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
-        yield from self.keeper.ensure_ready()  # there is no control group without a process
+        yield from self.supervisor.ensure_ready()  # there is no control group without a process
         self.commanding = True
         try:
             result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)
@@ -1143,7 +1148,7 @@ class SessionCore:
         history.change_files(files)
         self.files_changed = True
         if path in files:
-            self.keeper.marks[path] = files[path].mark
+            self.supervisor.marks[path] = files[path].mark
 
     @exclusive
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
@@ -1159,7 +1164,7 @@ class SessionCore:
 
         self.line.history.change_files((yield Work(put)))
         self.files_changed = True
-        self.keeper.marks = workspace.marks
+        self.supervisor.marks = workspace.marks
 
     def list_files(self) -> list[str]:
         """The names of the regular files of the workspace, sorted."""
@@ -1167,8 +1172,8 @@ class SessionCore:
 
     def _files(self) -> Workspace:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
-        if self.keeper.why_closed is not None:
-            raise SessionClosed(self.keeper.why_closed)
+        if self.supervisor.why_closed is not None:
+            raise SessionClosed(self.supervisor.why_closed)
         if self.durable is not None and self.durable.away(self):
             drive(self.arouse())
         if self.line.workspace is None:

@@ -46,7 +46,7 @@ NOTE = 2000
 
 def put_off(session: Any, call: m.ToolRequest, later: PutOff) -> Core[str]:
     """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
-    calls, step = session.calls, session.keeper.doing
+    calls, step = session.calls, session.supervisor.doing
     if calls is None or step is None:
         return "this is no step of a session (Session.run)"
     if session.policy.checkpoints == "off":
@@ -256,8 +256,8 @@ class Again(ServedTools):
         return None if self.reached else self._verdict("it ended without its call")
 
     def _differ(self, what: str, session: Any) -> None:
-        if session.keeper.doing is not None:
-            session.keeper.doing.hand_in(self._verdict(what))
+        if session.supervisor.doing is not None:
+            session.supervisor.doing.hand_in(self._verdict(what))
 
     def _verdict(self, what: str) -> Verdict:
         self.mismatch = self.mismatch or (

@@ -232,7 +232,7 @@ class Effects:
         """Do an operation, then what follows from where the session is."""
         name, inner = operation.__name__, self.inner
         # First: a state that is lost would take no call with it once the next step is part of the session.
-        yield from session.keeper.ensure_ready()
+        yield from session.supervisor.ensure_ready()
         yield from self._go_back()
         try:
             if inner is None:

@@ -58,7 +58,7 @@ class Lineage:
                 self._gate.interrupted(self.leader)
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
                 self._gate.interrupted(self.leader)
-            yield from owner.meet_copies()
+            yield from owner.discover_copies()
             swept = processes.end_strays(
                 self._leader_fd, self.leader, lambda: self._known(owner, runner.pid), self._reapers, runner.pid
             )
@@ -122,7 +122,7 @@ class LineageMember(Protocol):
         """Tell whether the runner is dead, and copies that it left may be unknown yet."""
         ...
 
-    def meet_copies(self) -> Core[None]:
+    def discover_copies(self) -> Core[None]:
         """Learn the pid of every copy that has parked. The runner is dead: no more will park."""
         ...
 

@@ -81,9 +81,9 @@ def shown(source: str) -> bool:
     space: dict[str, Any] = {"__name__": "__main__", "defaultdict": defaultdict}
     exec(SETUP, space)
     judge = Repeatable(space, (), ())
-    space[GUARD_SET] = judge.made_set
+    space[GUARD_SET] = judge.report_set
     tree = ast.parse(source)
-    judge.show_sets(tree)
+    judge.instrument_sets(tree)
     exec(compile(tree, "<program>", "exec"), space)
     return judge.seen.sets_of_anything
 
@@ -100,7 +100,7 @@ def test_whatever_else(source: str) -> None:
 
 def test_an_error_is_told_at_its_own_place() -> None:
     tree = ast.parse("x = {\n  1,\n  [2]}")
-    Repeatable({}, (), ()).show_sets(tree)
+    Repeatable({}, (), ()).instrument_sets(tree)
     with pytest.raises(TypeError, match="unhashable") as told:
         exec(compile(tree, "<program>", "exec"), {GUARD_SET: lambda value: value})
     assert [(code.co_name, line) for code, line in _places(told.value)][-1] == ("<module>", 1)

@@ -27,7 +27,7 @@ from tests.interrupting import interrupting
 
 @pytest.fixture(autouse=True)
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state has a copy, whether its step could be done once more or not."""
+    """Each state has a copy, whether its step could be repeated or not."""
     monkeypatch.setattr(Line, "repeats", False)
 
 
@@ -68,7 +68,7 @@ def test_a_step_that_ends_for_what_was_done_before_it_says_so() -> None:
 
     def end() -> None:
         core = session._core
-        core.keeper.overused = Verdict("memory", "the session holds 900 MiB; limits.memory_mb is 512")
+        core.supervisor.idle_violation = Verdict("memory", "the session holds 900 MiB; limits.memory_mb is 512")
         core.line.runner.channel.kill()
 
     with Sandbox("standard", tools=[end]) as sandbox, sandbox.session() as session:

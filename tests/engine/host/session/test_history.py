@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from safeexec import CheckpointError
-from safeexec.engine.host.session.history import FRESH, GAP, History, Memory, State
+from safeexec.engine.host.session.history import FRESH, UNREACHABLE, History, Memory, State
 
 Truth = tuple[str, ...]
 """What a session remembers: the names of all that was done to it."""
@@ -33,7 +33,7 @@ class Engine:
     def __init__(self, parks: Callable[[], bool] = lambda: True, differs: Callable[[], bool] = lambda: False) -> None:
         self.history: History[Copy] = History()
         self.differs = differs
-        """Whether what is done once more comes out otherwise."""
+        """Whether what is repeated comes out otherwise."""
         self.truth: Truth = ()
         self.parks = parks
         self.steps = 0
@@ -56,7 +56,7 @@ class Engine:
                 self.history.note_lost(copy)
 
     def step(self, name: str, *, again: bool = False) -> None:
-        """A step; one that can be done once more if `again`, and else one whose state is copied."""
+        """A step; one that can be repeated if `again`, and else one whose state is copied."""
         self.steps += 1
         self.history.begin(self.steps)
         self._done(name, again)
@@ -145,14 +145,14 @@ class Engine:
 
     def key(self) -> object:
         """What decides how it goes on, with names instead of objects: equal keys, equal futures."""
-        names: dict[int, int] = {id(FRESH): -1, id(GAP.memory): -2}
+        names: dict[int, int] = {id(FRESH): -1, id(UNREACHABLE.memory): -2}
 
         def memory(state: State) -> int:
             return names.setdefault(id(state.memory), len(names))
 
         def line(state: State | None) -> object:
-            if state is None or state is GAP:
-                return state is GAP
+            if state is None or state is UNREACHABLE:
+                return state is UNREACHABLE
             return made(state.memory), line(state.before), line(state.older)
 
         def made(of: Memory | None) -> object:
@@ -181,7 +181,7 @@ ACTS = (
     *("ok", "again", "error", "atomic", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch"),
     *("restore", "refused", "rest"),
 )
-"""`ok` is a step that is copied, `again` one that can be done once more; `back` undoes two steps."""
+"""`ok` is a step that is copied, `again` one that can be repeated; `back` undoes two steps."""
 FEW = ("ok", "again", "kill", "set", "checkpoint", "rollback", "back", "named", "drop", "branch", "refused", "rest")
 """Of these the different ones: an error is another ok, atomic another kill, restore another ok without a step."""
 

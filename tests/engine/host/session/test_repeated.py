@@ -1,4 +1,4 @@
-"""What is done once more comes out the same: the whole namespace, after every step that the child calls repeatable."""
+"""What is repeated comes out the same: the whole namespace, after every step that the child calls repeatable."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def split(program: Program) -> list[str]:
 
 
 def depth(session: Session) -> int:
-    """How many steps would be done once more to have the state."""
+    """How many steps would be repeated to have the state."""
     return session._core.line.history.current.memory.depth
 
 
 def check_repeated(session: Session, what: str) -> None:
-    """The state is the same after the steps of its journal have been done once more."""
+    """The state is the same after the steps of its journal have been repeated."""
     if depth(session):
         before = namespace(session)
         steps = session._core.step

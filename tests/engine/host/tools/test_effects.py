@@ -472,7 +472,7 @@ class BareSession:
         """Which of them belong to each of its states."""
         self.dead: set[int] = set()
         self.carried: set[int] = set()
-        self.keeper = self
+        self.supervisor = self
 
     def still_waiting(self) -> None:
         """No step of it waits."""

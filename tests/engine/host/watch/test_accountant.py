@@ -131,7 +131,7 @@ def test_what_a_session_uses_between_its_steps_is_ended_and_told(forking: Policy
     with Sandbox(forking, spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         session.run(source).check()
-        until(lambda: session._core.keeper.overused is not None)
+        until(lambda: session._core.supervisor.idle_violation is not None)
         until(lambda: len(members(session)) <= 4)
         result = session.run("x")
         assert result.value == 1 and "between its steps" in result.notes[0] and told in result.notes[0]
@@ -177,7 +177,7 @@ def test_sessions_that_do_not_answer_delay_no_look_at_another(forking: Policy) -
         for session in slow:
             session.run(FREEZES_LATE).check()
         burner.run(BURNS_AT_REST).check()
-        until(lambda: burner._core.keeper.overused is not None)
+        until(lambda: burner._core.supervisor.idle_violation is not None)
         assert burner.run("x").value == 1
 
 

@@ -25,7 +25,7 @@ from tests.profiles import FORKING
 
 @pytest.fixture(autouse=True)
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state has a copy, whether its step could be done once more or not."""
+    """Each state has a copy, whether its step could be repeated or not."""
     monkeypatch.setattr(Line, "repeats", False)
 
 
@@ -163,7 +163,7 @@ def test_what_a_thread_forks_between_steps_ends_it(session: Session) -> None:
     session.run("x = 1").check()
     session.run("import os, threading\nthreading.Timer(0.2, os.fork).start()").check()
     deadline = monotonic() + SOON
-    while session._core.keeper.overused is None and monotonic() < deadline:
+    while session._core.supervisor.idle_violation is None and monotonic() < deadline:
         pause()
     assert "started a process" in session.run("x").notes[0]
     assert len(members(session)) <= 4
@@ -226,9 +226,9 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
         assert gate._waiting and not gate.waiting(line.lineage.leader)
         for _ in range(20):
             pause()
-        assert session._core.keeper.overused is None
+        assert session._core.supervisor.idle_violation is None
     deadline = monotonic() + SOON
-    while session._core.keeper.overused is None and monotonic() < deadline:
+    while session._core.supervisor.idle_violation is None and monotonic() < deadline:
         pause()
     assert "started a process" in session.run("x").notes[0]
 

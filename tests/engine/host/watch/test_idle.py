@@ -25,7 +25,7 @@ from tests.profiles import FORKING
 
 @pytest.fixture(autouse=True)
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state has a copy, whether its step could be done once more or not."""
+    """Each state has a copy, whether its step could be repeated or not."""
     monkeypatch.setattr(Line, "repeats", False)
 
 

@@ -11,9 +11,9 @@ import pytest
 from safeexec import SandboxError
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.history import History
-from safeexec.engine.host.session.keeper import Keeper
 from safeexec.engine.host.session.line import Line
 from safeexec.engine.host.session.states import IDLE, LOST
+from safeexec.engine.host.session.supervisor import Supervisor
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY
@@ -46,12 +46,12 @@ class Bare:
         return list(self.left)
 
 
-def keeper(left: list[str]) -> Keeper:
+def supervisor(left: list[str]) -> Supervisor:
     """One whose session is in the state after a first step."""
     line = Bare(left)
     line.history.begin(1)
     line.history.commit(copy=object())
-    kept = Keeper(cast(Any, None), cast(Line, line))
+    kept = Supervisor(cast(Any, None), cast(Line, line))
     kept.state = IDLE
     return kept
 
@@ -62,7 +62,7 @@ def keeper(left: list[str]) -> Keeper:
     ids=["as it was", "older", "empty"],
 )
 def test_a_process_that_is_lost_is_told_with_what_became_of_the_state(left: list[str], told: str) -> None:
-    kept = keeper(left)
+    kept = supervisor(left)
     with pytest.raises(SandboxError) as caught:
         drive(kept.restore_and_raise(Gone("it closed its socket")))
     assert str(caught.value) == f"the session's process died (it closed its socket); {told}; try again"
@@ -70,29 +70,29 @@ def test_a_process_that_is_lost_is_told_with_what_became_of_the_state(left: list
 
 
 def test_what_the_watch_has_ended_is_told_with_its_reason_once() -> None:
-    kept = keeper([])
-    kept.overused = Verdict("memory", "the session held too much")
+    kept = supervisor([])
+    kept.idle_violation = Verdict("memory", "the session held too much")
     with pytest.raises(SandboxError, match=r"died \(the session held too much\)"):
         drive(kept.restore_and_raise(Gone("broken pipe")))
-    assert kept.overused is None
+    assert kept.idle_violation is None
 
 
 def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it() -> None:
-    kept = keeper([])
+    kept = supervisor([])
     drive(kept.stop())
-    kept.overused = Verdict("memory", "the session holds too much")
+    kept.idle_violation = Verdict("memory", "the session holds too much")
     drive(kept.restore_after_step())
-    assert kept.overused is None and kept.notes_next == []
+    assert kept.idle_violation is None and kept.notes_next == []
 
 
 def test_a_restore_that_the_caller_asked_for_counts_as_none() -> None:
-    kept = keeper([])
+    kept = supervisor([])
     kept.state = LOST
     assert drive(kept.restore(asked=True)) == [] and kept.restored == 0
 
 
 def test_names_of_an_emptied_session_are_not_those_of_a_step_that_was_undone() -> None:
-    kept = keeper([EMPTY])
+    kept = supervisor([EMPTY])
     kept.sources.add(1, "total = 1")
     assert kept.sources.bound_last() == ["total"]
     drive(kept.stop())

@@ -37,7 +37,7 @@ FREEZING = " while the checkpoint was made"
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 
 
-class Keeper:
+class Supervisor:
     """Keeps the state of one session. Each method is part of a turn of the session."""
 
     def __init__(self, sandbox: Home, line: Line) -> None:
@@ -55,7 +55,7 @@ class Keeper:
         """Notes for the next result: what became of the state while nobody used it."""
         self.restored = 0
         """How often the state has been brought back."""
-        self.overused: Verdict | None = None
+        self.idle_violation: Verdict | None = None
         """What the session did while no step ran: its process has been ended for it."""
         self.diverged = False
         """Whether steps were lost as they came out otherwise, and no caller knows."""
@@ -64,7 +64,7 @@ class Keeper:
 
     # Asking the process
 
-    def go(self, state: str) -> None:
+    def transition(self, state: str) -> None:
         """The session is in the middle of something else now: a constant of `states`, by its table."""
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
@@ -77,14 +77,14 @@ class Keeper:
             if self.state is IDLE:
                 yield from self.stop()
             self.line.check_alive()
-        if (over := self.overused) is not None:
-            self.overused = None
+        if (over := self.idle_violation) is not None:
+            self.idle_violation = None
             self.notes_next.append(f"between its steps {over.message}: what it had running was ended")
             if self.state is IDLE:
-                self.go(LOST)
+                self.transition(LOST)
         if self.state is not IDLE:
             yield from self.finish_interrupted()
-        if not step and self.has_diverged():
+        if not step and self.take_diverged():
             notes, self.notes_next = self.notes_next, []
             raise SandboxError(f"{'; '.join(notes)}; try again")
         assert self.line.runner is not None
@@ -94,31 +94,31 @@ class Keeper:
         """As `ready_runner` where anything was lost while nobody used the session, and nothing at all otherwise: it is
         brought back now, and not by the operation that comes.
         """
-        if self.state is not IDLE or self.overused is not None:
+        if self.state is not IDLE or self.idle_violation is not None:
             yield from self.ready_runner()
 
     def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
         """Return what the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
-        self.go(ASKING)
+        self.transition(ASKING)
         self.line.looked_at = True
         try:
             answer = yield from question(runner)
         except (Gone, ProtocolError) as error:
             yield from self.restore_and_raise(error)
-        self.go(IDLE)
+        self.transition(IDLE)
         return answer
 
     def tell(
         self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]], request: m.Assign | m.Remove | None = None
     ) -> Core[m.Done]:
         """Have the process change its variables: another version of the state that the session is in. `ask` is given
-        the descriptors that go with what it asks: `request`, if that can be done once more.
+        the descriptors that go with what it asks: `request`, if that can be repeated.
         """
         line = self.line
         runner = yield from self.ready_runner()
         permit = line.begin_change(request)
-        self.go(ASKING)
+        self.transition(ASKING)
         fds = () if permit is None else (permit.fileno(),)
         try:
             answer = yield from ask(runner, fds)
@@ -128,7 +128,7 @@ class Keeper:
         try:
             yield from line.commit_change(self.tool_records.total, refused=bool(answer.problem))
         finally:
-            self.go(IDLE)
+            self.transition(IDLE)
         return answer
 
     # After an interruption
@@ -155,11 +155,11 @@ class Keeper:
             answered = False
         if not answered:
             self.line.undo()
-            self.go(LOST)
+            self.transition(LOST)
             return
         if self.line.history.next is not None:
             yield from self.line.commit_change(self.tool_records.total)
-        self.go(IDLE)
+        self.transition(IDLE)
 
     def _undo_abandoned_step(self, runner: Runner) -> Core[None]:
         """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
@@ -176,17 +176,17 @@ class Keeper:
         if sent:
             yield from line.secured(monotonic() + patient(FREEZE_SECONDS))
             line.undo()
-            self.go(LOST)
+            self.transition(LOST)
             return
         line.undo()
-        self.go(IDLE)
+        self.transition(IDLE)
 
     # Going back
 
     def stop(self) -> Core[None]:
         """End the process; what it was doing is undone. There is none until `restore`, which the caller owes."""
         self.line.undo()
-        self.go(LOST)
+        self.transition(LOST)
         yield from self.line.stop()
 
     def restore(self, *, asked: bool = False) -> Core[list[str]]:
@@ -205,10 +205,10 @@ class Keeper:
         """The session has another process, and the files that go with it."""
         if self.line.history.current.memory is FRESH:
             self.sources.clear()
-        self.meet_files()
-        self.go(IDLE)
+        self.refresh_file_baseline()
+        self.transition(IDLE)
 
-    def meet_files(self) -> None:
+    def refresh_file_baseline(self) -> None:
         """The next step's changes of files are found by comparison with those that are there now."""
         if self.line.workspace is not None and self.line.history.current.files is not None:
             self.marks = self.line.workspace.marks
@@ -224,7 +224,7 @@ class Keeper:
         # Neither what it printed nor what a look found as it was ended is to count against the process that goes on.
         self.line.out.begin()
         self.line.err.begin()
-        self.overused = None
+        self.idle_violation = None
         return (yield from self.restore())
 
     def undo_step(self) -> Core[list[str]]:
@@ -232,8 +232,8 @@ class Keeper:
         yield from self.stop()
         return (yield from self.restore_after_step())
 
-    def has_diverged(self) -> bool:
-        """Tell whether steps were lost as they came out otherwise. The caller is told now."""
+    def take_diverged(self) -> bool:
+        """Return whether steps were lost as they came out otherwise, and clear that: the caller reports it."""
         diverged, self.diverged = self.diverged, False
         return diverged
 
@@ -254,7 +254,7 @@ class Keeper:
         """
         yield from self.stop()
         notes = yield from self.restore()
-        over, self.overused = self.overused, None
+        over, self.idle_violation = self.idle_violation, None
         reason = error if over is None else over.message
         return f"the session's process died{when} ({reason}); {self.became(notes)}", notes
 
@@ -266,7 +266,7 @@ class Keeper:
         runner = yield from self.ready_runner()
         yield from line.make_room()
         yield from self._see_files()
-        self.go(ASKING)
+        self.transition(ASKING)
         try:
             copy = yield from line.request_copy(runner)
         except (Gone, ProtocolError) as error:
@@ -275,14 +275,14 @@ class Keeper:
             self.diverged = False
             raise CheckpointError(message) from None
         except CheckpointError:
-            self.go(IDLE)
+            self.transition(IDLE)
             raise
-        self.go(IDLE)
+        self.transition(IDLE)
         return copy
 
     def shared_copy(self) -> Core[Checkpoint]:
         """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
-        if self.state is IDLE and self.overused is None:
+        if self.state is IDLE and self.idle_violation is None:
             history = self.line.history
             for copy in history.copies_of(history.current):
                 if (yield from copy.has_frozen(monotonic())):
@@ -307,15 +307,15 @@ class Keeper:
         """
         if self.state is RESTING:
             return
-        if self.state is IDLE and self.overused is None and self.line.can_rest():
+        if self.state is IDLE and self.idle_violation is None and self.line.can_rest():
             if not (yield from self._take_digest()):
                 return
             self.doing = None
             self.sources.last = ""  # the process that comes knows nothing of it as lost
             self.line.undo()
-            self.go(LOST)
+            self.transition(LOST)
             yield from self.line.rest()
-            self.go(RESTING)
+            self.transition(RESTING)
         else:
             yield from self._compact()
 
@@ -328,14 +328,14 @@ class Keeper:
         assert runner is not None
         if memory.entry is None or memory.digest:
             return True
-        self.go(ASKING)
+        self.transition(ASKING)
         try:
             memory.digest = (yield from runner.ask(m.ListNames(digest=True), m.Names)).digest
         except (Gone, ProtocolError) as error:
             message, _ = yield from self._died(" while it rested", error)
             self.notes_next.append(f"between its steps {message}")
             return False
-        self.go(IDLE)
+        self.transition(IDLE)
         return True
 
     def _compact(self) -> Core[None]:
@@ -355,16 +355,16 @@ class Keeper:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
             # stays as deep as it was made, however long its sessions are idle.
             return
-        self.go(ASKING)
+        self.transition(ASKING)
         try:
             copy = yield from line.request_copy(line.runner, patient(PARK_SECONDS))
         except CheckpointError:
-            self.go(IDLE)  # the copy that is there does
+            self.transition(IDLE)  # the copy that is there does
             return
         except (Gone, ProtocolError) as error:
             message, _ = yield from self._died(FREEZING, error)
             self.notes_next.append(f"between its steps {message}")
             return
-        self.go(IDLE)
+        self.transition(IDLE)
         copy.created = newest.created
         line.release(history.replace(newest, copy))
