@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import (
+    Allow,
     AsyncSandbox,
     CheckpointError,
     Later,
@@ -248,10 +249,6 @@ NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
         lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
         "prepared by a program",
     ),
-    "Later": (
-        lambda sandbox, session: sandbox.run("later()").check(),
-        "was put off, and cannot wait here: this is a tool of a client",
-    ),
     "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
 }
 """The table of what a sandbox here does and one in a container does not, each with the words of its error."""
@@ -262,19 +259,30 @@ def deferred() -> None:
     """Nothing."""
 
 
-def later() -> Later:
-    """An answer that takes until tomorrow."""
-    return Later()
-
-
 def test_what_is_not_offered_says_so() -> None:
     page = (Path(container.__file__).parents[1] / "docs" / "operations.md").read_text()
     listed = page.partition("Not offered, with an error that says so:")[2].partition(".\n")[0]
-    with Sandbox("standard", tools=[later], engine="container") as sandbox, sandbox.session() as session:
+    with Sandbox("calculator", engine="container") as sandbox, sandbox.session() as session:
         for name, (operation, words) in NOT_OFFERED.items():
             with pytest.raises(SandboxError, match=words):
                 operation(sandbox, session)
             assert name.strip("()=") in listed
+
+
+def pay(amount: int) -> str:
+    """Pay the shop."""
+    return f"paid {amount}"
+
+
+def test_a_step_waits_for_an_approval() -> None:
+    policy = Policy.load("standard").replace(tools={"approval": ["pay"], "wait_days": 2})
+    with Sandbox(policy, tools=[pay], approval=lambda *_: Later("ask Ann"), engine="container") as sandbox:
+        session = sandbox.session(label="user-7")
+        assert session.run("receipt = pay(7)\nreceipt").outcome == "waiting"
+        assert [(call.tool, call.arguments, call.note) for call in sandbox.waiting()] == [
+            ("pay", {"amount": 7}, "ask Ann")
+        ]
+        assert session.answer(Allow()).value == "paid 7"
 
 
 def test_sessions_begin_in_a_template(tmp_path: Path) -> None:
