@@ -1,4 +1,4 @@
-"""A `CodeInterpreter` for dspy (`dspy.RLM`, `dspy.Flex`), whose modules make one for each run:
+"""A `CodeInterpreter` for dspy (`dspy.RLM`, `dspy.Flex`, `dspy.ProgramOfThought`), whose modules make one for each run:
 
 dspy.RLM("context, question -> answer", interpreter_factory=partial(SafeInterpreter, "data-analysis"))
 """
@@ -6,6 +6,7 @@ dspy.RLM("context, question -> answer", interpreter_factory=partial(SafeInterpre
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -106,12 +107,14 @@ class SafeInterpreter:
         return call
 
     def _submit(self) -> Callable[..., Any]:
-        """``SUBMIT`` with the names of the outputs, so that a wrong call is told to the model."""
+        """``SUBMIT`` with the names of the outputs, so that a wrong call is told to the model. Without names
+        (ProgramOfThought) it takes one value, which dspy writes as JSON: what JSON has no form for is its text.
+        """
         fields = [field["name"] for field in self.output_fields or ()]
 
         def submit(*args: Any, **kwargs: Any) -> None:
             given = signature.bind(*args, **kwargs).arguments
-            self._submitted.append(given if fields else given["output"])
+            self._submitted.append(given if fields else json.loads(json.dumps(given["output"], default=str)))
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signature = inspect.Signature([inspect.Parameter(name, kind) for name in fields or ["output"]])

@@ -79,3 +79,15 @@ def test_a_recursive_model_reads_a_long_context() -> None:
     outputs = [entry["output"] for entry in prediction.trajectory]
     assert outputs[0] == "6000\n"
     assert "is refused" in outputs[1]
+
+
+def test_a_program_of_thought_takes_what_json_has_no_form_for_as_text() -> None:
+    code = "from fractions import Fraction\nSUBMIT({'answer': Fraction(1, 2), 'all': {3}})"
+    with SafeInterpreter("standard") as interpreter:
+        assert interpreter.execute(code) == FinalOutput({"answer": "1/2", "all": "{3}"})
+    replies = [{"reasoning": "r", "generated_code": f"```python\n{code}\n```"}, {"reasoning": "r", "answer": "0.5"}]
+    dspy.configure(lm=DummyLM(replies))
+    program = dspy.ProgramOfThought(
+        "question -> answer: float", interpreter_factory=partial(SafeInterpreter, "standard")
+    )
+    assert program(question="The half of one?").answer == 0.5
