@@ -35,7 +35,6 @@ SWEEP_SECONDS = 1.0
 """How long the end of strays may take."""
 _RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
-_UNIQUE = re.compile(rb"^Private_(?:Clean|Dirty|Hugetlb):\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)
 
@@ -138,12 +137,13 @@ def proportional_memory(pid: int) -> int | None:
     """Return bytes of process `pid` that no file backs, each page divided by the number of processes that map it. 0 if
     it is gone, None where it may not be asked. 14 ms per GB.
     """
-    return _of_rollup(pid, _PSS)
-
-
-def unique_memory(pid: int) -> int | None:
-    """Return bytes of process `pid` that no other process maps. 0 if it is gone, None where it may not be asked."""
-    return _of_rollup(pid, _UNIQUE)
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            return sum(map(int, _PSS.findall(file.read()))) << 10
+    except PermissionError:
+        return None
+    except OSError:
+        return 0
 
 
 def shared_memory(pid: int) -> int:
@@ -161,17 +161,6 @@ def _of_status(pid: int | None, sizes: re.Pattern[bytes]) -> int:
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             return sum(map(int, sizes.findall(file.read()))) << 10
-    except OSError:
-        return 0
-
-
-def _of_rollup(pid: int, sizes: re.Pattern[bytes]) -> int | None:
-    """Return the sum of `sizes` in ``/proc/PID/smaps_rollup``, in bytes."""
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-            return sum(map(int, sizes.findall(file.read()))) << 10
-    except PermissionError:
-        return None
     except OSError:
         return 0
 

@@ -29,7 +29,7 @@ from safeexec.engine.host.startup.confinement import (
 )
 from tests.engine.host.startup.machines import able
 
-_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "PyYAML")
+_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
 _PROGRAM = """
 import json, sys
 import safeexec
