@@ -73,7 +73,7 @@ def prefer_one_core(listener: int) -> None:
 
 
 def receive(listener: int) -> Request | None:
-    """The next call that waits. None when its caller has been killed meanwhile."""
+    """Return the next call that waits. None when its caller has been killed meanwhile."""
     buffer = bytearray(_REQUEST_BYTES)
     try:
         fcntl.ioctl(listener, _RECEIVE, buffer)

@@ -66,7 +66,7 @@ def send_signal(descriptor: int, number: int) -> bool:
 
 
 def kill(descriptor: int) -> bool:
-    """SIGKILL to the process of a pidfd; False if it has gone."""
+    """Send SIGKILL to the process of a pidfd; False if it has gone."""
     return send_signal(descriptor, signal.SIGKILL)
 
 
@@ -80,7 +80,7 @@ class PidfdInfo(NamedTuple):
 
 
 def pidfd_info(descriptor: int) -> PidfdInfo | None:
-    """PIDFD_GET_INFO, for any process, also one that another has reaped. None where the kernel lacks it or lost it."""
+    """Ask PIDFD_GET_INFO of any process, also one that another has reaped; None where the kernel does not know."""
     buffer = bytearray(64)
     struct.pack_into("=Q", buffer, 0, _INFO_PID | _INFO_EXIT)
     try:
@@ -93,7 +93,7 @@ def pidfd_info(descriptor: int) -> PidfdInfo | None:
 
 
 def cpu_seconds(pid: int | None) -> float | None:
-    """CPU time of process `pid` (all its threads), in seconds; None if there is none. Needs no permission on it."""
+    """Return the CPU seconds of process `pid` (all its threads); None if there is none. Needs no permission on it."""
     if pid is None:
         return None
     try:
@@ -103,7 +103,7 @@ def cpu_seconds(pid: int | None) -> float | None:
 
 
 def main_thread_seconds(pid: int) -> float | None:
-    """CPU time of the first thread of process `pid`, in seconds; None where nobody knows. Needs no permission on it."""
+    """Return the CPU seconds of the first thread of `pid`; None where nobody knows. Needs no permission on it."""
     try:
         with open(f"/proc/{pid}/task/{pid}/schedstat", "rb") as file:
             return int(file.read().split()[0]) / 1e9
@@ -112,7 +112,7 @@ def main_thread_seconds(pid: int) -> float | None:
 
 
 def private_memory(pid: int) -> int:
-    """Resident bytes of process `pid` that no file backs; 0 if it is gone.
+    """Return resident bytes of process `pid` that no file backs; 0 if it is gone.
 
     Pages still shared with its parent are among them, and so is shared anonymous memory, which ``statm`` counts with
     the files. ``status`` can be read for a process that is not dumpable, ``smaps_rollup`` cannot.
@@ -121,7 +121,7 @@ def private_memory(pid: int) -> int:
 
 
 def anonymous_memory(pid: int) -> int:
-    """The same without shared memory, at half the cost: what is resident and belongs to no file."""
+    """Return the same without shared memory, at half the cost: what is resident and belongs to no file."""
     try:
         descriptor = os.open(f"/proc/{pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -134,8 +134,8 @@ def anonymous_memory(pid: int) -> int:
 
 
 def proportional_memory(pid: int) -> int | None:
-    """Bytes of process `pid` that no file backs, each page divided by the number of processes that map it. 0 if it is
-    gone, None where it may not be asked. 14 ms per GB.
+    """Return bytes of process `pid` that no file backs, each page divided by the number of processes that map it. 0 if
+    it is gone, None where it may not be asked. 14 ms per GB.
     """
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
@@ -147,12 +147,12 @@ def proportional_memory(pid: int) -> int | None:
 
 
 def shared_memory(pid: int) -> int:
-    """Resident bytes of process `pid` in shared anonymous memory and memfds; 0 if it is gone."""
+    """Return resident bytes of process `pid` in shared anonymous memory and memfds; 0 if it is gone."""
     return _of_status(pid, _RSS_SHARED)
 
 
 def peak_memory(pid: int | None) -> int:
-    """The most resident bytes that process `pid` has had at once, as `ru_maxrss` counts them; 0 if it is gone."""
+    """Return the most resident bytes that process `pid` has had, as `ru_maxrss` counts them; 0 if it is gone."""
     return _of_status(pid, _PEAK)
 
 
@@ -166,7 +166,7 @@ def _of_status(pid: int | None, sizes: re.Pattern[bytes]) -> int:
 
 
 def session_of(pid: int) -> int | None:
-    """The kernel session of process `pid`, None if it has been reaped: ask before the kill."""
+    """Return the kernel session of process `pid`, None if it has been reaped: ask before the kill."""
     try:
         return os.getsid(pid)
     except ProcessLookupError:
@@ -174,7 +174,7 @@ def session_of(pid: int) -> int | None:
 
 
 def process_of(thread: int) -> int | None:
-    """The process that a thread belongs to, by their numbers; None if it is gone."""
+    """Return the process that a thread belongs to, by their numbers; None if it is gone."""
     try:
         with open(f"/proc/{thread}/status", "rb") as file:
             return next((int(line[5:]) for line in file if line.startswith(b"Tgid:")), None)
@@ -188,12 +188,12 @@ def set_death_signal() -> None:
 
 
 def setting_death_signal() -> Call:
-    """The call of `set_death_signal`."""
+    """Return the call of `set_death_signal`."""
     return prepared("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, what="prctl(PR_SET_PDEATHSIG)")
 
 
 def set_subreaper() -> None:
-    """Orphans among this process's descendants become its own children."""
+    """Make orphans among this process's descendants its own children."""
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -203,7 +203,7 @@ def set_dumpable(on: bool) -> None:
 
 
 def setting_dumpable(on: bool) -> Call:
-    """The call of `set_dumpable`."""
+    """Return the call of `set_dumpable`."""
     return prepared("prctl", _PR_SET_DUMPABLE, int(on), what="prctl(PR_SET_DUMPABLE)")
 
 
@@ -266,14 +266,14 @@ def parse_ancillary(messages: Iterable[tuple[int, int, bytes]]) -> Ancillary:
 def take_descriptors(
     messages: Iterable[tuple[int, int, bytes]],
 ) -> tuple[tuple[int, ...], list[tuple[int, int, bytes]]]:
-    """The descriptors that came with a message, the caller's to close, and the rest of what came with it."""
+    """Return the descriptors that came with a message, the caller's to close, and the rest of what came with it."""
     rest = list(messages)
     carried = [message for message in rest if message[:2] == (socket.SOL_SOCKET, SCM_RIGHTS)]
     return parse_ancillary(carried).descriptors, [message for message in rest if message not in carried]
 
 
 def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:
-    """(pid, pidfd) of who sent a message, as the kernel says. The pidfd is the caller's to close.
+    """Return (pid, pidfd) of who sent a message, as the kernel says. The pidfd is the caller's to close.
 
     Descriptors that the sender attached are closed: nothing is accepted from a child. Raises ProcessLookupError if the
     sender is out of sight or gone.
@@ -331,7 +331,7 @@ def is_exiting(pid: int) -> bool:
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:
-    """A line of ``/proc/PID/stat`` from the state on."""
+    """Return a line of ``/proc/PID/stat`` from the state on."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()
@@ -340,23 +340,23 @@ def _stat_fields(pid: int) -> list[bytes] | None:
 
 
 def pids() -> list[int]:
-    """Every process that this ``/proc`` shows."""
+    """Return every process that this ``/proc`` shows."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def processes() -> Iterator[ProcessStat]:
-    """The same, with what is told of each."""
+    """Yield every process that this ``/proc`` shows, as far as it lives."""
     return (stat for pid in pids() if (stat := process_stat(pid)) is not None)
 
 
 def session_members(sid: int) -> list[ProcessStat]:
-    """The processes of one kernel session, without zombies. No member can leave where setsid is refused."""
+    """Return the processes of one kernel session, without zombies. No member can leave where setsid is refused."""
     found = (process_stat(pid) for pid in pids() if session_of(pid) == sid)
     return [stat for stat in found if stat is not None and stat.state not in "ZX"]
 
 
 def descendants(pid: int) -> list[ProcessStat]:
-    """All processes below `pid`, without zombies. Complete only under a subreaper or while no parent has died."""
+    """Return all processes below `pid`, without zombies. Complete under a subreaper, or while no parent has died."""
     children: dict[int, list[ProcessStat]] = {}
     for stat in processes():
         children.setdefault(stat.ppid, []).append(stat)
@@ -403,7 +403,7 @@ def kill_groups_below(pid: int) -> None:
 
 
 def children_of(pid: int) -> list[int] | None:
-    """The children of process `pid`, None if it is gone or the kernel does not tell (CONFIG_PROC_CHILDREN)."""
+    """Return the children of process `pid`, None if it is gone or the kernel does not tell (CONFIG_PROC_CHILDREN)."""
     try:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
             return [int(child) for child in file.read().split()]
@@ -487,7 +487,7 @@ def _descends(pid: int, parents: dict[int, int], kept: Collection[int]) -> bool:
 
 
 def kill_member(pid: int, session: int) -> None:
-    """SIGKILL to a process if it is of this session still: its number may have gone to another one."""
+    """Send SIGKILL to a process if it is of this session still: its number may have gone to another one."""
     with contextlib.suppress(OSError):
         descriptor = os.pidfd_open(pid)
         try:

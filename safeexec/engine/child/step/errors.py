@@ -47,7 +47,7 @@ class _Facts(NamedTuple):
 
 
 def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
-    """The functions that were running."""
+    """Return the functions that were running."""
     return [
         (one.code.co_name, one.filename, one.line, {k: v for k, v in one.frame.f_locals.items() if not is_internal(k)})
         for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]
@@ -154,7 +154,7 @@ def _of_refusal(exc: BaseException, plan: LanguagePlan) -> str:
 
 
 def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) -> str:
-    """The hint for a name that a library's module does not have, and perhaps the file of that name."""
+    """Return the hint for a name that a library's module does not have, and perhaps the file of that name."""
     if shadowed is None or type(exc) is not AttributeError:
         return ""
     return (shadowed(exc.obj.__name__) or "") if type(exc.obj) is ModuleType else ""
@@ -163,8 +163,8 @@ def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) 
 def _place(
     exc: BaseException, frames: list[tracebacks.GuestFrame], lines: tracebacks.SourceLines, sources: Mapping[str, str]
 ) -> tuple[str, tracebacks.Position | None]:
-    """File and position to show: in the step that was running, as deep in it as the exception came from; of a plugin,
-    in the module that raised, or that cannot be read.
+    """Return file and position to show: in the step that was running, as deep in it as the exception came from; of a
+    plugin, in the module that raised, or that cannot be read.
     """
     if frames:
         filename = frames[0].filename

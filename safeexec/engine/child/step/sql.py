@@ -133,7 +133,7 @@ def _said(rows: int | None, tables: Mapping[str, Any], dropped: list[str]) -> st
 
 
 def _check_name(name: str, namespace: Mapping[str, Any], reserved: Container[str]) -> None:
-    """A new table becomes a variable: may it?"""
+    """Raise `SqlError` where a new table cannot become a variable."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise SqlError(f"a table becomes a variable, and {name!r} is no name of one", hint="Give it a Python name.")
     if name in reserved or name.startswith("__") or is_internal(name):
@@ -144,7 +144,7 @@ def _check_name(name: str, namespace: Mapping[str, Any], reserved: Container[str
 
 
 def _frames(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The session's DataFrames, and its Series as tables of one column."""
+    """Return the session's DataFrames, and its Series as tables of one column."""
     pandas = sys.modules.get("pandas")
     if pandas is None:
         return {}
@@ -185,7 +185,7 @@ def _load(
 
 
 def _files(workspace: str) -> Iterator[tuple[str, str]]:
-    """Path relative to the workspace → the whole path."""
+    """Yield path relative to the workspace → the whole path."""
     count = 0
     for directory, below, names in os.walk(workspace):
         relative = os.path.relpath(directory, workspace)
@@ -221,7 +221,7 @@ def _load_files(engine: Database, query: str, files: Mapping[str, str], taken: s
 
 
 def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> SqlError:
-    """The engine's message without its drawing, with the place in the query, and what to do instead."""
+    """Return the engine's message without its drawing, with the place in the query, and what to do instead."""
     message = str(failure)
     statement = query[failure.start :]
     place = _PLACE.search(message)

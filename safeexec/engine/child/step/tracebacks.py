@@ -68,7 +68,7 @@ class GuestFrame(NamedTuple):
     lasti: int
 
     def position(self) -> Position:
-        """The expression that was running."""
+        """Return the expression that was running."""
         found = next(islice(self.code.co_positions(), self.lasti // 2, None), None) if self.lasti >= 0 else None
         line, end_line, column, end_column = found or (None, None, None, None)
         if line is None:
@@ -77,13 +77,13 @@ class GuestFrame(NamedTuple):
 
 
 def args_of(exc: BaseException) -> tuple[Any, ...]:
-    """``args`` of an exception, whatever its class says."""
+    """Return ``args`` of an exception, whatever its class says."""
     args: tuple[Any, ...] = _args_of(exc)
     return args
 
 
 def only_member(exc: BaseException) -> BaseException | None:
-    """The one exception that a group was made of, or None if it is no group or holds several."""
+    """Return the one exception that a group was made of, or None if it is no group or holds several."""
     found: BaseException | None = None
     while issubclass(type(exc), BaseExceptionGroup) and len(members := _members_of(exc)) == 1:
         found = exc = members[0]
@@ -91,14 +91,14 @@ def only_member(exc: BaseException) -> BaseException | None:
 
 
 def qualified_name(kind: type) -> str:
-    """The class as the last line of a traceback names it: ``json.decoder.JSONDecodeError``, ``ValueError``."""
+    """Return the class as the last line of a traceback names it: ``json.decoder.JSONDecodeError``, ``ValueError``."""
     module = module_of(kind)
     name = qualname_of(kind)
     return name if type(module) is not str or module in ("builtins", "__main__") else f"{module}.{name}"
 
 
 def without_middle(text: str, limit: int) -> str:
-    """At most `limit` characters of `text`, its head and its tail, with a note of what was left out."""
+    """Return at most `limit` characters of `text`, its head and its tail, with a note of what was left out."""
     length = str.__len__(text)
     if length <= limit:
         return str.__getitem__(text, slice(None))
@@ -145,7 +145,7 @@ def cut(exc: BaseException) -> dict[int, int]:
 
 
 def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFrame]:
-    """The frames of guest code in the traceback of `exc`, outermost first."""
+    """Return the frames of guest code in the traceback of `exc`, outermost first."""
     frames = []
     traceback: TracebackType | None = _traceback_of(exc)
     while traceback is not None:
@@ -159,7 +159,7 @@ def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFr
 
 
 def library_frames(exc: BaseException, sources: Mapping[str, str]) -> list[FrameType]:
-    """The frames that the innermost guest frame called into, outermost first; empty if the guest itself raised."""
+    """Return the frames that the innermost guest frame called, outermost first; none if the guest itself raised."""
     frames: list[FrameType] = []
     traceback: TracebackType | None = _traceback_of(exc)
     while traceback is not None:
@@ -180,7 +180,7 @@ class SourceLines:
         self._lines: dict[str, list[str]] = {}
 
     def line(self, filename: str, number: int | None) -> str:
-        """Line `number` (from 1) without its line end; empty if there is none."""
+        """Return line `number` (from 1) without its line end; empty if there is none."""
         lines = self._lines.get(filename)
         if lines is None:
             text = self._sources.get(filename, "")
@@ -188,7 +188,7 @@ class SourceLines:
         return lines[number - 1] if number is not None and 0 < number <= len(lines) else ""
 
     def position(self, frame: GuestFrame) -> Position:
-        """The position of `frame` with columns in characters, counted from 1."""
+        """Return the position of `frame` with columns in characters, counted from 1."""
         line, column, end_line, end_column = frame.position()
         return Position(
             line,
@@ -198,7 +198,7 @@ class SourceLines:
         )
 
     def segment(self, frame: GuestFrame) -> str:
-        """The source text of the expression that was running; empty if unknown."""
+        """Return the source text of the expression that was running; empty if unknown."""
         where = self.position(frame)
         if where.column is None or where.end_line is None or where.end_column is None:
             return ""
@@ -217,7 +217,7 @@ class SourceLines:
 
 
 def _characters(line: str, offset: int) -> int:
-    """A byte offset of the compiler as a character offset."""
+    """Return a byte offset of the compiler as a character offset."""
     return offset if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))
 
 
@@ -235,7 +235,7 @@ class TracebackFormatter:
         self._must_close = False
 
     def format(self, exc: BaseException) -> str:
-        """The whole text; exceptions of a group are indented below it."""
+        """Return the whole text; exceptions of a group are indented below it."""
         return without_middle("".join(self._chain(exc)), MAX_TRACEBACK)
 
     def _chain(self, exc: BaseException) -> Iterator[str]:
@@ -338,7 +338,7 @@ class TracebackFormatter:
         )
 
     def _last_lines(self, exc: BaseException) -> Iterator[str]:
-        """Class and message; of a SyntaxError about a source of the guest its place, too."""
+        """Yield class and message; of a SyntaxError about a source of the guest its place, too."""
         if (where := syntax_position(exc, self._sources)) is not None:
             assert isinstance(exc, SyntaxError)
             if exc.text is None:
@@ -358,7 +358,9 @@ _FORMAT = standard.StackSummary()
 
 
 def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str, Position] | None:
-    """File and position that a SyntaxError names, or None if it is of another kind or about a text the guest read."""
+    """Return file and position that a SyntaxError names, or None if it is of another kind or about a text the guest
+    read.
+    """
     if not issubclass(type(exc), SyntaxError):
         return None
     filename, line, column, end_line, end_column = (
