@@ -73,7 +73,9 @@ STOP_SECONDS = 0.05
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state that fit into one message."""
 EFFECTS = "a tool whose effect follows the steps of a session (safeexec.tool) is called where the session is, alone"
-UNRECORDED = "sessions are recorded where they run: on the server, with `safeexec serve --record DIR`"
+UNRECORDED = (
+    "sessions are recorded where they run: a server does so with `safeexec serve --record DIR`, a container does not"
+)
 
 
 class RemoteSandboxCore:

@@ -7,24 +7,21 @@ recorded, and they are recorded in the order in which they were proposed.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isnan, log, sqrt
+from math import isnan
 from random import Random
 from typing import Literal
 
 from safeexec.results import Result
 from safeexec.searching.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
 
-Method = Literal["best-of-n", "beam", "tree"]
-METHODS = ("best-of-n", "beam", "tree")
-DEPTH = {"best-of-n": 1, "beam": 8, "tree": 8}
-WIDTH = {"best-of-n": None, "beam": 4, "tree": 8}
+Method = Literal["best-of-n", "beam"]
+METHODS = ("best-of-n", "beam")
+DEPTH = {"best-of-n": 1, "beam": 8}
+WIDTH = {"best-of-n": None, "beam": 4}
 PROPOSALS = 1000
 """Programs that are taken from one call of a proposer at most: a generator may never end."""
-CURIOSITY = 0.7
-"""How much a tree search prefers what it has tried less: half of sqrt(2), as the best score counts, not the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ class Plan:
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name}={value!r}: a whole number, at least 1")
         if method == "best-of-n" and depth not in (None, 1):
-            raise ValueError("best-of-n tries programs in one state: depth is for beam and tree")
+            raise ValueError("best-of-n tries programs in one state: depth is for beam")
         if budget is not None and not isinstance(budget, Budget):
             raise TypeError(f"budget={budget!r:.60}: a Budget, such as Budget(steps=100), or None")
         self.tree = tree
@@ -126,10 +123,7 @@ class Plan:
         """The states to go on from. Call it when nothing is untried. None of them: there is nothing left to try."""
         if self.method == "best-of-n":
             return [] if self.tree.root.expanded else [self.tree.root]
-        return self._beam() if self.method == "beam" else self._descent()
-
-    def _beam(self) -> list[SearchNode]:
-        """The best `width` states of the least depth at which not all of these have been gone on from."""
+        # The best `width` states of the least depth at which not all of these have been gone on from.
         level = [self.tree.root]
         for _ in range(self.depth):
             if todo := [node for node in level if not node.expanded]:
@@ -137,39 +131,6 @@ class Plan:
             level = sorted((child for node in level for child in node.children if child.status == OPEN), key=rank)
             level = level[: self.width]
         return []
-
-    def _descent(self) -> list[SearchNode]:
-        """From the root down, each time to the child that promises most: by the best score below it, as a rank among
-        all scores, and by how little was tried there.
-        """
-        leading = self._leading()
-        node = self.tree.root
-        if node not in leading:
-            return []
-        ranks = sorted({found.score for found in self.tree.nodes if found.status == OPEN and found.score is not None})
-        while node.expanded:
-            at = node
-            node = max(
-                (child for child in at.children if child in leading),
-                key=lambda child: (self._promise(child, at, ranks), self.random(child).random()),
-            )
-        return [node]
-
-    def _leading(self) -> set[SearchNode]:
-        """The nodes at or below which there is a state to go on from."""
-        leading: set[SearchNode] = set()
-        for leaf in self._open():
-            node: SearchNode | None = leaf
-            while node is not None and node not in leading:
-                leading.add(node)
-                node = node.parent
-        return leading
-
-    @staticmethod
-    def _promise(child: SearchNode, parent: SearchNode, ranks: list[float]) -> float:
-        assert child.reach is not None
-        value = bisect_left(ranks, child.reach) / max(1, len(ranks) - 1)
-        return value + CURIOSITY * sqrt(log(parent.visits + 1) / (child.visits + 1))
 
     def _open(self) -> list[SearchNode]:
         """The states that could be gone on from."""
@@ -181,8 +142,7 @@ class Plan:
         best = self.tree.best
         ahead = [node for node in self._open() if node.parent is not None]
         ahead = [] if self.method == "best-of-n" else sorted(ahead, key=rank)
-        if self.method == "beam":
-            ahead = [node for level in _levels(ahead) for node in level[: self.width]]
+        ahead = [node for level in _levels(ahead) for node in level[: self.width]]
         return list(dict.fromkeys([*([] if best is None else [best]), *ahead]))
 
     # What came of it
@@ -213,15 +173,6 @@ class Plan:
         """Record the outcome of a program. To be called in the order of the nodes."""
         node.result, node.problem = tried.result, tried.problem
         self.tree.spent.steps += 1
-        self._judge(node, tried)
-        above: SearchNode | None = node
-        while above is not None:
-            above.visits += 1
-            if node.score is not None and (above.reach is None or node.score > above.reach):
-                above.reach = node.score
-            above = above.parent
-
-    def _judge(self, node: SearchNode, tried: TriedProgram) -> None:
         if tried.result is None or not tried.result.ok:
             node.status = FAILED
             return

@@ -419,8 +419,8 @@ def search(
     higher the better, or a function of the session, or of session and result. Neither is to change the session.
 
     ``best-of-n`` tries `width` programs in one state. ``beam`` goes on from the `width` best states of each depth, down
-    to `depth`. ``tree`` goes on where the best score below promises most, by `width` programs in each state; `seed`
-    decides between equals. A program that fails is undone. A score that raises, or is NaN, is none.
+    to `depth`. `seed` is that of the random numbers that proposers are given. A program that fails is undone. A score
+    that raises, or is NaN, is none.
 
     The search is over when `budget` is used up, when a score reaches `goal`, or when nothing is left to try; and at
     Ctrl-C, or when the sandbox dies: `why` of the result says it. Its `tree`, given as `resume`, is gone on with; it is

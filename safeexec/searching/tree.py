@@ -30,10 +30,6 @@ class SearchNode:
     """The higher, the better."""
     problem: str = ""
     """Why there is no score, or why no program could be proposed here."""
-    visits: int = 0
-    """How many programs were tried here and below."""
-    reach: float | None = None
-    """The best score here and below."""
 
     expanded: bool = False
     """Whether programs were proposed that go on from here."""
@@ -70,7 +66,7 @@ class SearchNode:
         """Return what `json.dumps` takes."""
         parent = None if self.parent is None else self.parent.id
         fields: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
-        fields |= {"status": self.status, "score": _number(self.score), "visits": self.visits, "problem": self.problem}
+        fields |= {"status": self.status, "score": _number(self.score), "problem": self.problem}
         fields["expanded"] = self.expanded
         return fields | {"result": None if self.result is None else self.result.to_dict()}
 

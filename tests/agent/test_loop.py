@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -61,6 +61,98 @@ def scripted(*replies: str | Reply | Callable[[Sequence[Message]], str]) -> Scri
 # How runs end
 
 
+class Run(NamedTuple):
+    """A run with a scripted model, and what has to come of it. `told`: what the model reads, by its request."""
+
+    replies: list[str | Reply]
+    stop: str = "answer"
+    options: dict[str, Any] = {}
+    answer: object = ...
+    outcomes: str | None = None
+    calls: int | None = None
+    told: dict[int, str] = {}
+    reason: str = ""
+
+
+DIFFERENT = ("1 / 0", "[][1]", "1 / 0", "[][1]", "{}['a']", "int('x')")
+RUNS = {
+    "prose is the answer": Run(["Final answer: it is 4."], answer="it is 4.", calls=1),
+    "a sentence that happens to be Python": Run(["It is 4."], answer="It is 4."),
+    "final_answer gives its value": Run(
+        [code("x = 20"), code("final_answer({'n': x + 2})")], "final_answer", answer={"n": 22}
+    ),
+    "a final answer before a failure": Run([code("final_answer(1)\n1 / 0"), code("x = 3"), "three"], answer="three"),
+    "a typo, mended": Run(
+        [code("import math\nmath.squrt(2)"), code("math.sqrt(2)"), "1.414"],
+        outcomes="error ok", told={1: "`math.sqrt`", -1: "1.4142135623730951"},
+    ),
+    "the state from before a timeout": Run(
+        [code("x = 41"), code("y = 1\nwhile True: pass"), code("x + 1"), "42"], options={"step_timeout": 0.5},
+        outcomes="ok timeout ok", told={2: "what this step did is lost", -1: "42"},
+    ),
+    "final_answer survives a restore": Run(
+        [code("def done(): final_answer(7)"), code("while True: pass"), code("done()")], "final_answer",
+        {"step_timeout": 0.5}, answer=7,
+    ),
+    "steps run out": Run(
+        [code(f"x = {n}") for n in range(9)], "max_steps", {"max_steps": 3}, outcomes="ok ok ok",
+        told={2: "One step is left", -1: "No step is left"},
+    ),
+    "an answer after the last step": Run([code("x = 1"), "It is 1."], options={"max_steps": 1}, answer="It is 1."),
+    "tokens run out": Run(
+        [Reply(code("x = 1"), usage=TokenUsage(600, 50))] * 5, "max_tokens", {"max_tokens": 1000}, outcomes="ok ok"
+    ),
+    "time runs out": Run([code("x = 1"), "late"], "max_seconds", {"max_seconds": 0.0}, outcomes=""),
+    "time cuts a step": Run(
+        [code("while True: pass"), "late"], "max_seconds", {"max_seconds": 0.5, "step_timeout": 50.0},
+        outcomes="timeout",
+    ),
+    "the same failure again and again": Run(
+        [code("1 / 0")] * 20, "repeated_failure", {"max_steps": 20}, outcomes="error error error error",
+        told={-1: "The last 3 steps failed in the same way: ZeroDivisionError"},
+        reason="4 times in a row: ZeroDivisionError",
+    ),
+    "the same failure in another step": Run(
+        [code(f"x = ({n}") for n in range(9)], "repeated_failure", outcomes="error error error error"
+    ),
+    "the same failure at another address": Run(
+        [code(f"raise ValueError({n} and object())") for n in range(1, 9)], "repeated_failure",
+        outcomes="error error error error",
+    ),
+    "different failures do not add up": Run([*map(code, DIFFERENT), "enough"], answer="enough"),
+    **{
+        f"a reply of no use: {reply[:12]!r}": Run(
+            [reply] * 5, "no_code", calls=3, outcomes="", told={-1: "Expected: one <execute_python>"}
+        )
+        for reply in ("", "   \n", "```rust\nfn main() {}\n```", '{"name": "x", "arguments": {}}', "<think>hm")
+    },
+    "a useful reply forgives empty ones": Run(["", "", code("x = 1"), "", "", "done"], answer="done"),
+    "code cut off at the token limit": Run(
+        [Reply("<execute_python>\nfor i in range(3", finish="length"), "sorry"], outcomes="", told={-1: "cut off"}
+    ),
+    "a filtered reply": Run([Reply("I cannot", finish="content_filter")], "refused"),
+    "code without markup": Run(["x = 6\nx * 7", "It is 42, I think."], outcomes="ok", told={-1: "42"}),
+    "a query where there are no tables": Run(
+        ["<execute_sql>select 1</execute_sql>", "No tables."], outcomes="error", told={-1: "NameError"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_how_a_run_goes(sandbox: Sandbox, name: str) -> None:
+    run, model = RUNS[name], scripted(*RUNS[name].replies)
+    result = CodeAgent(model, sandbox, **run.options).run("t")
+    assert (result.stop, bool(result)) == (run.stop, run.stop in ("answer", "final_answer"))
+    assert run.reason in result.reason
+    if run.answer is not ...:
+        assert result.answer == run.answer
+    if run.outcomes is not None:
+        assert [step.result.outcome for step in result.steps] == run.outcomes.split()
+    assert run.calls in (None, result.usage.model_calls)
+    for number, text in run.told.items():
+        assert text in model.requests[number][-1].content
+
+
 @pytest.mark.modules("pandas")
 def test_a_model_that_queries() -> None:
     model = scripted(
@@ -99,33 +191,6 @@ def test_a_fence_of_sql_is_words_where_there_are_no_tables_or_no_steps(sandbox: 
     assert CodeAgent(scripted("```python\n1\n```", said), "data-analysis", max_steps=1).run("How?").answer == said
 
 
-def test_no_query_where_there_are_no_tables(sandbox: Sandbox) -> None:
-    model = scripted("<execute_sql>select 1</execute_sql>", "No tables.")
-    result = CodeAgent(model, sandbox).run("How much?")
-    assert result.steps[0].result.error is not None and result.steps[0].result.error.type == "NameError"
-    assert "execute_sql" not in model.requests[0][0].content
-
-
-def test_prose_is_the_answer(sandbox: Sandbox) -> None:
-    result = CodeAgent(scripted("Final answer: it is 4."), sandbox).run("2 + 2?")
-    assert (result.answer, result.stop, bool(result)) == ("it is 4.", "answer", True)
-    assert result.usage.model_calls == 1
-
-
-def test_a_sentence_that_happens_to_be_python_is_an_answer(sandbox: Sandbox) -> None:
-    assert CodeAgent(scripted("It is 4."), sandbox).run("2 + 2?").answer == "It is 4."
-
-
-def test_final_answer_gives_its_value(sandbox: Sandbox) -> None:
-    result = CodeAgent(scripted(code("x = 20"), code("final_answer({'n': x + 2})")), sandbox).run("t")
-    assert (result.answer, result.stop) == ({"n": 22}, "final_answer")
-
-
-def test_a_final_answer_before_a_failure_does_not_count(sandbox: Sandbox) -> None:
-    model = scripted(code("final_answer(1)\n1 / 0"), code("x = 3"), "three")
-    assert CodeAgent(model, sandbox).run("t").answer == "three"
-
-
 @pytest.mark.parametrize("value", ["5", "{0: 1}", "[]", "[1, 2]", "None", "'x'", "array([1, 2])", "Frame()"])
 def test_the_name_behind_final_answer_may_hold_anything(sandbox: Sandbox, value: str) -> None:
     own = "from array import array\nclass Frame:\n    def __len__(self): raise ValueError\n"
@@ -137,49 +202,6 @@ def test_an_answer_that_str_refuses_has_a_text(sandbox: Sandbox) -> None:
     result = CodeAgent(scripted(code("final_answer(10 ** 5000)")), sandbox).run("t")
     assert (result.answer, result.text) == (10**5000, "<int of about 5001 digits>")
     assert result.transcript.entries[-1]["answer"] == result.text
-
-
-def test_a_typo_is_mended_after_one_observation(sandbox: Sandbox) -> None:
-    model = scripted(code("import math\nmath.squrt(2)"), code("math.sqrt(2)"), "1.414")
-    result = CodeAgent(model, sandbox).run("The square root of 2?")
-    assert [step.result.outcome for step in result.steps] == ["error", "ok"]
-    assert "`math.sqrt`" in model.requests[1][-1].content
-    assert "1.4142135623730951" in last(model)
-
-
-def test_a_step_after_a_timeout_uses_the_state_from_before_it(sandbox: Sandbox) -> None:
-    model = scripted(code("x = 41"), code("y = 1\nwhile True: pass"), code("x + 1"), "42")
-    result = CodeAgent(model, sandbox, step_timeout=0.5).run("t")
-    assert [step.result.outcome for step in result.steps] == ["ok", "timeout", "ok"]
-    assert "what this step did is lost" in model.requests[2][-1].content
-    assert result.steps[2].result.value == 42
-
-
-def test_final_answer_survives_a_restore(sandbox: Sandbox) -> None:
-    model = scripted(code("def done(): final_answer(7)"), code("while True: pass"), code("done()"))
-    assert CodeAgent(model, sandbox, step_timeout=0.5).run("t").answer == 7
-
-
-def test_steps_run_out_and_the_model_is_told_before(sandbox: Sandbox) -> None:
-    model = scripted(*[code(f"x = {n}") for n in range(9)])
-    result = CodeAgent(model, sandbox, max_steps=3).run("t")
-    assert (result.stop, len(result.steps)) == ("max_steps", 3)
-    assert "One step is left" in model.requests[2][-1].content
-    assert "No step is left" in last(model)
-
-
-def test_an_answer_after_the_last_step_counts(sandbox: Sandbox) -> None:
-    assert CodeAgent(scripted(code("x = 1"), "It is 1."), sandbox, max_steps=1).run("t").answer == "It is 1."
-
-
-def test_tokens_run_out(sandbox: Sandbox) -> None:
-    replies = [Reply(code("x = 1"), usage=TokenUsage(600, 50))] * 5
-    result = CodeAgent(scripted(*replies), sandbox, max_tokens=1000).run("t")
-    assert (result.stop, result.usage.tokens) == ("max_tokens", 1300)
-
-
-def test_time_runs_out(sandbox: Sandbox) -> None:
-    assert CodeAgent(scripted(code("x = 1"), "late"), sandbox, max_seconds=0.0).run("t").stop == "max_seconds"
 
 
 def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
@@ -195,13 +217,6 @@ def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
     finally:
         thought.set()
     assert (result.stop, len(result.steps)) == ("max_seconds", 1)
-    assert time.monotonic() - began < 30
-
-
-def test_the_limit_of_time_cuts_a_step(sandbox: Sandbox) -> None:
-    began = time.monotonic()
-    result = CodeAgent(scripted(code("while True: pass"), "late"), sandbox, max_seconds=0.5, step_timeout=50.0).run("t")
-    assert (result.stop, [step.result.outcome for step in result.steps]) == ("max_seconds", ["timeout"])
     assert time.monotonic() - began < 30
 
 
@@ -249,43 +264,7 @@ def test_a_limit_that_is_none_is_refused(sandbox: Sandbox, limit: dict[str, obje
         CodeAgent(scripted(), sandbox, **limit)
 
 
-def test_the_same_failure_changes_the_prompt_and_then_ends_the_run(sandbox: Sandbox) -> None:
-    model = scripted(*[code("1 / 0")] * 20)
-    result = CodeAgent(model, sandbox, max_steps=20).run("t")
-    assert (result.stop, len(result.steps)) == ("repeated_failure", 4)
-    assert "4 times in a row: ZeroDivisionError" in result.reason
-    assert "The last 3 steps failed in the same way: ZeroDivisionError" in last(model)
-    assert "Attempt 3:\n1 / 0" in last(model)
-
-
-@pytest.mark.parametrize("failing", ["x = ({n}", "raise ValueError({n} and object())"])
-def test_a_failure_is_the_same_whatever_step_or_address_it_names(sandbox: Sandbox, failing: str) -> None:
-    model = scripted(*[code(failing.format(n=n + 1)) for n in range(9)], "enough")
-    result = CodeAgent(model, sandbox).run("t")
-    assert (result.stop, len(result.steps)) == ("repeated_failure", 4)
-
-
-def test_different_failures_do_not_add_up(sandbox: Sandbox) -> None:
-    failing = [code(source) for source in ("1 / 0", "[][1]", "1 / 0", "[][1]", "{}['a']", "int('x')")]
-    assert CodeAgent(scripted(*failing, "enough"), sandbox).run("t").stop == "answer"
-
-
 # Bad replies
-
-
-@pytest.mark.parametrize(
-    "reply", ["", "   \n", "```rust\nfn main() {}\n```", '{"name": "x", "arguments": {}}', "<think>hm"]
-)
-def test_a_reply_of_no_use_is_asked_again_three_times(sandbox: Sandbox, reply: str) -> None:
-    model = scripted(*[reply] * 5)
-    result = CodeAgent(model, sandbox).run("t")
-    assert (result.stop, result.usage.model_calls) == ("no_code", 3)
-    assert "Expected: one <execute_python>" in last(model)
-
-
-def test_a_useful_reply_forgives_empty_ones(sandbox: Sandbox) -> None:
-    model = scripted("", "", code("x = 1"), "", "", "done")
-    assert CodeAgent(model, sandbox).run("t").answer == "done"
 
 
 def test_a_megabyte_of_prose_is_an_answer_and_a_megabyte_of_code_a_rejected_step(sandbox: Sandbox) -> None:
@@ -294,17 +273,6 @@ def test_a_megabyte_of_prose_is_an_answer_and_a_megabyte_of_code_a_rejected_step
     result = CodeAgent(model, sandbox).run("t")
     assert result.steps[0].result.outcome == "rejected"
     assert sum(len(message.content) for message in model.requests[-1]) < 60_000
-
-
-def test_code_cut_off_at_the_token_limit_is_not_run(sandbox: Sandbox) -> None:
-    model = scripted(Reply("<execute_python>\nfor i in range(3", finish="length"), "sorry")
-    result = CodeAgent(model, sandbox).run("t")
-    assert result.steps == ()
-    assert "cut off" in last(model)
-
-
-def test_a_filtered_reply_ends_the_run(sandbox: Sandbox) -> None:
-    assert CodeAgent(scripted(Reply("I cannot", finish="content_filter")), sandbox).run("t").stop == "refused"
 
 
 def test_a_model_that_cannot_be_reached_ends_the_run_with_what_was_done(sandbox: Sandbox) -> None:
@@ -805,11 +773,6 @@ def test_words_that_are_python_too_are_the_answer_after_code_with_markup(sandbox
 def test_with_native_calls_plain_text_never_runs(sandbox: Sandbox, answer: str) -> None:
     result = CodeAgent(scripted(native("y = 6"), answer), sandbox, native=True).run("t")
     assert (result.answer, result.stop, len(result.steps)) == (answer, "answer", 1)
-
-
-def test_code_without_markup_still_runs_where_there_was_none_before(sandbox: Sandbox) -> None:
-    result = CodeAgent(scripted("x = 6\nx * 7", "It is 42, I think."), sandbox).run("t")
-    assert result.steps[0].result.value == 42
 
 
 def weather(city: str, days: int = 1) -> str:

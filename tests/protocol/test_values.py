@@ -794,9 +794,17 @@ class TestPandas:
         back["a"] += 1
         assert back["a"].tolist() == [10.0, 3.0]
 
-    def test_every_kind_of_column_is_a_list_where_no_frame_is_asked_for(self) -> None:
+    @pytest.mark.parametrize("missing", [False, True])
+    def test_every_kind_of_column_is_a_list_where_no_frame_is_asked_for(
+        self, missing: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nor where one is, and this program has no pandas."""
         frame = self.pandas.DataFrame(self.columns())
-        back = decode(written(frame, arrays=True).data)
+        data, zoned = written(frame, arrays=True).data, written(frame["zoned"], arrays=True).data
+        if missing:
+            monkeypatch.setitem(sys.modules, "pandas", None)
+        back = decode(data, arrays=missing)
+        assert {type(column) for column in back.values()} == {list}
         assert list(back) == list(frame) and {len(column) for column in back.values()} == {3}
         told = {name: back[name] for name in ("str", "intervals", "boolean", "numbers as categories", "seconds")}
         assert told == {
@@ -806,7 +814,7 @@ class TestPandas:
             "numbers as categories": [3, 1, None],
             "seconds": [datetime(2024, 1, 1), None, datetime(1850, 1, 1)],
         }
-        assert decode(written(frame["zoned"], arrays=True).data)[0] == datetime(2023, 12, 31, 15, tzinfo=UTC)
+        assert decode(zoned, arrays=missing)[0] == datetime(2023, 12, 31, 15, tzinfo=UTC)
 
     def test_labels_that_say_more_than_the_position_are_kept(self) -> None:
         pd = self.pandas

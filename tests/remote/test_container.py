@@ -19,6 +19,7 @@ import pytest
 from safeexec import (
     AsyncSandbox,
     CheckpointError,
+    Later,
     Policy,
     PolicyError,
     ProtectionError,
@@ -34,7 +35,7 @@ from safeexec.engine.host.api import blocking
 from safeexec.remote import container, engines
 from safeexec.remote.container import OPTIONS
 from tests.footprint import pause
-from tests.test_elsewhere import _there
+from tests.test_elsewhere import _CLI, _there
 
 REAL = bool(os.environ.get("SAFEEXEC_TESTS_IMAGE"))
 ENGINE = f"{sys.executable} {Path(__file__).with_name('engine.py')}"
@@ -247,6 +248,10 @@ NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
         lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
         "prepared by a program",
     ),
+    "Later": (
+        lambda sandbox, session: sandbox.run("later()").check(),
+        "was put off, and cannot wait here: this is a tool of a client",
+    ),
     "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
 }
 """The table of what a sandbox here does and one in a container does not, each with the words of its error."""
@@ -257,10 +262,15 @@ def deferred() -> None:
     """Nothing."""
 
 
+def later() -> Later:
+    """An answer that takes until tomorrow."""
+    return Later()
+
+
 def test_what_is_not_offered_says_so() -> None:
     page = (Path(container.__file__).parents[1] / "docs" / "operations.md").read_text()
     listed = page.partition("Not offered, with an error that says so:")[2].partition(".\n")[0]
-    with Sandbox("calculator", engine="container") as sandbox, sandbox.session() as session:
+    with Sandbox("standard", tools=[later], engine="container") as sandbox, sandbox.session() as session:
         for name, (operation, words) in NOT_OFFERED.items():
             with pytest.raises(SandboxError, match=words):
                 operation(sandbox, session)
@@ -350,7 +360,7 @@ def test_nothing_is_left_when_the_host_dies() -> None:
 
 
 _ELSEWHERE = """
-from safeexec import Sandbox
+from safeexec import Sandbox, SandboxError
 with Sandbox("calculator") as sandbox, sandbox.session() as session:
     session.run("balance, rate = 0.0, 0.08").check()
     result = session.run("for month in range(120): balance = (balance + 500) * (1 + rate / 12)\\nround(balance, 2)")
@@ -362,7 +372,22 @@ from safeexec.agent import CodeAgent, ScriptedModel
 replies = ["<execute_python>\\nimport math\\nmath.squrt(2)\\n</execute_python>", "It is 1.414214."]
 result = CodeAgent(ScriptedModel(replies), "calculator").run("What is the square root of 2?")
 print(result.steps[0].result.error.hint)
+async def order(fruit: str) -> str: return fruit + " ordered"
+with Sandbox("standard", tools=[order]) as sandbox:
+    print(sandbox.run("order('pear')").value)
+    try:
+        sandbox.plugin("def f(): return 1")
+    except SandboxError as error:
+        print(error)
 """
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_elsewhere_the_terminal_has_all_but_what_is_recorded(system: str) -> None:
+    typed = "import io; sys.stdin = io.StringIO('x = 2\\nx + 1\\n:history\\n:rollback\\n:vars\\n'); "
+    done = _there(system, typed + _CLI.strip(), "repl", "--policy", "calculator")
+    assert done.stdout.splitlines()[:1] == ["3"] and "x" in done.stdout.splitlines()[-1]
+    assert "recorded where they run" in done.stderr
 
 
 @pytest.mark.parametrize("system", ["darwin", "win32"])
@@ -373,4 +398,6 @@ def test_elsewhere_every_sandbox_is_in_a_container(system: str) -> None:
         "timeout in line 2 - state: restored",
         "92082.84",
         "Did you mean `math.sqrt`?",
+        "pear ordered",
+        "plugins are not offered in a container",
     ]

@@ -20,13 +20,13 @@ OPS = ["x = x + 3", "x = x * 2", "x = x - 1", "1 / 0"]
 def test_the_way_to_a_number(session: Session, workers: int) -> None:
     session.run("x = 1").check()
     budget = Budget(steps=60)
-    with search(session, OPS, "-abs(x - 37)", method="tree", depth=6, goal=0, budget=budget, workers=workers) as found:
+    with search(session, OPS, "-abs(x - 11)", method="beam", depth=6, goal=0, budget=budget, workers=workers) as found:
         assert found.why == "goal" and found.best is not None
         assert found.best.policy.checkpoints == session.policy.checkpoints
-        assert found.best.run("x = x + 1\nx").check().value == 38
+        assert found.best.run("x = x + 1\nx").check().value == 12
         found.best.rollback()
-        assert found.best.run("x").value == 37
-        assert found.sources == ["x = x + 3", "x = x * 2", "x = x * 2", "x = x + 3", "x = x * 2", "x = x - 1"]
+        assert found.best.run("x").value == 11
+        assert found.sources == ["x = x + 3", "x = x * 2", "x = x + 3"]
     assert session.run("x").value == 1
 
 

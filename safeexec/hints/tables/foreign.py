@@ -52,7 +52,6 @@ NAMES: dict[str, Advice] = by_name(
         "imap": "In Python 3 it is `map(...)`.",
         "ifilter": "In Python 3 it is `filter(...)`.",
         "Error Exeption Excpetion ArgumentError IllegalArgumentException IllegalArgumentError RuntimeException": "Raise `ValueError('why')` or `RuntimeError('why')`.",
-        "NullPointerException": "Use `AttributeError` or `TypeError`.",
         "parseInt": "Use `int(text)`.",
         "parseFloat": "Use `float(text)`.",
         "Number": "Use `float(text)` or `int(text)`.",
@@ -67,14 +66,11 @@ NAMES: dict[str, Advice] = by_name(
         },
         "boolean": "Use `bool`.",
         "string": "Use `str` for the type of a text.",
-        "integer": "Use `int`.",
         "double": "Use `float`.",
-        "char": "Use `str`: a character is a string of length 1.",
         "array": {
             "import:numpy": "Use a list, or `np.array(...)` (with `import numpy as np`).",
             "": "Use a list: `[1, 2, 3]`.",
         },
-        "vector": "Use a list: `[1, 2, 3]`.",
         "func function": "Define functions with `def`.",
         "typeof": "Use `type(x)` or `isinstance(x, str)`.",
         "instanceof isinstanceof is_instance isa": "Use `isinstance(x, Kind)`.",
@@ -83,10 +79,7 @@ NAMES: dict[str, Advice] = by_name(
         "require": "Use `import module`.",
         "length size": "Use `len(x)`.",
         "count": "Use `len(x)`, or `values.count(x)`.",
-        "strlen": "Use `len(text)`.",
         "substr substring": "Use a slice: `text[start:stop]`.",
-        "isset": "Use `x is not None`, or `key in dictionary`.",
-        "empty": "Use `not x`.",
         "concat": "Use `+`, or `''.join(parts)`.",
         "mean average avg": {
             "import:statistics": "Use `statistics.mean(values)` (with `import statistics`), or `sum(values) / len(values)`.",
@@ -126,7 +119,6 @@ NAMES: dict[str, Advice] = by_name(
         "Symbol": {"import:sympy": "Import it first: `from sympy import Symbol`.", "": "Use a string."},
         "intval toInt to_int Int toint Integer": "Use `int(value)`.",
         "floatval toFloat to_float Float Double tonumber": "Use `float(value)`.",
-        "array_push push append": "Use the method of a list: `values.append(item)`.",
         "indexOf index_of": "Use `values.index(item)`, or `text.find(part)`.",
         "upper toUpperCase strtoupper": "Use the method of a text: `text.upper()`.",
         "lower toLowerCase strtolower": "Use the method of a text: `text.lower()`.",
@@ -142,7 +134,6 @@ NAMES: dict[str, Advice] = by_name(
             "import:statistics": "Use `statistics.stdev(values)` or `statistics.variance(values)` (with `import statistics`).",
             "": "Compute it from `sum((x - mean) ** 2 for x in values)`.",
         },
-        "sqr square": "Use `x ** 2`.",
         "ln": {"import:math": "Use `math.log(x)` (with `import math`).", "": "Compute it without logarithms."},
         "π": {"import:math": "Use `math.pi` (with `import math`).", "": "Write 3.141592653589793."},
     }
@@ -164,7 +155,6 @@ MEMBERS: dict[str, str] = {
     "Array.from": "Use `list(values)`.",
     "Array.isArray": "Use `isinstance(values, list)`.",
     "String.fromCharCode": "Use `chr(code)`.",
-    "String.format": "Use an f-string: `f'{value:.2f}'`.",
     "Number.parseFloat": "Use `float(text)`.",
     "Number.parseInt": "Use `int(text)`.",
     "Number.isInteger": "Use `isinstance(x, int)`, or `float(x).is_integer()`.",
@@ -175,11 +165,6 @@ MEMBERS: dict[str, str] = {
     "Math.E": "Use `math.e` (with `import math`).",
     "Date.now": "Use `time.time()` (with `import time`), or `datetime.datetime.now()`.",
     "System.out": "Use `print(...)`.",
-    "Integer.parseInt": "Use `int(text)`.",
-    "Integer.MAX_VALUE": "Integers have no limit in Python; use `float('inf')` for a largest value.",
-    "Arrays.sort": "Use `values.sort()`, or `sorted(values)`.",
-    "Arrays.asList": "Use a list: `[1, 2, 3]`.",
-    "Collections.sort": "Use `values.sort()`, or `sorted(values)`.",
     "process.exit": "Remove it: a step ends by itself at its last line.",
     "Promise.all": "Use `await asyncio.gather(*coroutines)` inside an `async def`.",
 }
@@ -228,13 +213,10 @@ _TUPLE_ONLY = "A tuple cannot be changed; make a list of it first: `items = list
 
 _TEXT: dict[str, str] = by_name(
     {
-        "count_words word_count wordcount": "Use `len({obj}.split())`.",
         "json": "Use `json.loads({obj})` (with `import json`).",
         "contains includes has": "Use `in`: `part in {obj}`.",
         "length size count_chars": _LENGTH,
         "isEmpty is_empty empty": _EMPTY,
-        "upcase": "Use `{obj}.upper()`.",
-        "downcase": "Use `{obj}.lower()`.",
         "ltrim trimStart": "Use `{obj}.lstrip()`.",
         "rtrim trimEnd": "Use `{obj}.rstrip()`.",
         "substring slice": "Use a slice: `{obj}[start:stop]`.",
@@ -256,17 +238,9 @@ _TEXT: dict[str, str] = by_name(
         "add extend": "Use `+`: `{obj} = {obj} + other`.",
         "reverse reversed": "Use a slice: `{obj}[::-1]`.",
         "sort sorted": "Use `''.join(sorted({obj}))`.",
-        "chars toCharArray characters": "Loop over the string itself, or use `list({obj})`.",
         "remove delete": "Use `{obj}.replace(part, '')`.",
-        "insert": "Use slices: `{obj}[:i] + part + {obj}[i:]`.",
-        "equals": "Use `==`.",
         "toString to_string to_s": "Use `str({obj})`.",
-        "to_i toInt to_int": "Use `int({obj})`.",
-        "to_f to_float toFloat": "Use `float({obj})`.",
-        "parse": "Use `int({obj})` or `float({obj})`.",
         "decode": "It is text already; `decode` is a method of bytes.",
-        "isletter is_letter": "Use `{obj}.isalpha()`.",
-        "isfloat": "Try `float({obj})` and catch ValueError.",
         "strftime": "It is text: make a date of it first: `datetime.datetime.fromisoformat({obj}).strftime(format)`.",
         "items keys get values": "It is text, not a dict; read it first with `json.loads({obj})`.",
         "astype": "Use `int({obj})` or `float({obj})`; `astype` is for arrays and Series.",
@@ -278,22 +252,14 @@ _TEXT: dict[str, str] = by_name(
         "pad_left padleft lpad leftpad padLeft left_pad": "Use `{obj}.rjust(width)`, or `{obj}.zfill(width)` for zeros.",
         "is_number isNumber is_float is_int": "Use `{obj}.isdigit()`, or try `float({obj})`.",
         "tolist": "Use `list({obj})`, or `{obj}.split()` for words.",
-        "unique": "Use `set({obj})`.",
         "str": "It is text already: use its methods directly, `{obj}.upper()`.",
         "first": "Use `{obj}[0]`.",
-        "last": "Use `{obj}[-1]`.",
-        "words": "Use `{obj}.split()`.",
-        "lines": "Use `{obj}.splitlines()`.",
     }
 )
 _LIST: dict[str, str] = by_name(
     {
-        "removeAll": "Use `{obj}.clear()`.",
-        "remove_all": "Use a comprehension: `[x for x in {obj} if x != item]`.",
         "counter": "Use `collections.Counter({obj})` (with `import collections`).",
         "argmax index_max": "Use `{obj}.index(max({obj}))`.",
-        "argmin index_min": "Use `{obj}.index(min({obj}))`.",
-        "push_back": "Use `{obj}.append(item)`.",
         "append_all addAll pushAll": "Use `{obj}.extend(items)`.",
         "concat": "Use `+`: `{obj} + other`.",
         "update": "Use `{obj}.extend(items)`, or assign an item: `{obj}[i] = value`.",
@@ -319,7 +285,6 @@ _LIST: dict[str, str] = by_name(
         "median": "Use `statistics.median({obj})`.",
         "std": "Use `statistics.stdev({obj})`.",
         "sort_by": "Use `sorted({obj}, key=lambda item: ...)`.",
-        "order": "Use `sorted({obj})`.",
         "reversed": "Use `{obj}[::-1]`.",
         "unique uniq distinct drop_duplicates": "Use `list(dict.fromkeys({obj}))`.",
         "first": "Use `{obj}[0]`.",
@@ -330,7 +295,6 @@ _LIST: dict[str, str] = by_name(
         "every": "Use `all(... for x in {obj})`.",
         "some": "Use `any(... for x in {obj})`.",
         "delete": "Use `del {obj}[i]` or `{obj}.remove(item)`.",
-        "removeAt remove_at erase": "Use `del {obj}[i]`.",
         "items": "It is a list: use `enumerate({obj})` for positions and items.",
         "keys": "It is a list: use `range(len({obj}))`.",
         "values": "It is a list: loop over it directly.",
@@ -344,36 +308,29 @@ _LIST: dict[str, str] = by_name(
         "value_counts": "Use `collections.Counter({obj})`.",
         "groupby": "Use a dict of lists, or `itertools.groupby` on the sorted list.",
         "dtype": "A list has no dtype; make an array of it: `np.array({obj})`.",
-        "clone dup": "Use `{obj}.copy()`.",
         "toString": "Use `str({obj})`.",
-        "equals": "Use `==`.",
         "stdev": "Use `statistics.stdev({obj})` (with `import statistics`).",
         "set put": "Assign it: `{obj}[i] = value`.",
         "difference subtract": "Use `[x for x in {obj} if x not in other]`.",
         "intersection": "Use `[x for x in {obj} if x in other]`.",
         "union": "Use `list(dict.fromkeys({obj} + other))`.",
-        "to_string stringify": "Use `str({obj})`, or `', '.join(map(str, {obj}))`.",
         "shuffle": "Use `random.shuffle({obj})` (with `import random`).",
         "sample choice random": "Use `random.choice({obj})` (with `import random`).",
     }
 )
 _DICT: dict[str, str] = by_name(
     {
-        "key_of": "Use `next(k for k, v in {obj}.items() if v == value)`.",
         "has_key hasOwnProperty containsKey contains contains_key has includes exists": "Use `in`: `key in {obj}`.",
         "find": "Use `{obj}.get(key)`.",
         "iteritems viewitems entries": "Use `{obj}.items()`.",
         "iterkeys viewkeys": "Use `{obj}.keys()`.",
         "itervalues": "Use `{obj}.values()`.",
-        "toArray tolist to_list": "Use `list({obj}.items())`.",
         "average mean": "Use `sum({obj}.values()) / len({obj})`.",
         "total sum": "Use `sum({obj}.values())`.",
-        "remove_key discard": "Use `{obj}.pop(key, None)`.",
         "add_key add put set insert append push": "Assign it: `{obj}[key] = value`.",
         "each forEach": "Use a loop: `for key, value in {obj}.items():`.",
         "extend addAll": "Use `{obj}.update(other)`.",
         "merge": "Use `{**{obj}, **other}` or `{obj} | other`.",
-        "concat": "Use `{obj} | other`.",
         "remove delete": "Use `del {obj}[key]` or `{obj}.pop(key, None)`.",
         "length size count": _LENGTH,
         "isEmpty is_empty empty": _EMPTY,
@@ -402,8 +359,6 @@ _SET: dict[str, str] = by_name(
         "sort": "Use `sorted({obj})`.",
         "get count": "Use `item in {obj}`.",
         "is_empty isEmpty": _EMPTY,
-        "subtract minus": "Use `{obj}.difference(other)`, or `-`.",
-        "toArray tolist to_list": "Use `list({obj})`.",
         "items": "A set has no pairs: loop over it directly.",
         "keys": "A set has no keys: loop over it directly.",
         "first": "Use `next(iter({obj}))`.",
@@ -432,27 +387,17 @@ _NUMBER: dict[str, str] = by_name(
         "floor": "Use `math.floor({obj})`, or `int({obj} // 1)`.",
         "ceil": "Use `math.ceil({obj})`.",
         "length len": "A number has no length; use `len(str({obj}))` for its digits.",
-        "digits": "Use `[int(d) for d in str({obj})]`.",
         "isdigit isnumeric toNumber total_seconds seconds": "It is a number already; use it as it is.",
         "to_i toInt to_int intValue toInteger": "Use `int({obj})`.",
-        "to_f to_float toFloat": "Use `float({obj})`.",
         "isNaN is_nan isnan": "Use `math.isnan({obj})`.",
         "isInteger": "Use `float({obj}).is_integer()`.",
         "pow power": "Use `{obj} ** n`.",
-        "mod": "Use `{obj} % n`.",
         "format": "Use `f'{{obj}:.2f}'`.",
-        "times": "Use a loop: `for _ in range({obj}):`.",
         "append": "It is a number, not a list; start with a list: `values = []`.",
         "mean sum": "It is one number already, not a list.",
         "astype": "Use `int({obj})` or `float({obj})`.",
         "item tolist": "It is a plain number already; use it as it is.",
         "shape": "It is a plain number, not an array.",
-        "isInt": "Use `isinstance({obj}, int)`.",
-        "to_hex toHex": "Use `hex({obj})`.",
-        "to_binary toBinary binary to_bin": "Use `bin({obj})`.",
-        "is_even isEven even": "Use `{obj} % 2 == 0`.",
-        "is_odd isOdd odd": "Use `{obj} % 2 == 1`.",
-        "factorial": "Use `math.factorial({obj})` (with `import math`).",
         "extend add push": "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
         "items keys values get": "It is a number, not a dict: use the dict that it comes from.",
         "max min std sort": "It is one number: use it as it is, or put the numbers into a list.",
@@ -473,22 +418,6 @@ _FRACTION: dict[str, str] = by_name(
         "to_string toString": "Use `str({obj})`.",
     }
 )
-_DECIMAL: dict[str, str] = by_name(
-    {
-        "log": "Use `{obj}.ln()`, or `{obj}.log10()`.",
-        "toFixed to_fixed setScale": "Use `round({obj}, 2)`, or `{obj}.quantize(Decimal('0.01'))`.",
-        "pow": "Use `{obj} ** n`.",
-        "to_float toFloat": "Use `float({obj})`.",
-        "to_int toInt": "Use `int({obj})`.",
-        "add plus": "Use `{obj} + other`.",
-        "multiply times mul": "Use `{obj} * other`.",
-        "divide div": "Use `{obj} / other`.",
-        "subtract minus": "Use `{obj} - other`.",
-        "floor": "Use `{obj}.to_integral_value(rounding='ROUND_FLOOR')`.",
-        "ceil": "Use `{obj}.to_integral_value(rounding='ROUND_CEILING')`.",
-        "to_string toString": "Use `str({obj})`.",
-    }
-)
 _COMPLEX: dict[str, str] = by_name(
     {
         "magnitude modulus norm absolute mod r": "Use `abs({obj})`.",
@@ -498,6 +427,15 @@ _COMPLEX: dict[str, str] = by_name(
         "polar to_polar": "Use `cmath.polar({obj})` (with `import cmath`).",
         "sqrt": "Use `cmath.sqrt({obj})` (with `import cmath`).",
         "round": "Use `complex(round({obj}.real, 2), round({obj}.imag, 2))`.",
+    }
+)
+_DECIMAL: dict[str, str] = by_name(
+    {
+        "log": "Use `{obj}.ln()`, or `{obj}.log10()`.",
+        "toFixed to_fixed setScale": "Use `round({obj}, 2)`, or `{obj}.quantize(Decimal('0.01'))`.",
+        "pow": "Use `{obj} ** n`.",
+        "to_float toFloat": "Use `float({obj})`.",
+        "to_int toInt": "Use `int({obj})`.",
     }
 )
 _ITERATORS = "dict_keys dict_values dict_items map filter zip generator enumerate list_iterator reversed"
@@ -525,9 +463,7 @@ _DATE: dict[str, str] = by_name(
         "now": "Use `datetime.date.today()`.",
         "total_seconds": "Subtract two dates first: `(end - start).total_seconds()`.",
         "dayofweek": "Use `{obj}.weekday()`.",
-        "is_weekend isWeekend": "Use `{obj}.weekday() >= 5`.",
         "day_of_week dayOfWeek getDay": "Use `{obj}.weekday()`, which counts from Monday as 0.",
-        "day_of_year dayofyear dayOfYear yday": "Use `{obj}.timetuple().tm_yday`.",
         "diff difference subtract days_between": "Subtract the dates: `({obj} - other).days`.",
         "to_date as_date": "Use `{obj}.date()` of a datetime; a date is one already.",
         "localize tz_localize": "Use `{obj}.replace(tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))`.",
@@ -551,7 +487,6 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
             "sum": "Use `{obj}.total()`.",
             "max highest most_frequent": "Use `{obj}.most_common(1)`.",
             "top mostCommon": "Use `{obj}.most_common(n)`.",
-            "least_common": "Use `{obj}.most_common()[:-n - 1:-1]`.",
         }
     ),
     "set": _SET,
@@ -603,12 +538,10 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
             "minutes total_minutes": "Use `{obj}.total_seconds() / 60`.",
             "months": "A difference of dates has days only: `{obj}.days / 30.44`.",
             "years": "A difference of dates has days only: `{obj}.days / 365.25`.",
-            "weeks": "Use `{obj}.days // 7`.",
         }
     ),
     "Match": by_name(
         {
-            "groupdicts": "Use `{obj}.groupdict()`.",
             "text value match": "Use `{obj}.group()`.",
             "index": "Use `{obj}.start()`.",
         }
@@ -626,12 +559,7 @@ CLASSES: dict[str, str] = by_name(
         "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
         "date.parse date.from_string": "Use `date.fromisoformat(text)`.",
         "date.strptime": "Use `datetime.datetime.strptime(text, '%Y-%m-%d').date()`, or `date.fromisoformat(text)`.",
-        "int.parse int.Parse": "Use `int(text)`.",
-        "float.parse": "Use `float(text)`.",
-        "str.valueOf str.from_int": "Use `str(value)`.",
         "date.now": "Use `date.today()`.",
-        "str.format_map": "Use an f-string.",
-        "dict.fromlist": "Use `dict(pairs)`.",
     }
 )
 """Class and attribute → what to write; for names that are asked of a class instead of its module or an instance."""

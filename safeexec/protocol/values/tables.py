@@ -159,7 +159,11 @@ def read_table(r: Reader, tag: bytes, depth: int) -> Any:
         return _read_array(r)
     if tag in _READERS:
         return _READERS[tag](r, depth)
-    return frames.READERS[tag](r, depth)
+    arrays, r.arrays = r.arrays, library(r, "pandas") is not None  # where pandas is missing a frame is made of lists
+    try:
+        return frames.READERS[tag](r, depth)
+    finally:
+        r.arrays = arrays
 
 
 def _read_dtype(r: Reader) -> str:

@@ -22,8 +22,6 @@ from safeexec.engine.linux.libc import Call, libc, make
 from safeexec.engine.syscalls.table import OWN_PID, rules_for
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
 
-__all__ = ["Lockdown"]
-
 _M_ARENA_MAX = -8
 _ARENAS = 2
 _OWN_PROC = ("cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
@@ -47,24 +45,6 @@ _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
 
 class Lockdown:
     """A plan made ready for children to apply."""
-
-    __slots__ = (
-        "_address_space",
-        "_calls",
-        "_filter",
-        "_first",
-        "_gid",
-        "_keep",
-        "_last",
-        "_maps_user",
-        "_parent",
-        "_paths",
-        "_pid_offsets",
-        "_ruleset",
-        "_uid",
-        "mechanisms",
-        "plan",
-    )
 
     def __init__(self, plan: ChildConfinement, keep_fds: Iterable[int]) -> None:
         self.plan = plan
@@ -297,5 +277,5 @@ def _files_detail(plan: ChildConfinement) -> str:
         return "no path can be opened"
     workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
     known = "looked up, its mode and times changed" if plan.metadata else "looked up"
-    branches = f"a branch opens its own files alone (what it knows by path can be {known})"
-    return f"{len(plan.read)} paths can be read, {workspace}; {branches}"
+    apart = f"a session and a branch open their own files alone (what they know by path can be {known})"
+    return f"{len(plan.read)} paths can be read, {workspace}; {apart}"

@@ -81,13 +81,12 @@ def report(
     shown as what it is, with its rule. Never raises: what cannot be said is left empty. The local variables of the
     frames in the traceback are dropped.
     """
-    left_out = tracebacks.cut(exc)
     lines = tracebacks.SourceLines(sources)
     facts = _Facts(lines, sources, namespace, plan, lost_names, workspace_files)
     frames = tracebacks.guest_frames(exc, sources)
     filename, position = _place(exc, frames, lines, sources)
     message = _not_imported(exc) or tracebacks.message_of(exc)
-    text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources, left_out).format(exc))
+    text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources).format(exc))
     hint = _told(exc, "hint")
     if hint is None:
         hint = _text_or_empty(lambda: _of_refusal(exc, plan)) or None

@@ -2,7 +2,7 @@
 
 Every query has a database of its own, in memory, which ends with it: nothing of an engine is open between two steps, so
 a fork copies none of it and a saved state needs none of it. The tables that the query names are put in first; then the
-engine is locked (`sql_engines`). What the query made or changed comes out again as DataFrames, variables of the
+database is locked (`duck`). What the query made or changed comes out again as DataFrames, variables of the
 session: they stay, and are undone, as all variables do. A query does all that it says or, where it fails, nothing.
 """
 
@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
 from safeexec.common.matching import nearest
-from safeexec.engine.child.step.sql_engines import Engine, QueryFailed, open_duckdb
+from safeexec.engine.child.step.duck import Database, QueryFailed, open_duckdb
 from safeexec.engine.policy.names import is_internal
 
 MAX_FILES: Final = 1000
@@ -32,14 +32,12 @@ _WRITTEN: Final = re.compile(
 )
 """A statement that writes, and the table it is about. What this misses is a read-only table: the engine refuses."""
 _PLACE: Final = re.compile(r"\n*LINE (\d+): (.*)\n( *)\^+", re.DOTALL)
-_MISSING_TABLE: Final = re.compile(r"Table with name (.+?) does not exist|no such table: (\S+)", re.DOTALL)
+_MISSING_TABLE: Final = re.compile(r"Table with name (.+?) does not exist", re.DOTALL)
 _MISSING_COLUMN: Final = re.compile(
     r'(?:Referenced column|column) "([^"]+)" (?:not found|does not exist)|have a column named "([^"]+)"'
-    r'|no such column: "?([^\s"]+)'
 )
 _MISSING_FILE: Final = re.compile(r'Cannot access file "([^"]+)"')
 _WRONG_TYPES: Final = re.compile(r"No function matches the given name and argument types '(\w+)\(([^)]*)\)'")
-_NEAR: Final = re.compile(r'near "([^"]+)": syntax error|no such function: (\S+)')
 _READ_ONLY: Final = re.compile(r"base table|is not an? table|of type View|modify view|it is a view")
 _CANDIDATES: Final = re.compile(r"\n*(?:Candidate bindings:|Did you mean) ([^\n]*)")
 _READABLE: Final = (
@@ -104,7 +102,7 @@ def sql(
             tables = engine.tables() if done.writes else {}
     except QueryFailed as failure:
         missing = _MISSING_TABLE.search(str(failure)) or _MISSING_FILE.search(str(failure))
-        wanted = next(filter(None, missing.groups())).strip('"').lower() if missing is not None else ""
+        wanted = missing[1].strip('"').lower() if missing is not None else ""
         raise unread.get(wanted) or _explained(failure, query, frames, files) from None
     dropped = [name for name in written if done.writes and name not in tables]
     for name in tables.keys() - written:
@@ -117,14 +115,14 @@ def sql(
     return QueryAnswer(done.frame, "" if done.frame is not None else _said(done.rows, tables, dropped))
 
 
-def open_engine(memory_bytes: int | None) -> AbstractContextManager[Engine]:
-    """DuckDB where it is installed, else SQLite."""
+def open_engine(memory_bytes: int | None) -> AbstractContextManager[Database]:
+    """Open a database. Raises `SqlError` where DuckDB is not installed."""
     try:
         import duckdb
     except ImportError:
-        from safeexec.engine.child.step.sql_sqlite import open_sqlite  # where there is no DuckDB
-
-        return open_sqlite()
+        raise SqlError(
+            "SQL needs DuckDB, which the host has not installed", hint="Use the methods of pandas."
+        ) from None
     return open_duckdb(duckdb, memory_bytes)
 
 
@@ -169,7 +167,7 @@ def _targets(query: str) -> set[str]:
 
 
 def _load(
-    engine: Engine, query: str, namespace: Mapping[str, Any], given: Mapping[str, Any], frames: Mapping[str, Any]
+    engine: Database, query: str, namespace: Mapping[str, Any], given: Mapping[str, Any], frames: Mapping[str, Any]
 ) -> set[str]:
     """Put in the frames that the query names; the names of those that it may write."""
     text, targets = query.lower(), _targets(query)
@@ -199,7 +197,7 @@ def _files(workspace: str) -> Iterator[tuple[str, str]]:
                 yield (name if relative == "." else os.path.join(relative, name)), os.path.join(directory, name)
 
 
-def _load_files(engine: Engine, query: str, files: Mapping[str, str], taken: set[str]) -> dict[str, SqlError]:
+def _load_files(engine: Database, query: str, files: Mapping[str, str], taken: set[str]) -> dict[str, SqlError]:
     """Read the files that the query names into tables, each by its path and, where that is free, by its stem. Under
     the same names in lower case, why those are none that cannot be read: the query may mean a column with the word.
     """
@@ -232,7 +230,7 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
         at = _offset(statement, int(place[1]), place[2], len(place[3]) - len(f"LINE {place[1]}: "))
         message = message[: place.start()] + message[place.end() :]
     else:
-        at = _where(message, statement)
+        at = _place_of_file(message, statement)
     candidates = _CANDIDATES.search(message)
     message = _CANDIDATES.sub("", message).strip().replace(os.getcwd() + "/", "")
     hint = failure.hint or _hint(message, frames, files)
@@ -258,22 +256,16 @@ def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
     return None if cut < 0 else begins + cut - 3 + caret
 
 
-def _where(message: str, statement: str) -> int | None:
-    """Return where the statement first says what the message is about; the engine does not tell."""
-    for pattern in (_MISSING_TABLE, _MISSING_COLUMN, _MISSING_FILE, _NEAR):
-        if (found := pattern.search(message)) is None:
-            continue
-        name = next(filter(None, found.groups())).strip('"')
-        name = f"'{name}'" if pattern is _MISSING_FILE else name.rpartition(".")[2]
-        word = rf"(?<!\w){re.escape(name)}(?!\w)" if name.isidentifier() else re.escape(name)
-        at = re.search(word, statement, re.IGNORECASE)
-        return None if at is None else at.start()
-    return None
+def _place_of_file(message: str, statement: str) -> int | None:
+    """Return where the statement names the file that cannot be read; DuckDB does not tell."""
+    missing = _MISSING_FILE.search(message)
+    at = statement.find(f"'{missing[1]}'") if missing is not None else -1
+    return None if at < 0 else at
 
 
 def _hint(message: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> str | None:
     if (missing := _MISSING_TABLE.search(message)) is not None:
-        near = next(iter(nearest((missing[1] or missing[2]).strip('"'), [*frames, *files])), None)
+        near = next(iter(nearest(missing[1].strip('"'), [*frames, *files])), None)
         known = ", ".join([*frames, *(f"'{path}'" for path in files)][:20]) or "none: make a DataFrame first"
         return f"Did you mean {near}? Tables are: {known}." if near else f"Tables are: {known}."
     if (missing := _MISSING_COLUMN.search(message)) is not None:

@@ -1,31 +1,25 @@
-"""A traceback as CPython prints it, with the guest's frames only, read without running code of the guest.
+"""Writes a traceback as this CPython prints it, with the guest's frames only, read without running code of the guest.
 
 Every fact about an exception is taken through the descriptors of the built-in types: a guest class may define
 ``__traceback__``, ``__class__`` or ``__cause__`` as properties, and those never run here. What does run is ``__str__``
-of the exception and what that calls, under a trace function that ends it after `STR_SECONDS`; what a call into C keeps
-busy is ended by the host's deadline.
+of the exception and what that calls; one that does not return is ended by the step's deadline.
 """
 
 from __future__ import annotations
 
 import sys
+import traceback as standard
 import warnings
-from collections import deque
 from functools import partial
-from itertools import islice
-from time import monotonic
+from itertools import groupby, islice
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec.common.identity import dict_of, module_of, mro_of, qualname_of, read_getset
-from safeexec.common.own import ast
-from safeexec.common.text import blank, columns
+from safeexec.common.identity import module_of, qualname_of, read_getset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-STR_SECONDS = 0.25
-"""How long `__str__` of an exception may run."""
 MAX_MESSAGE = 8_000
 MAX_LINE = 400
 MAX_TRACEBACK = 24_000
@@ -35,8 +29,6 @@ MAX_CHAIN = 8
 MAX_GROUP = 15
 """Exceptions of one group, and notes of one exception."""
 MAX_FRAMES = 40
-MAX_WALKED = 4_000
-"""Entries of one traceback, half of them at each end."""
 MAX_EXCEPTIONS = 60
 """Frames of one exception, and exceptions of a whole traceback."""
 _FOLD_AFTER = 3
@@ -113,74 +105,12 @@ def without_middle(text: str, limit: int) -> str:
     return f"{start}[... {length - limit} characters left out ...]{str.__getitem__(text, slice(length - tail, None))}"
 
 
-class _TooSlow(Exception):
-    """``__str__`` of the guest took longer than `STR_SECONDS`."""
-
-
 def message_of(exc: BaseException) -> str:
-    """``str(exc)``, bounded in time and size."""
-    kind = type(exc)
+    """Return ``str(exc)`` within `MAX_MESSAGE`, whatever it raises."""
     try:
-        if _is_plain(kind, args_of(exc)):
-            return without_middle(str(exc), MAX_MESSAGE)
-        return without_middle(_traced_str(exc), MAX_MESSAGE)
-    except BaseException:  # whatever the guest's __str__ raises, KeyboardInterrupt and SystemExit included
+        return without_middle(str(exc), MAX_MESSAGE)
+    except BaseException:  # KeyboardInterrupt and SystemExit of the guest's __str__ included
         return "<exception str() failed>"
-
-
-def _is_plain(kind: type, args: tuple[Any, ...]) -> bool:
-    """Does ``str(exc)`` run no Python code: the class's ``__str__`` is written in C and its arguments are plain."""
-    for base in mro_of(kind):
-        if "__str__" in (names := dict_of(base)):
-            if type(names["__str__"]) is not type(BaseException.__str__):
-                return False
-            break
-    return all(type(arg) in (str, int, float, bytes, type(None)) for arg in args)
-
-
-def _traced_str(exc: BaseException) -> str:
-    deadline = monotonic() + STR_SECONDS
-
-    def watch(frame: FrameType, event: str, arg: object) -> Any:
-        frame.f_trace_opcodes = True  # `while True: pass` in one line gives no further line event (3.11)
-        if monotonic() > deadline:
-            raise _TooSlow
-        return watch
-
-    before = sys.gettrace()
-    sys.settrace(watch)
-    try:
-        return str(exc)
-    finally:
-        sys.settrace(before)
-
-
-def cut(exc: BaseException) -> dict[int, int]:
-    """Shorten the tracebacks of an exception and of what it is chained to, each of more than `MAX_WALKED` entries: what
-    is read of them later takes no time of the step's, whatever the recursion limit was. Returns how many entries were
-    left out, by the `id` of the last one before them.
-    """
-    left_out: dict[int, int] = {}
-    pending = [exc]
-    seen: set[int] = set()
-    while pending and len(seen) < MAX_CHAIN:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        pending += [link for link in (_cause_of(current), _context_of(current)) if link is not None]
-        entry: TracebackType | None = _traceback_of(current)
-        head, length, last = None, 0, deque[TracebackType](maxlen=MAX_WALKED // 2)
-        while entry is not None:
-            length += 1
-            last.append(entry)
-            if length == MAX_WALKED // 2:
-                head = entry
-            entry = entry.tb_next
-        if head is not None and length > MAX_WALKED:
-            head.tb_next = last[0]
-            left_out[id(head.tb_frame)] = length - MAX_WALKED
-    return left_out
 
 
 def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFrame]:
@@ -263,10 +193,8 @@ def _characters(line: str, offset: int) -> int:
 class TracebackFormatter:
     """Writes one exception and what it is chained to, as `traceback.print_exception` would, within `MAX_TRACEBACK`."""
 
-    def __init__(self, sources: Mapping[str, str], left_out: Mapping[int, int] | None = None) -> None:
-        """`left_out`: what `cut` took out."""
+    def __init__(self, sources: Mapping[str, str]) -> None:
         self._sources = sources
-        self._left_out = left_out or {}
         self._lines = SourceLines(sources)
         self._seen: set[int] = set()
         self._budget = MAX_EXCEPTIONS
@@ -307,7 +235,7 @@ class TracebackFormatter:
         if frames:
             title = f"{'Exception Group ' if is_group else ''}Traceback (most recent call last):\n"
             yield from self._emit(title, "+" if is_outermost else "|")
-        for text in (*self._frames(frames), *self._syntax(exc), *_last_lines(exc)):
+        for text in (*self._frames(frames), *self._last_lines(exc)):
             yield from self._emit(text)
         if is_group:
             yield from self._members(_members_of(exc))
@@ -342,7 +270,7 @@ class TracebackFormatter:
             yield f"{'  ' * self._depth}{margin} {line}"
 
     def _frames(self, frames: list[GuestFrame]) -> Iterator[str]:
-        folded = list(_fold(frames, self._left_out))
+        folded: list[tuple[GuestFrame | None, int]] = [*_fold(frames)]
         if len(folded) > MAX_FRAMES:
             tail = MAX_FRAMES * 2 // 3
             folded[MAX_FRAMES - tail : -tail] = [(None, len(folded) - MAX_FRAMES)]
@@ -358,38 +286,42 @@ class TracebackFormatter:
                 yield f"  [Previous line repeated {rest} more time{'' if rest == 1 else 's'}]\n"
 
     def _frame(self, frame: GuestFrame) -> str:
-        text = f'  File "{frame.filename}", line {frame.line}, in {frame.code.co_name}\n'
-        source = self._lines.line(frame.filename, frame.line)
-        stripped = source.strip()
-        if not stripped:
-            return text
-        text += f"    {without_middle(stripped, MAX_LINE)}\n"
-        where = self._lines.position(frame)
-        if where.column is None or where.end_column is None or where.line != frame.line or len(stripped) > MAX_LINE:
-            return text
-        indent = len(source) - len(source.lstrip())
-        start = where.column - 1
-        end = where.end_column - 1 if where.end_line == where.line else len(source.rstrip())
-        carets = _carets(source[start:end], whole_line=end - start >= len(stripped))
-        return text + (f"    {blank(source[indent:start])}{carets}\n" if carets and start >= indent else "")
+        line, column, end_line, end_column = frame.position()
+        last = end_line if end_line is not None and sys.version_info >= (3, 13) else line  # from 3.13 on all are shown
+        text = "".join(self._lines.line(frame.filename, number) + "\n" for number in range(line, last + 1))
+        if len(text) > MAX_LINE:
+            text, column = without_middle(text.strip(), MAX_LINE), None
+        return _FORMAT.format_frame_summary(
+            standard.FrameSummary(
+                frame.filename,
+                line,
+                frame.code.co_name,
+                lookup_line=False,
+                line=text,
+                end_lineno=end_line,
+                colno=column,
+                end_colno=end_column,
+            )
+        )
 
-    def _syntax(self, exc: BaseException) -> Iterator[str]:
-        """The place that a SyntaxError speaks of, if it is in a source of the guest."""
-        where = syntax_position(exc, self._sources)
-        if where is None:
+    def _last_lines(self, exc: BaseException) -> Iterator[str]:
+        """Class and message; of a SyntaxError about a source of the guest its place, too."""
+        if (where := syntax_position(exc, self._sources)) is not None:
+            assert isinstance(exc, SyntaxError)
+            if exc.text is None:
+                exc.text = self._lines.line(where[0], where[1].line)
+            yield from standard.format_exception_only(exc)
             return
-        filename, position = where
-        source = self._lines.line(filename, position.line)
-        yield f'  File "{filename}", line {position.line}\n'
-        stripped = source.strip()
-        if not stripped or len(stripped) > MAX_LINE:
-            return
-        yield f"    {stripped}\n"
-        if position.column is not None:
-            start = max(position.column - 1 - (len(source) - len(source.lstrip())), 0)
-            end_column = position.end_column if position.end_line in (None, position.line) else None
-            width = max((end_column or position.column + 1) - position.column, 1)
-            yield f"    {blank(stripped[:start].ljust(start))}{'^' * (columns(stripped[start : start + width]) or 1)}\n"
+        name, message = qualified_name(type(exc)), message_of(exc)
+        yield f"{name}: {message}\n" if message else f"{name}\n"
+        notes = _instance_dict(exc).get("__notes__")
+        if type(notes) is list:
+            for note in notes[:MAX_GROUP]:
+                if type(note) is str:
+                    yield without_middle(note, MAX_LINE) + "\n"
+
+
+_FORMAT = standard.StackSummary()
 
 
 def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str, Position] | None:
@@ -408,71 +340,11 @@ def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str
     return filename, Position(line, positive(column), positive(end_line), positive(end_column))
 
 
-def _last_lines(exc: BaseException) -> Iterator[str]:
-    name, message = qualified_name(type(exc)), _without_place(exc)
-    yield f"{name}: {message}\n" if message else f"{name}\n"
-    notes = _instance_dict(exc).get("__notes__")
-    if type(notes) is list:
-        for note in notes[:MAX_GROUP]:
-            if type(note) is str:
-                yield without_middle(note, MAX_LINE) + "\n"
-
-
-def _without_place(exc: BaseException) -> str:
-    """The message; of a SyntaxError without file and line, which a traceback has above it."""
-    if issubclass(type(exc), SyntaxError) and type(text := SyntaxError.__dict__["msg"].__get__(exc)) is str:
-        return without_middle(text, MAX_MESSAGE)
-    return message_of(exc)
-
-
-def _fold(frames: list[GuestFrame], left_out: Mapping[int, int]) -> Iterator[tuple[GuestFrame | None, int]]:
-    """Runs of the same line, each with its length: what recursion leaves. None, and how many, for what was cut."""
-    run: GuestFrame | None = None
-    count = 0
-    for frame in frames:
-        if run is not None and (frame.code, frame.line) == (run.code, run.line):
-            count += 1
-        else:
-            if run is not None:
-                yield run, count
-            run, count = frame, 1
-        if left_out and id(frame.frame) in left_out:
-            yield run, count
-            yield None, left_out[id(frame.frame)]
-            run, count = None, 0
-    if run is not None:
-        yield run, count
-
-
-def _carets(segment: str, *, whole_line: bool) -> str:
-    """The caret line: ``~~^~~`` for an operator or a subscript, else ``^^^^``, but nothing under a whole line."""
-    anchors = _anchors(segment)
-    if anchors is None:
-        return "" if whole_line else "^" * columns(segment)
-    left, right = anchors
-    return "~" * columns(segment[:left]) + "^" * columns(segment[left:right]) + "~" * columns(segment[right:])
-
-
-def _anchors(segment: str) -> tuple[int, int] | None:
-    """Start and end of the operator or brackets within `segment`, as CPython 3.11 finds them."""
-    if not segment.isascii() or "\n" in segment:
-        return None
-
-    try:
-        tree = ast.parse(segment)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-    match tree.body:
-        case [ast.Expr(value=ast.BinOp(left=left, right=right))] if left.end_col_offset is not None:
-            start = left.end_col_offset
-            while start < right.col_offset and (segment[start].isspace() or segment[start] in ")\\"):
-                start += 1
-            width = 2 if start + 1 < right.col_offset and segment[start + 1] in "*/@<>" else 1
-            return start, start + width
-        case [ast.Expr(value=ast.Subscript(value=value))] if value.end_col_offset is not None:
-            start = segment.find("[", value.end_col_offset)
-            return (start, len(segment)) if start >= 0 else None
-    return None
+def _fold(frames: list[GuestFrame]) -> Iterator[tuple[GuestFrame, int]]:
+    """Yield runs of the same line, each with its length: what recursion leaves."""
+    for _, run in groupby(frames, lambda frame: (frame.code, frame.line)):
+        same = list(run)
+        yield same[0], len(same)
 
 
 def release_frames(exc: BaseException) -> None:

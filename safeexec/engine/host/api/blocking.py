@@ -387,10 +387,10 @@ class Sandbox(SandboxAPI):
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
-        from safeexec.engine.host.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
-
         if self._engine is not None:
             raise SandboxError("plugins are not offered in a container")
+        from safeexec.engine.host.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
+
         core = PluginCore(
             self._core,
             source,

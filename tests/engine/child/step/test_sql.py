@@ -1,4 +1,4 @@
-"""SQL over DataFrames and files of the workspace, by either engine; nothing else is in reach, and errors say where."""
+"""SQL over DataFrames and files of the workspace, by DuckDB; nothing else is in reach, and errors say where."""
 
 from __future__ import annotations
 
@@ -9,18 +9,9 @@ from typing import Any
 import pytest
 
 pd = pytest.importorskip("pandas")
+pytest.importorskip("duckdb")
 
 from safeexec.engine.child.step.sql import QueryAnswer, SqlError, sql  # noqa: E402
-from safeexec.engine.child.step.sql_engines import open_duckdb  # noqa: E402
-
-
-@pytest.fixture(params=["duckdb", "sqlite"], autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "duckdb":
-        pytest.importorskip("duckdb")
-    else:
-        monkeypatch.setitem(sys.modules, "duckdb", None)
-    return str(request.param)
 
 
 @pytest.fixture
@@ -85,7 +76,7 @@ def test_a_table_that_is_created_is_a_variable_and_stays(workspace: str) -> None
     assert list(namespace["t"]["a"]) == [1, 2]
 
 
-def test_a_frame_is_changed_where_the_query_says_so(engine: str) -> None:
+def test_a_frame_is_changed_where_the_query_says_so() -> None:
     days = pd.to_datetime(["2024-01-02", "2024-01-03"])
     namespace = {"df": pd.DataFrame({"a": [1, 2], "day": days, "ok": [True, False]}), "other": pd.DataFrame({"b": [1]})}
     other = namespace["other"]
@@ -95,9 +86,6 @@ def test_a_frame_is_changed_where_the_query_says_so(engine: str) -> None:
     assert namespace["df"]["ok"].dtype == bool
     sql("insert into df select b, null, true from other; alter table df add column c integer", namespace, None)
     assert namespace["df"].shape == (3, 4) and namespace["other"] is other
-    if engine == "sqlite":  # duckdb has no such statement
-        sql("with q as (select 9 as b) insert into other select b from q returning b", namespace, None)
-        assert list(namespace["other"]["b"]) == [1, 9]
     kept = namespace["df"]
     assert sql("delete from df where a = 99", namespace, None).said == "0 rows changed"
     assert namespace["df"] is kept
@@ -168,7 +156,6 @@ def test_files_are_not_written(workspace: str) -> None:
         "reset lock_configuration",
         "pragma threads = 8",
         "pragma temp_store_directory = '/tmp'",
-        "pragma database_list",
         "pragma trusted_schema = 1",
         "select * from frames",
         "select * from namespace",
@@ -193,11 +180,7 @@ def test_files_are_not_written(workspace: str) -> None:
         "select fts3_tokenizer('simple')",
     ],
 )
-def test_nothing_else_is_reached(
-    engine: str, query: str, workspace: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    if engine == "duckdb" and query == "pragma database_list":
-        pytest.skip("duckdb: tells its own database in memory, and no more")
+def test_nothing_else_is_reached(query: str, workspace: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     secret = tmp_path_factory.mktemp("host") / "secret.csv"
     secret.write_text("a\n1\n")
     with pytest.raises(SqlError):
@@ -205,15 +188,19 @@ def test_nothing_else_is_reached(
     assert [path.name for path in secret.parent.iterdir()] == ["secret.csv"]
 
 
-def test_no_bar_is_drawn_in_the_output_while_a_large_file_is_read() -> None:
-    duckdb = pytest.importorskip("duckdb")
-    with open_duckdb(duckdb, None) as engine:
-        assert engine._connection.execute("select current_setting('enable_progress_bar')").fetchone() == (False,)
+def test_no_bar_is_drawn_in_the_output_while_a_large_file_is_read(tmp_path: Path, capfd: Any) -> None:
+    pd.DataFrame({"x": range(400_000)}).to_csv(tmp_path / "large.csv")
+    assert rows("select count(*) from large", str(tmp_path)) == [(400_000,)]
+    assert capfd.readouterr() == ("", "")
 
 
-def test_a_query_stays_within_its_memory(engine: str) -> None:
-    if engine == "sqlite":
-        pytest.skip("sqlite: its bound is the one of the process")
+def test_without_duckdb_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(SqlError, match="needs DuckDB"):
+        sql("select 1", {}, None)
+
+
+def test_a_query_stays_within_its_memory() -> None:
     with pytest.raises(MemoryError):
         sql("select list(a.x) as l from range(60000000) as a(x)", {}, None, memory_bytes=64 << 20)
 
@@ -231,7 +218,7 @@ def test_a_query_stays_within_its_memory(engine: str) -> None:
         ("select name,\n  regoin from people", (2, 3), "Did you mean region?"),
     ],
 )
-def test_errors_tell_place_and_hint(engine: str, query: str, place: tuple[int, int], hint: str, workspace: str) -> None:
+def test_errors_tell_place_and_hint(query: str, place: tuple[int, int], hint: str, workspace: str) -> None:
     with pytest.raises(SqlError) as caught:
         sql(query, frames(), workspace)
     error = caught.value
@@ -260,9 +247,7 @@ def test_errors_tell_place_and_hint(engine: str, query: str, place: tuple[int, i
         ("select 1; select summ(amount) from sales", (1, 18), 'Did you mean "sum"?'),
     ],
 )
-def test_errors_of_duckdb(engine: str, query: str, place: tuple[int, int], hint: str | None, workspace: str) -> None:
-    if engine != "duckdb":
-        pytest.skip("duckdb: these are its words")
+def test_errors_of_duckdb(query: str, place: tuple[int, int], hint: str | None, workspace: str) -> None:
     with pytest.raises(SqlError) as caught:
         sql(query, frames(), workspace)
     error = caught.value
@@ -271,15 +256,13 @@ def test_errors_of_duckdb(engine: str, query: str, place: tuple[int, int], hint:
     assert "LINE" not in str(error) and "^" not in str(error)
 
 
-def test_a_damaged_file_is_named(engine: str, tmp_path: Path) -> None:
-    if engine == "sqlite":
-        pytest.importorskip("pyarrow")
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(SqlError, match=r"^bad.parquet cannot be read: "):
         sql("select * from 'bad.parquet'", {}, str(tmp_path))
 
 
-def test_a_file_that_is_not_utf_8_is_told_how_to_be_read(engine: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_told_how_to_be_read(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes("name,age\nJosé,31\n".encode("cp1252"))
     with pytest.raises(SqlError, match="cannot be read") as caught:
         sql("select * from people", {}, str(tmp_path))

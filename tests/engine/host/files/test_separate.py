@@ -21,9 +21,15 @@ def _lacking(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(probe, "_cache", [facts._replace(landlock_abi=0) if "landlock" in names else facts])
 
 
-@pytest.fixture(params=[(), ("landlock",)], ids=["Landlock", "mount namespaces"])
+NAMESPACES = ("user", "mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount")
+
+
+@pytest.fixture(
+    params=[(), ("landlock",), NAMESPACES, (*NAMESPACES, "root")],
+    ids=["Landlock", "mount namespaces", "Landlock alone", "Landlock alone, one user"],
+)
 def sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    if not request.param and not probe.probe().landlock.works:
+    if "landlock" not in request.param and not probe.probe().landlock.works:
         pytest.skip("no Landlock here")
     _lacking(monkeypatch, *request.param)
     with Sandbox("confined-python") as opened:
@@ -70,6 +76,61 @@ def test_who_knows_the_path_reaches_no_file_of_another_session(sandbox: Sandbox)
         assert bob.run("open('own.txt', 'w').write('of bob'); open('own.txt').read()").check().value == "of bob"
         bob.write_file("given.txt", "by the host")
         assert bob.run("import os\nopen(os.path.abspath('given.txt')).read()").value == "by the host"
+
+
+_BY_PATH = """
+import os
+where, done = {where!r}, []
+for number, act in enumerate((os.stat, lambda path: os.chmod(path, 0o600), os.utime)):
+    try:
+        act(where)
+    except OSError:
+        continue
+    done.append(number)
+done
+"""
+
+
+def test_the_protection_says_what_a_path_that_is_known_gives(sandbox: Sandbox) -> None:
+    """Landlock has no say over a look, a mode and times."""
+    with sandbox.session() as alice, sandbox.session() as bob:
+        done = bob.run(_BY_PATH.format(where=_secret(alice))).check().value
+        told = " ".join(row.detail for row in bob.protection if row.active)
+        assert bool(done) == ("what they know by path can be looked up" in told)
+        assert ({1, 2} <= set(done)) == ("its mode and times changed" in told)
+        assert alice.run("open('mine.txt').read()").value == "mine"
+
+
+_BY_PROCESS = """
+import os, signal
+where, alice = {where!r}, {pid}
+own, done = os.getpid(), []
+for pid in {{alice, os.getppid(), *range(1, 100)}} - {{own, 0}}:
+    proc = f"/proc/{{pid}}"
+    ways = [f"{{proc}}/root{{where}}", f"{{proc}}/cwd/mine.txt", f"{{proc}}/mem", f"{{proc}}/environ"]
+    acts = [lambda path=path: open(path, "rb").read(1) for path in ways]
+    acts += [lambda: os.listdir(f"{{proc}}/fd"), lambda: os.kill(pid, signal.SIGSTOP), lambda: os.pidfd_open(pid)]
+    for number, act in enumerate(acts):
+        try:
+            act()
+        except OSError:
+            continue
+        done.append((pid, number))
+for fd in range(3, 256):
+    for path in ("mine.txt", "../w/mine.txt", "/".join([".."] * 40) + where):
+        try:
+            done.append((fd, os.open(path, os.O_RDONLY, dir_fd=fd)))
+        except OSError:
+            continue
+done
+"""
+
+
+def test_no_other_process_leads_to_a_file_of_another_session(sandbox: Sandbox) -> None:
+    with sandbox.session() as alice, sandbox.session() as bob:
+        where, pid = _secret(alice), alice.run("import os\nos.getpid()").value
+        assert bob.run(_BY_PROCESS.format(where=where, pid=pid)).check().value == []
+        assert alice.run("open('mine.txt').read()").value == "mine"
 
 
 def test_files_follow_kills_and_rollbacks_as_ever(sandbox: Sandbox) -> None:

@@ -1,14 +1,14 @@
-"""The databases behind a query: DuckDB where it is installed, else SQLite. Each lives for one query, in memory.
+"""The database behind a query: DuckDB, in memory, for one query.
 
-Both are locked before the query runs: no file, no extension, no other database, no setting. In DuckDB external access
-is off and the configuration locked, and only statements about tables run; SQLite (`sql_sqlite`) asks about every act.
+It is locked before the query runs: no file, no extension, no other database, no setting. External access is off and the
+configuration locked, and only statements about tables run.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 _CONFIG: Final = {
     "threads": "1",  # a pool of threads does not survive the fork of a checkpoint
@@ -26,7 +26,7 @@ _TABLES: Final = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT 
 _EXACT: Final = 1 << 53
 """Sums of integers are HUGEINT, which DuckDB hands to pandas as floats: exact up to here."""
 _LEAST_MEMORY: Final = 32 << 20
-NO_SUCH_STATEMENT: Final = (
+_NO_SUCH_STATEMENT: Final = (
     "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER and DROP run here. Nothing is attached, copied, loaded or set; a "
     "query is a transaction by itself."
 )
@@ -49,40 +49,24 @@ class QueryDone(NamedTuple):
     writes: bool
 
 
-class Engine(Protocol):
-    """A database for one query. Tables go in, `run` once, tables come out."""
-
-    def add(self, name: str, frame: Any, *, written: bool) -> None:
-        """Put a DataFrame in as a table; one that is not `written` cannot be changed."""
-
-    def add_file(self, name: str, path: str, stem: str | None) -> None:
-        """Read a CSV or Parquet file into a table `name`, and give it the second name `stem`."""
-
-    def run(self, query: str) -> QueryDone:
-        """Lock the engine and run the statements of `query`. Raises `QueryFailed`, and MemoryError."""
-
-    def tables(self) -> dict[str, Any]:
-        """The tables that can be changed, as they are now."""
-
-
-def quoted(name: str) -> str:
+def _quoted(name: str) -> str:
     """`name` as an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 @contextlib.contextmanager
-def open_duckdb(duckdb: Any, memory_bytes: int | None) -> Iterator[DuckEngine]:
+def open_duckdb(duckdb: Any, memory_bytes: int | None) -> Iterator[Database]:
     """A database of the module `duckdb`, in memory, for one query, which may use `memory_bytes`."""
     config = dict(_CONFIG)
     if memory_bytes is not None:
         config["memory_limit"] = f"{max(memory_bytes, _LEAST_MEMORY) >> 10}KiB"
     with contextlib.closing(duckdb.connect(":memory:", config=config)) as connection:
         connection.execute("SET enable_progress_bar = false")  # before a file is read: that draws one, too
-        yield DuckEngine(duckdb, connection)
+        yield Database(duckdb, connection)
 
 
-class DuckEngine:
-    """DuckDB."""
+class Database:
+    """A database for one query. Tables go in, `run` once, tables come out."""
 
     def __init__(self, duckdb: Any, connection: Any) -> None:
         self._error = duckdb.Error
@@ -92,26 +76,26 @@ class DuckEngine:
         """Tables that are the files of the workspace."""
 
     def add(self, name: str, frame: Any, *, written: bool) -> None:
-        """As `Engine.add`: read where they are, and copied only to be written."""
+        """Put a DataFrame in as a table: read where it is, and copied only if it may be `written`."""
         with self._failing():
             if not written:
                 self._connection.register(name, frame)
                 return
             self._connection.register("the frame", frame)
-            self._connection.execute(f'CREATE TABLE {quoted(name)} AS SELECT * FROM "the frame"')
+            self._connection.execute(f'CREATE TABLE {_quoted(name)} AS SELECT * FROM "the frame"')
             self._connection.unregister("the frame")
 
     def add_file(self, name: str, path: str, stem: str | None) -> None:
-        """As `Engine.add_file`."""
+        """Read a CSV or Parquet file into a table `name`, and give it the second name `stem`."""
         reader = "read_parquet" if path.lower().endswith(".parquet") else "read_csv"
         with self._failing():
-            self._connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {reader}(?)", [path])
+            self._connection.execute(f"CREATE TABLE {_quoted(name)} AS SELECT * FROM {reader}(?)", [path])
             if stem is not None:
-                self._connection.execute(f"CREATE VIEW {quoted(stem)} AS SELECT * FROM {quoted(name)}")
+                self._connection.execute(f"CREATE VIEW {_quoted(stem)} AS SELECT * FROM {_quoted(name)}")
         self._own.add(name)
 
     def run(self, query: str) -> QueryDone:
-        """As `Engine.run`."""
+        """Lock the database and run the statements of `query`. Raises `QueryFailed`, and MemoryError."""
         frame, rows, writes, start = None, None, False, 0
         with self._failing():
             self._connection.execute(_LOCK)
@@ -123,7 +107,7 @@ class DuckEngine:
             if kind == "PRAGMA":
                 allowed = {result.name for result in statement.expected_result_type} == {"QUERY_RESULT"}
             if not allowed:
-                raise QueryFailed(f"{kind.replace('_', ' ')} is not a statement of this SQL", start, NO_SUCH_STATEMENT)
+                raise QueryFailed(f"{kind.replace('_', ' ')} is not a statement of this SQL", start, _NO_SUCH_STATEMENT)
             with self._failing(start):
                 answer = self._connection.execute(text)
                 names = [column[0] for column in answer.description or ()]
@@ -136,7 +120,7 @@ class DuckEngine:
         return QueryDone(frame, rows, writes or bool(rows))
 
     def tables(self) -> dict[str, Any]:
-        """As `Engine.tables`."""
+        """Return the tables that can be changed, as they are now."""
         with self._failing():
             found = self._connection.execute(_TABLES).fetchall()
             elsewhere = next((f"{schema}.{name}" for schema, name in found if schema != "main"), None)
@@ -145,7 +129,7 @@ class DuckEngine:
                     f"{elsewhere} would be lost", 0, "Tables are made without a schema: CREATE TABLE name …"
                 )
             names = [name for _, name in found if name not in self._own]
-            return {name: self._frame(self._connection.execute(f"SELECT * FROM {quoted(name)}")) for name in names}
+            return {name: self._frame(self._connection.execute(f"SELECT * FROM {_quoted(name)}")) for name in names}
 
     @staticmethod
     def _frame(answer: Any) -> Any:
