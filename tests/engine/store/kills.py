@@ -382,8 +382,9 @@ def judge_done(job: Job, all_said: list[Any], counted: Counter[str]) -> None:
             told = [str(more[0]) for who, kind, *more in all_said[since:] if who == pid and kind == "note"]
             if not any(who == pid and kind in ("ok", "again") for who, kind, *_ in all_said[place:]):
                 continue  # it has ended before it could tell
-            if pid != by and job.durable == "second":
-                counted["steps younger than a second, lost with their host"] += done - what[0]
+            over = pid != by or any(kind == "lost" for _, kind, *_ in all_said[since:place])
+            if over and job.durable == "second":
+                counted["steps younger than a second, lost with their session"] += done - what[0]
             else:
                 assert any(re.search("lost|undone|newest that was left", note) for note in told), (job, place, all_said)
             done = what[0]
