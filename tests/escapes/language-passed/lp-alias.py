@@ -1,5 +1,3 @@
-# id: lp-alias
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: an alias of typing stands for an exception that hands out its object

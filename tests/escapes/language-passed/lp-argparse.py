@@ -1,5 +1,3 @@
-# id: lp-argparse
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: argparse reads a name of a function by its dest

@@ -1,5 +1,3 @@
-# id: lp-da
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: sixty ways of data libraries to read a name, import or compile

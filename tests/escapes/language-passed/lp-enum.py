@@ -1,5 +1,3 @@
-# id: lp-enum
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: enum.property is handed out

@@ -1,5 +1,3 @@
-# id: lp-frames
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a task tells its frames

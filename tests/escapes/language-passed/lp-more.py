@@ -1,5 +1,3 @@
-# id: lp-more
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: proxies and descriptors that read for a program

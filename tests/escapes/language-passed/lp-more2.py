@@ -1,5 +1,3 @@
-# id: lp-more2
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: names of inspect, weakref, contextlib and asyncio that lead on

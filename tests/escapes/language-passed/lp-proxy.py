@@ -1,5 +1,3 @@
-# id: lp-proxy
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a weak proxy shows the dict of a module

@@ -1,5 +1,3 @@
-# id: lp-rolling
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a window of pandas is looked up by any name
