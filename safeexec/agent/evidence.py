@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, permutations
 from typing import Any
 
-from safeexec.agent import closed_forms, formulas, inequalities, readings
+from safeexec.agent import closed_forms, formulas, inequalities, readings, wording
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
 
 _MAX_LEAVES = 60
@@ -27,20 +27,21 @@ _MAX_PLACES = 1_000
 """Digits of a decimal, and behind the point of any number."""
 _FEW_DIGITS = Fraction(25, 1000)
 _ONE_DIGIT = Fraction(1, 1000)
+_FEW_PAIRS = 3
+_HEDGED = Fraction(5, 100)
+"""How far a number may be off of which the text says that it is about right."""
 _FLOAT = Fraction(1, 2**50)
 _LAST_DIGITS = Fraction(1, 10**30)
 """How far two ways of computing one root may be apart: they have 50 digits."""
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
-_SPELT_TEXT = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen twenty"""
-_SPELT = _SPELT_TEXT.split()
 _GOES_ON = re.compile(r"[\w+\-/^(]")
 _FORMULA = re.compile(
     r"\b(?!(?:sqrt|pi|I|Matrix)\b)[A-Za-z_]\w*\s*(?:[-+*/^(]|$)|[-+*/^]\s*(?!(?:sqrt|pi|I)\b)[A-Za-z_]"
 )
 """A variable, or a function that is no root, beside an operator."""
 _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
+_REFUSED = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
 _ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
 """Of which a list has no order."""
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
@@ -64,11 +65,14 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was found about an answer. `unsupported` are the numbers that it states and nothing supports."""
+    """What was found about an answer. `unsupported` are the numbers that it states and nothing supports. `said`: it
+    says the value, among words perhaps that are not known; an answer that is matched says it in known ones.
+    """
 
     matched: bool
     contradicted: bool = False
     unsupported: tuple[str, ...] = ()
+    said: bool = False
 
 
 def judge(
@@ -84,8 +88,26 @@ def judge(
     "62.9 %" may be 62.9 as well as 0.629. `vocabulary` are the words of the question, in lower case, `predicates` those
     that the code asks about, where it computes a yes or no.
     """
+    found = _compare(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
+    if found.matched or found.unsupported:
+        return replace(found, said=found.matched)
+    loosely = _compare(answer, value, known, percent=percent, vocabulary=None, predicates=predicates)
+    return Comparison(False, said=True) if loosely.matched else found
+
+
+def _compare(
+    answer: str,
+    value: Any,
+    known: Collection[Computed],
+    *,
+    percent: bool,
+    vocabulary: Collection[str] | None,
+    predicates: frozenset[str],
+) -> Comparison:
+    """As `judge`; `vocabulary` None: whatever words stand around the numbers."""
     if len(answer) > MAX_TEXT:
         return Comparison(False)
+    answer = wording.normal(answer)
     if isinstance(value, bool):
         said = readings.truth(answer, predicates)
         return Comparison(said is value, said is not None and said is not value)
@@ -106,24 +128,29 @@ def judge(
     if _is_empty(value):
         claims = any(one.sure and one.lead == "claim" for one in numerals(answer, vocabulary) or ())
         return Comparison(none, claims and not none)
-    if none and isinstance(value, (list, tuple, set)) and not numerals(answer):
+    if none and not numerals(answer):
         return Comparison(False, bool(leaves(value)))
     said_sign = readings.infinity(answer)
     if sign := _infinite(value):
         if said_sign:
-            return Comparison(said_sign == sign, said_sign != sign)
+            right = said_sign == sign and not _DENIED.search(answer)
+            return Comparison(right, said_sign != sign)
         stated = numerals(answer) or ()
         return Comparison(False, any(one.sure and (one.marked or one.lead == "claim") for one in stated))
     if said_sign and leaves(value) and not numerals(answer):
         return Comparison(False, contradicted=True)
-    if (bounds := inequalities.computed(value)) is not None:
-        return _of_bounds(answer, bounds)
+    if (wanted := inequalities.computed(value)) is not None:
+        return _of_region(answer, wanted)
     formula = _formula(value)
     if formula is not None:
         return _of_formula(answer, value, formula, known)
-    values = [value]
+    values: list[Any] = [value]
     if type(value) is timedelta:
         values = list(readings.in_units(value, answer)) or [value]
+    elif type(value) is dict and all(type(count) is int for count in value.values()) and _is_numbers(set(value)):
+        values.append(set(value))  # roots or eigenvalues, with how often each of them is there
+    elif type(value) is list and len(value) <= _FEW_PAIRS and all(type(one) is tuple for one in value):
+        values = [list(order) for order in permutations(value)]  # solutions of a system
     judged: list[Comparison] = []
     for reading in (answer, *readings.readings(answer)):
         for wanted in values:
@@ -149,18 +176,23 @@ def _is_empty(value: Any) -> bool:
     return value in ([], (), set(), {}) or getattr(value, "repr", "") == "EmptySet"
 
 
+def _is_numbers(values: set[Any]) -> bool:
+    """Tell whether each of the values is one number."""
+    return all(type(one) is not str and len(leaves(one) or ()) == 1 for one in values)
+
+
 def _is_factors(value: dict[Any, Any]) -> bool:
     """Tell whether a dict may be the powers of a product, as sympy's `factorint` gives them."""
     return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
 
 
-def _of_bounds(answer: str, wanted: list[inequalities.Bound]) -> Comparison:
-    """Tell whether the bounds that the answer states are the computed ones: -2 < x < 2, x ∈ (-2, 2)."""
-    said = inequalities.bounds(answer)
-    if said is None or _DENIED.search(answer):
+def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
+    """Tell whether the region that the answer states is the computed one: -2 < x < 2, x ∈ (-2, 2)."""
+    said = inequalities.region(answer)
+    if said is None or _REFUSED.search(answer):
         return Comparison(False)
-    missing = inequalities.missing(said, wanted)
-    return Comparison(not missing and not inequalities.missing(wanted, said), missing)
+    is_same = inequalities.same(said, wanted)
+    return Comparison(is_same, not is_same)
 
 
 def _infinite(value: Any) -> int:
@@ -194,7 +226,7 @@ def _of_formula(answer: str, value: Any, formula: formulas.ReadFormula, known: C
 
 
 def _judge(
-    answer: str, value: Any, known: Collection[Computed], *, percent: bool, vocabulary: Collection[str]
+    answer: str, value: Any, known: Collection[Computed], *, percent: bool, vocabulary: Collection[str] | None
 ) -> Comparison:
     """Compare the words with a value of numbers, as they stand."""
     stated = numerals(answer, vocabulary)
@@ -203,8 +235,6 @@ def _judge(
         return Comparison(False)
     if not wanted:
         return Comparison(_contains(answer, getattr(value, "repr", value), known))
-    if not stated and (spelt := _spelt(answer)) is not None:
-        return Comparison(len(wanted) == 1 and wanted[0].value == spelt and not wanted[0].imaginary)
     rows: list[list[bool]] = []
     paired: list[bool] = []
     unsupported: list[Numeral] = []
@@ -226,7 +256,7 @@ def _judge(
                 unsupported.append(numeral)
         before = "claim" if is_value else "mention" if lead in ("mention", "either") else ""
         rows.append(agreeing if is_value else [False] * len(wanted))
-        labels.update([numeral.label] if is_value else ())
+        labels.update([re.sub(r"_?\d+$", "", numeral.label)] if is_value else ())
         paired.append(numeral.paired)
         denied = denied or (numeral.marked and not is_value)
         says_other = says_other or ((numeral.marked or numeral.lead == "claim") and not any(agreeing))
@@ -236,7 +266,7 @@ def _judge(
     denied = denied or last_denied or not named[True].isdisjoint(named[False])
     contradicted = (denied and says_other) or any(numeral.sure and numeral.value is not None for numeral in unsupported)
     orders = [rows, _swapped(rows, paired)] if any(paired) else [rows]
-    of_one_unknown = len(labels) == 1 and "" not in labels
+    of_one_unknown = len(labels - {""}) == 1
     unordered = isinstance(value, (set, frozenset)) or of_one_unknown or bool(_ROOTS.search(answer))
     matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
     return Comparison(matched, contradicted, tuple(dict.fromkeys(numeral.text for numeral in unsupported)))
@@ -297,27 +327,31 @@ def _is_part(
     error = abs(said - computed)
     if not error or (not said and leaf.imaginary and abs(computed) <= _NOISE * size):
         return True
-    if leaf.whole and numeral.digits < 3:
-        return False
+    if numeral.hedged and place:
+        return error <= min(max(place, _ten_of(said)) / 2, abs(computed) * _HEDGED)
     if not place:
         return error <= leaf.slack
+    if leaf.whole and numeral.digits < 3:
+        return False
     if numeral.cut and numeral.digits >= 3 and abs(said) < abs(computed):
         return error < place
-    if error > place / 2:
+    if error > place / 2 + min(leaf.slack, place / 100):
         return False
     return error <= size * (_ONE_DIGIT if numeral.digits < 2 else _FEW_DIGITS)
+
+
+def _ten_of(said: Fraction) -> Fraction:
+    """What one unit of its last digit is that is not 0: 1000 of 8000."""
+    if not said or said.denominator > 1:
+        return Fraction(0)
+    text = str(abs(said.numerator))
+    return Fraction(10 ** (len(text) - len(text.rstrip("0"))))
 
 
 def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     if numeral.value is None:
         return False
     return agrees(numeral, leaf) or (numeral.percent and numeral.value == leaf.value and not leaf.imaginary)
-
-
-def _spelt(answer: str) -> int | None:
-    """The number of an answer that is one number word: "Three."."""
-    word = answer[:40].strip(" \t\n.!*$\"'`").lower()
-    return _SPELT.index(word) if word in _SPELT else None
 
 
 def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:
@@ -398,7 +432,7 @@ def _is_long(value: int | Fraction | Decimal) -> bool:
     if isinstance(value, Decimal):
         _, digits, exponent = value.as_tuple()
         return isinstance(exponent, int) and (len(digits) > _MAX_PLACES or abs(exponent) > _MAX_PLACES)
-    # Beside an answer of 400 numbers, a denominator of 20,000 bits costs 1 ms each.
+    # Beside an answer of 150 numbers, a denominator of 20,000 bits costs 1 ms each.
     return value.numerator.bit_length() > _MAX_BITS or value.denominator.bit_length() > 4 * _MAX_PLACES
 
 

@@ -78,24 +78,16 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
 
 
 def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:
-    """Return whether they are one function, wherever both have a value; a variable may have another name."""
-    renamed: dict[str, str] = {}
-    if said.names != computed.names:
-        free = said.names - computed.names
-        if len(said.names) == len(computed.names) == 1:
-            renamed = dict(zip(computed.names, said.names, strict=True))
-        elif free <= {"C", "c", "K"}:
-            renamed = {}
-        else:
-            return "unknown"
+    """Return whether they are one function, wherever both have a value. Of other variables nobody knows."""
+    if not said.names - computed.names <= {"C", "c", "K"}:
+        return "unknown"
     compared, worst = 0, 0.0
     names = sorted(computed.names)
     for first in range(len(_POINTS)):
         place = {name: _POINTS[(first + 2 * position) % len(_POINTS)] for position, name in enumerate(names)}
         if said.bars and min(place.values(), default=1.0) < 0:
             continue
-        here = {renamed.get(name, name): number for name, number in place.items()}
-        here.update(dict.fromkeys(said.names - here.keys(), 0.0))
+        here = place | dict.fromkeys(said.names - place.keys(), 0.0)
         try:
             one, other = said.value(here), computed.value(place)
         except (ArithmeticError, ValueError, KeyError):
@@ -266,7 +258,7 @@ _PART = re.compile(
     r"|we|get|thus|hence|therefore|simplifies|becomes|answer|derivative|integral|function|result|that|then|it|this|if"
     r"|be|on|an?|has|have)\b|\\(?:approx|quad|qquad|text\{[^{}]*\})|[A-Za-zÀ-ÿ]{5,}(?![a-z({\[]))"
 )
-_CLAIMS = frozenset(("=", "is", "equals", "gives", "as", "to", "are", ":", "becomes", "get"))
+_CLAIMS = frozenset(("=", "≈", "\\approx", "is", "equals", "gives", "as", "to", "are", ":", "becomes", "get"))
 
 
 def stated(text: str, names: frozenset[str]) -> list[ReadFormula]:

@@ -89,10 +89,15 @@ class MathAnswer(OfRun):
         """The answer."""
         return self.answer
 
+    said: bool = True
+    """Where code computed a value and the model answered in words: the words say that value, and no other."""
+
     @property
     def ok(self) -> bool:
-        """Return whether there is an answer that nothing contradicts."""
-        return self.run.ok and not self.contradicted
+        """Return whether there is an answer that nothing contradicts, and, where it is in words, whether these say the
+        value that was computed: what cannot be judged is not ok.
+        """
+        return self.run.ok and not self.contradicted and self.said
 
 
 class MathAssistant:
@@ -192,26 +197,29 @@ class _Proof:
         """The answer of a run that has ended."""
         found, contradicted = self._found, run.ok and bool(self._contradiction)
         reason = "; ".join(filter(None, (run.reason, self._contradiction or self._unproven(run))))
-        if not run.ok or not found.code:
-            code = "" if not run.ok else found.code
-            return MathAnswer(run.answer, _written(run), code, False, run, reason, contradicted)
-        words = found.verdict is not None
-        answer = found.value if words and found.verified else run.answer
-        return MathAnswer(answer, _written(run), found.code, found.verified, run, reason, contradicted)
+        said = found.verdict is None or found.verdict.said
+        verified = run.ok and bool(found.code) and found.verified
+        answer = found.value if verified and found.verdict is not None else run.answer
+        code = found.code if run.ok else ""
+        return MathAnswer(answer, _written(run), code, verified, run, reason, contradicted, said=said)
 
     def _unproven(self, run: AgentResult) -> str:
         """Return why an answer that nothing contradicts is not verified."""
         if not run.ok or self._found.verified:
             return ""
+        verdict = self._found.verdict
         if not any(step.result.ok for step in run.steps):
             return "not verified: no code computed it"
         if _untold(run.answer):
             return "not verified: the value stays in the sandbox, and no text tells what it is"
-        if is_stated([step.source for step in run.steps]):
+        if is_stated([step.source for step in run.steps]) and (verdict is None or verdict.said):
             return "not verified: the value is written in the code, not computed by it"
-        if self._found.verdict is not None:
+        if verdict is not None:
             value = short_repr(self._found.value, 120)
-            return f"not verified: the words of the answer do not plainly say {value}, which the code computed"
+            judged = "not verified: the words of the answer do not plainly say"
+            if not verdict.said:
+                judged = "not judged: nothing that can be read in the words of the answer is"
+            return f"{judged} {value}, which the code computed"
         return "not verified: the code, run again by itself, did not give this value"
 
     def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, str | None]:
@@ -309,7 +317,7 @@ def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, p
     verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
     if converted := readings.in_unit_asked(answer[:20_000], question):
         in_unit = judge(converted, value, known, percent=percent, vocabulary=vocabulary)
-        verdict = in_unit if in_unit.matched else replace(verdict, matched=False)
+        verdict = in_unit if in_unit.matched else replace(verdict, matched=False, said=False)
     return _Found(program if computed else "", value, computed, verdict)
 
 
@@ -448,7 +456,11 @@ def _kept_part(step: AgentStep) -> str:
 def _constants(source: str) -> Iterator[int | float]:
     module = Parser(len(source)).parse(source)
     for node in ast.walk(module) if module is not None else ():
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        if not isinstance(node, ast.Constant):
+            continue
+        if isinstance(node.value, str) and node.value.isdecimal() and len(node.value) < 30:
+            yield int(node.value)
+        elif type(node.value) in (int, float):
             value = cast("int | float", node.value)
             if abs(value) < 1e300:
                 yield value
@@ -479,6 +491,8 @@ def is_stated(program: list[str]) -> bool:
                 written.setdefault(node.target.id, []).append(node.value)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "final_answer":
                 calls.append(node)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # numbers.append(…)
+                written.setdefault(_name_of(node.func.value), []).append(None)
             elif isinstance(node, (ast.AugAssign, ast.NamedExpr)) and isinstance(node.target, ast.Name):
                 written.setdefault(node.target.id, []).append(None)
             elif isinstance(node, (ast.For, ast.comprehension, ast.AsyncFor)):

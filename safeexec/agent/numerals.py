@@ -16,7 +16,7 @@ from safeexec.agent import closed_forms
 from safeexec.agent.statements import UNITS, Lead, Sentences
 
 MAX_TEXT = 20_000
-MAX_NUMBERS = 400
+MAX_NUMBERS = 150
 _MAX_DIGITS = 2_000
 _MAX_EXPONENT = 2_000
 
@@ -36,6 +36,8 @@ class Numeral:
     percent: bool = False
     cut: bool = False
     """It ends in an ellipsis: its last digit may be cut off, not rounded."""
+    hedged: bool = False
+    """The text says that it is about right, or writes it as a power of ten."""
     marked: bool = False
     """The text marks it as the answer: boxed, bold, or behind "answer is"."""
     lead: Lead = "other"
@@ -79,7 +81,7 @@ _START = re.compile(
     r"|(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|(?P<root>\\[dt]?frac\s?\{|√|\\sqrt|sqrt\b|π|\\pi(?![A-Za-z])|\bpi\b)"
     rf"|(?P<digits>{_DIGITS})"
     r"|(?P<letter>(?<![\w.])(?:\\?ln(?![A-Za-z_])|exp(?=\()"
-    r"|[ije](?!\.\w)(?=\s?(?:[,;.)}$*·√^]|\\sqrt|\Z|\n|(?:and|or)\b))))"
+    r"|[ije](?!\.\w)(?=\s?(?:[-+−] ?\d|[,;.)}$*·√^]|\\sqrt|\Z|\n|(?:and|or)\b))))"
 )
 _MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d{1,9})/(\d{1,9})(?![\d/])|\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\})")
 _SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
@@ -114,15 +116,22 @@ _PLACES = re.compile(
 )
 _HAS = re.compile(r"\b(?:has|have|had|is|are)\s+$")
 _ANSWER_BEFORE = re.compile(r"\b(?:answer|result|solution)\b[^.\d\n]{0,30}$", re.IGNORECASE)
+_HEDGE = re.compile(r"(?:\b(?:about|approximately|approx\.?|roughly|around|circa|ca\.)|≈|\\approx)[\s*$({€£]*-?$", re.I)
 _BOXED = re.compile(r"\\boxed\s?\{[^\d]{0,20}$")
 _BOLD = re.compile(r"(?<![\w)\]}])\*\*[^\d*]{0,20}$")
 _IN_FORMULA = re.compile(
-    r"\\(?:[dt]?binom|ln|log|exp|(?:arc)?(?:sin|cos|tan)h?|gcd|max|min|sum|prod|int|lim|det)(?![A-Za-z])"
-    r"(?:_\{?\s?\w{0,9}\s?=?)?[^$=≈\n]{0,60}$"
+    r"(?:\\(?:[dt]?binom|ln|log|exp|(?:arc)?(?:sin|cos|tan)h?|gcd|max|min|sum|prod|int|lim|det)(?![A-Za-z])|[∫∑∏]|\|"
+    r"|\b(?:lim|det|gcd|lcm|max|min)(?![A-Za-z]))(?:_\{?\s?\w{0,9}\s?=?)?[^$=≈\n]{0,60}$"
 )
 _FORMULA_ENDS = re.compile(r"(?>(?:(?!\\approx)[^$=≈\n,;])*)(?:=|≈|\\approx)")
 _LABEL = re.compile(r"([A-Za-z_]\w{0,40})['\"`]?\s?(?:=|≈|\\approx|:|is)[\s$({\[*\\`'\"]*[-−+]?$")
 _MARKER = re.compile(r"(?:^|\n)[ \t]*$")
+_FIRST = re.compile(r"(?:\A|[.!;:\n]\s)[\s*$(€£]*-?\Z")
+_SUBJECT = re.compile(
+    rf"(?:\s?(?:°[CF]?|[a-z]{{1,4}}/[a-z]{{1,3}}|{UNITS})(?!\w)|\s(?!(?:is|are|and|or|that|which)\b)[a-z]{{2,12}}){{0,3}}"
+    r"\s?(?:=(?!=)|≈|\b(?:is|are|has|have|equals?)(?:\s(?:about|exactly|the same as))?)\s?[-€$]?\d"
+)
+"""Behind the number that a sentence begins with, where it says of it how much it is: 98.6 °F is 37 °C."""
 _EQUALS_AFTER = re.compile(rf"{_CLOSERS}(?:=(?!=)|≈|\\approx|\b(?:is|equals|gives|makes|yields)\b)")
 _OPERATOR = re.compile(
     # Possessive: what stands between two numbers may be nearly the whole text.
@@ -138,7 +147,7 @@ _SPACE_BEFORE_MATH = [
 ]
 
 
-def numerals(text: str, vocabulary: Collection[str] = ()) -> list[Numeral] | None:
+def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral] | None:
     """The numbers of `text` in order; None where it is too long to be read, or holds too many of them. Numbers that
     are part of a name (`x1`, `f(3)`), the marks of a list and remarks like "to 4 places" are left out; so is a sum
     whose value follows it ("2 + 3 = 5"), and what stands in a function before its value ("\\ln 2 ≈ 0.693").
@@ -221,7 +230,9 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     value = Fraction(plain if plain[0] != "." else f"0{plain}") * scale
     places = len(plain.partition(".")[2])
     significant = plain.replace(".", "").lstrip("0")
-    written = Numeral("", value, place=scale / 10**places, digits=len(significant))
+    written = Numeral(
+        "", value, place=scale / 10**places, digits=len(significant), hedged=exponent != "0" and "." in plain
+    )
     if exponent == "0" and (power := _POWER.match(text, end)):
         return _finish(text, begin, power.end(), _raised(value, next(filter(None, power.groups()))))
     if number.isdigit() and exponent == "0":
@@ -337,11 +348,15 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral, sentences: Sentenc
         return
     if _PLACES.match(after) and not _HAS.search(before):
         return
+    is_subject = bool(_FIRST.search(before) and _SUBJECT.match(text, end))
+    if is_subject and not numeral.place and numeral.value is not None:
+        return  # 2^100 has 31 digits
     numeral = replace(
         numeral,
         text=text[begin:end],
-        lead=lead,
+        lead="mention" if is_subject else lead,
         sure=sure,
+        hedged=numeral.hedged or bool(numeral.place and _HEDGE.search(before)),
         marked=bool(_BOXED.search(before) or _BOLD.search(before) or _ANSWER_BEFORE.search(before)),
         followed=not numeral.place and bool(_EQUALS_AFTER.match(after)),
         label=label[1] if (label := _LABEL.search(before)) else "",

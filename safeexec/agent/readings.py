@@ -13,7 +13,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
-_MAX_READINGS = 12
+from safeexec.agent import formulas, statements
+
+_MAX_READINGS = 16
+_MAX_TEXT = 1_000
+"""Of an answer that is read in other ways; a longer one is read as it stands."""
 _ALIKE = Fraction(1005, 1000)
 """How far two quantities may be apart that are the same in two units, one of them rounded."""
 
@@ -53,26 +57,26 @@ _FAMILIES = [
     _family(("euros", "euros?", 100), ("", "cents?", 1)),
     _family(("", "degrees?|°", 3600), ("", "(?:arc)?minutes?|[′']", 60), ("", '(?:arc)?seconds?|[″"]', 1)),
 ]
-_NUMBER = r"\d{1,9}(?:,\d{3})*(?:\.\d{1,9})?"
+_NUMBER = r"\d{1,9}(?:(?:,\d{3})*(?:\.\d{1,9})?|/[1-9]\d{0,3})"
 _JOIN = r"\s?(?:,|and|,\s?and|und|et)?\s?"
 
 
 def _compound(family: list[_Unit]) -> re.Pattern[str]:
     parts = [rf"(?:(?P<n{at}>{_NUMBER})\s?(?:{unit.words})(?![A-Za-z]){_JOIN})?" for at, unit in enumerate(family)]
-    return re.compile(rf"(?<![\w.])(?=\d){''.join(parts)}(?<=\S)", re.IGNORECASE)
+    return re.compile(rf"(?<![\w./])(?=\d){''.join(parts)}(?<=\S)", re.IGNORECASE)
 
 
 _COMPOUNDS = [(_compound(family), family) for family in _FAMILIES]
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,4}):(\d{1,6})(?::(\d\d))?(?![\d:]|\.\d)")
 _RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
 _MIXED = re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])")
-_OR = re.compile(r"(?<=[\d)}$]) or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-−+]?\$?[\d\\√(])")
+_OR = re.compile(r"(?<=[\w)}$]),? or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-−+]?\$?[\d½⅓⅔¼¾\\√(iπ])")
 
 
 def readings(text: str) -> Iterator[str]:
     """The text with each other reading in the place of what can be read so."""
     yielded = 0
-    for reading in _all_readings(text):
+    for reading in _all_readings(text) if len(text) <= _MAX_TEXT else ():
         if reading != text:
             yield reading
             yielded += 1
@@ -88,17 +92,23 @@ _REPLACED = re.compile(
 )
 _REFUSED = re.compile(rf"\b\w*{_NUMBERED}(?=[.!]?\s*$)", re.IGNORECASE)
 _COMMA_POINT = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+|\d{1,9}),(\d{1,9})(?![\d.,]*\d)")
-_LESS = re.compile(
-    r"\b((?:fell|falls|dropped|drops|decreased|decreases|declined|shrank|went down|loss|lost|decrease|drop|decline)"
-    r"\b[^.\d\n]{0,40}?)(?<![-−])(\$?\d)",
+_LESS = r"(?P<less>fell|falls|dropp?s?(?:ed)?|decreased?s?|decline[sd]?|shrank|went down|loss|lost|reduction)"
+_MORE = r"(?:rose|rises|grew|grows|gained|increase[sd]?|went up|gain|growth)"
+_CHANGE = re.compile(
+    rf"\b(?:{_LESS}|{_MORE})\b[^.\d\n]{{0,40}}?(?<![-−])(?P<number>\$?\d)"
+    rf"|(?P<ahead>\b\d[\d.,]*\s?(?:%|percent)) (?:{_LESS.replace('less', 'fall')}|{_MORE})\b",
     re.IGNORECASE,
 )
+
+
+def _changed(found: re.Match[str]) -> str:
+    """Of "fell by 5" and "a 5 % decrease" the number, with its sign."""
+    sign = "-" if found["less"] or found["fall"] else ""
+    return f" is {sign}{found['number'] or found['ahead']}"
+
+
 _NOT_REAL = re.compile(r"\b(?:there (?:are|is) )?no real (?:roots?|solutions?|zeros?)[,;:.]?", re.IGNORECASE)
 _DEGREES = re.compile(r"(\d{1,4})\s?(?:°(?![CF])|degrees\b)")
-_PARTS_TEXT = "half third quarter fifth sixth seventh eighth ninth tenth"
-_PARTS = {part: 2 + at for at, part in enumerate(_PARTS_TEXT.split())}
-_COUNTS = ("a", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_SPELT_PART = re.compile(rf"\b({'|'.join(_COUNTS)})[\s-]({'|'.join(_PARTS)})s?\b", re.IGNORECASE)
 
 
 def refused(text: str) -> str:
@@ -112,18 +122,14 @@ def _without_replaced(text: str) -> str:
     return _REPLACED.sub(lambda found: " is" if found[1] else "", text)
 
 
-def _part_of(found: re.Match[str]) -> str:
-    return f"{max(1, _COUNTS.index(found[1].lower()))}/{_PARTS[found[2].lower()]}"
-
-
 def _all_readings(text: str) -> Iterator[str]:
-    yield without_true_sums(text)
     yield _without_replaced(text)
     yield _COMMA_POINT.sub(lambda found: f"{found[1].replace('.', '')}.{found[2]}", text)
-    yield _LESS.sub(r" is -\2", text)
+    yield _CHANGE.sub(_changed, text)
+    yield _to_one(text)
+    yield right_sides(text)
     yield _OR.sub(" and ", _NOT_REAL.sub("", text))
     yield _DEGREES.sub(r"\1π/180", text)
-    yield _SPELT_PART.sub(_part_of, text)
     yield re.sub(r"\blog(?=\s?\(?\d)", "ln", text)
     yield from _each_of_equals(text)
     yield _OR.sub(" and ", text)
@@ -138,6 +144,41 @@ def _all_readings(text: str) -> Iterator[str]:
             yield _CLOCK.sub(partial(_of_clock, size), text)
     if "ratio" in text.lower() or "odds" in text.lower():
         yield _RATIO_WORDS.sub(r"\1/\2", text)
+        yield _RATIO_WORDS.sub(r"\1 and \2", text)
+
+
+def _to_one(text: str) -> str:
+    """A ratio to one as a number: 1.78:1."""
+    return re.sub(r"(?<![\d:.])(\d{1,9}(?:\.\d{1,9})?)\s?:\s?1(?![\d:.]*\d)", r"\1", text)
+
+
+_SIDES = re.compile(
+    r"(?P<left>[^=≈.,;:\n]{1,80}(?:\.\d[^=≈.,;:\n]{0,80}){0,4})(?P<sign>=|≈)(?P<right>\s?[-−$€]{0,2}[\d.]{0,20})"
+)
+
+
+def right_sides(text: str) -> str:
+    """The text without the left sides of its equations, where these can be worked out: of "lim x/(x+1) = 1" the 1. A
+    sum that is right is left out as a whole before another number ("3² + 4² = 25, so it is 5"), a wrong one stays.
+    """
+    return _SIDES.sub(_right_side, text)
+
+
+_PROSE = re.compile(r".*(?<![\\\w])(?!(?:mod|lim|gcd|lcm|det)(?![A-Za-z]))[A-Za-zÀ-ÿ]{3,}", re.DOTALL)
+
+
+def _right_side(found: re.Match[str]) -> str:
+    prose = _PROSE.match(found["left"])
+    left = found["left"][prose.end() if prose else 0 :]
+    if not re.search(r"\d|∞", left) or "boxed" in found["left"] or statements.is_unsolved(left):
+        return found.group()
+    one, other = formulas.read(left.strip(" $")), formulas.read(found["right"].strip(" $€."))
+    if one and other and not one.names | other.names:
+        if formulas.compare(one, other) == "other":
+            return found.group()
+        if re.search(r"\d", found.string[found.end() :]):  # a step on the way, no answer
+            return prose.group() if prose else ""
+    return f"{prose.group() if prose else ''} {found['sign']}{found['right']}"
 
 
 _UNIT_ASKED = re.compile(r"\bhow (?:many|much) ([a-z]+)|\b(?:in|to) ([a-z]+)\s?[?.]?\s*\Z", re.IGNORECASE)
@@ -172,7 +213,7 @@ def _each_of_equals(text: str) -> Iterator[str]:
                 yield _LEFT_OVER.sub("", pattern.sub(partial(_alone, kept.start()), text))
 
 
-_LEFT_OVER = re.compile(r"[,(]?\s*\b(?:or|i\.e\.|that is)[,\s]*(?=[).,]|\Z)")
+_LEFT_OVER = re.compile(r"[,(]?\s?\b(?:or|i\.e\.|that is)[,\s]?(?=[).,]|\Z)")
 
 
 def _alone(place: int, found: re.Match[str]) -> str:
@@ -200,42 +241,6 @@ def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
     total = _size(family, found) / unit.size
     text = found.group()
     return f"{total} {unit.name}".rstrip() + text[len(text.rstrip(" ,")) :]
-
-
-# Sums that are right
-
-_TERM = r"(?:\d{1,9}(?:\.\d{1,6})?(?:\s?[²³]|\s?\^\s?\{?[1-9]\}?)?)"
-_SUM = re.compile(
-    rf"(?<![\w.)^²³/*×·+−-])(?<![-+*/×·−]\s){_TERM}(?:\s?(?:[-+*/×·−]|\\times|\\cdot)\s?{_TERM}){{1,6}}\s?=\s?"
-    r"(\d{1,12}(?:\.\d{1,6})?)(?![\d.]*\d|\s?[-+*/×·^²³−=%])"
-)
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s?(?:([²³])|\^\s?\{?(\d)\}?)?|(\\times|\\cdot|[-+*/×·−])")
-
-
-def without_true_sums(text: str) -> str:
-    """The text without sums like "3² + 4² = 25" that are right and stand before its last number: a step on the way, no
-    answer.
-    """
-    last = max((found.start() for found in re.finditer(r"\d+", text)), default=0)
-    return _SUM.sub(lambda found: "" if found.end() <= last and _is_true(found) else found.group(), text)
-
-
-def _is_true(found: re.Match[str]) -> bool:
-    total, product, sign, operator = Fraction(0), Fraction(0), 1, "+"
-    for part in _PART.finditer(found.group().rpartition("=")[0]):
-        if part[4]:
-            operator = {"\\times": "*", "\\cdot": "*", "×": "*", "·": "*", "−": "-"}.get(part[4], part[4])
-            continue
-        value = Fraction(part[1]) ** ({"²": 2, "³": 3}[part[2]] if part[2] else int(part[3] or 1))
-        if operator in "+-":
-            total, product, sign = total + sign * product, value, -1 if operator == "-" else 1
-        elif operator == "*":
-            product *= value
-        elif not value:
-            return False
-        else:
-            product /= value
-    return total + sign * product == Fraction(found[1])
 
 
 # What is computed and is no number
@@ -299,8 +304,9 @@ def without_dates(text: str) -> str:
 def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
     """A length of time as a number, in each unit that the text names."""
     seconds = Fraction(value.days * 86400 + value.seconds) + Fraction(value.microseconds, 10**6)
+    is_clock = _CLOCK.search(text) is not None
     for unit in _TIME:
-        if re.search(rf"\d\s?(?:{unit.words})(?![A-Za-z])", text, re.IGNORECASE):
+        if is_clock or re.search(rf"\d\s?(?:{unit.words})(?![A-Za-z])", text, re.IGNORECASE):
             yield seconds / unit.size
 
 
@@ -312,19 +318,23 @@ def day_of(value: Any) -> date | None:
 
 
 _INFINITE = re.compile(
-    r"(?P<sign>[-−]|\b(?:minus|negative)\s)?\s?(?:∞|\\infty(?![A-Za-z])|\b(?:infinity|infinite|oo)\b)", re.IGNORECASE
+    r"(?P<sign>[-−]|\b(?:minus|negative)\s)?\s?(?:∞|\\infty(?![A-Za-z])|\b(?:infinity|infinite|oo)\b)"
+    r"|\b(?:without (?:a )?(?:bound|limit)|unbounded(?:ly)?|diverges?|divergent)\b(?! to)",
+    re.IGNORECASE,
 )
+_DOWN = re.compile(r"\b(?:decreases?|falls?|drops?|below|negative|minus)\b", re.IGNORECASE)
 
 
 def infinity(text: str) -> int:
-    """1 or -1 where the text speaks of infinity, by the sign of the last one; else 0."""
+    """1 or -1 where the text speaks of infinity, by the sign of the last one; else 0. "It diverges" says either."""
     found = list(_INFINITE.finditer(text))
-    return 0 if not found else -1 if found[-1]["sign"] else 1
+    return 0 if not found else -1 if found[-1]["sign"] or _DOWN.search(text[:2000]) else 1
 
 
 _NONE = re.compile(
-    r"\bno\s(?:[a-z]+\s){0,2}(?:solutions?|roots?|zeros?|answers?|values?|numbers?|such)\b|\bnone\b|∅|\\(?:emptyset|varnothing)"
-    r"|\bempty set\b|\bnever\s|\bdo(?:es)?(?:n['’]t| not) (?:exist|have any)\b",
+    r"\bno\s(?:[a-z]+\s){0,2}(?:solutions?|roots?|zeros?|answers?|values?|numbers?|elements?|such|x|integers?|pairs?)\b|\bnone\b"
+    r"|∅|\\(?:emptyset|varnothing)|\bempty\b|\bnothing\b|\bnever\s|\{\s?\}|\bno solution|\bnot? solvable|\bunsolvable\b"
+    r"|\bdo(?:es)?(?:n['’]t| not) (?:exist|have any|intersect|overlap|share)\b|\b(?:disjoint|inconsistent)\b",
     re.IGNORECASE,
 )
 
@@ -334,7 +344,9 @@ def says_none(text: str) -> bool:
     return _NONE.search(text[:2000]) is not None
 
 
-_POLARITY = re.compile(r"[\W_]*(yes|no|true|false)\b", re.IGNORECASE)
+_POLARITY = re.compile(r"[\W_]*(?:(yes|true|correct|right|indeed)|no|false|incorrect|wrong)\b", re.IGNORECASE)
+_SO = re.compile(r"\b(?:so|hence|thus|therefore|answer)[\s,:]+(?:is[\s:]+)?(?:(yes|true)|no|false)\b", re.IGNORECASE)
+_HOLDS = re.compile(r"\b(?:(does(?:n['’]t|\snot)|fails\sto)\s)?holds?\b(?!\s\d)", re.IGNORECASE)
 _IS_TRUE = re.compile(
     r"(?:\b(?:is|was|are)|\b(?:it|that|this)['’]s)(n['’]t|\s+not)?\s+(?:\*\*)?(true|false|correct|incorrect)\b",
     re.IGNORECASE,
@@ -347,13 +359,17 @@ def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
     """
     first = _POLARITY.match(text[:200])
     if first is not None:
-        return first[1].lower() in ("yes", "true")
+        return first[1] is not None
     said = list(_IS_TRUE.finditer(text[:2000]))
     if said:
         return (said[-1][2].lower() in ("true", "correct")) is (said[-1][1] is None)
+    if so := _SO.search(text[:2000]):
+        return so[1] is not None
+    if holds := _HOLDS.search(text[:2000]):
+        return holds[1] is None
     for word in predicates:
-        for said_word, yes in ((word, True), *_OTHER_WORDS.get(word, ())):
-            found = re.search(_SAYS.replace("WORD", re.escape(said_word)), text[:2000], re.IGNORECASE)
+        for said_word, yes in _said_as(word):
+            found = re.search(_SAYS.replace("WORD", said_word), text[:2000], re.IGNORECASE)
             if found is not None:
                 return (not (found["no"] or found["does"])) is yes
     return None
@@ -362,19 +378,43 @@ def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
 _SAYS = (
     r"(?:\b(?:is|are|was|were|must be)(?P<no>n['’]t|\s+not|\s+never)?(?:\s*,[^,.\n]{1,20},)?\s+(?:(?:indeed|definitely"
     r"|clearly|certainly|actually|really|also|therefore|thus|in fact|an?|the)\s+){0,2}"
-    r"|\b(?P<does>does(?:n['’]t|\s+not)|can(?:not|['’]t| not)\s+be(?:\s+an?)?)\s+|(?<=\d)\s)(?:\*\*)?WORD\b"
+    r"|\b(?P<does>does(?:n['’]t|\s+not)|do(?:n['’]t|\s+not)|never|fails\s+to"
+    r"|can(?:not|['’]t| not)(?:\s+be(?:\s+an?)?)?)\s+"
+    r"|(?<=\d)\s|(?=(?:converg|diverg|divide|intersect|commute)))(?:\*\*)?\b(?:WORD)\b"
 )
-_OTHER_WORDS = {"prime": (("composite", False),), "divisible": (("divides", True), ("divide", True))}
-"""Word of a question → others for it, and whether they say the same."""
+_OTHER_WORDS = {
+    "prime": "composite",
+    "even": "odd",
+    "odd": "even",
+    "invertible": "singular",
+    "singular": "invertible",
+    "convergent": r"diverg(?:es?|ent|ing)",
+    "positive": "negative",
+    "negative": "positive",
+    "disjoint": "overlapping",
+    "parallel": "perpendicular",
+}
+"""Word of a question → one that says the opposite."""
+_SAME_WORDS = {
+    "convergent": r"converg(?:es?|ent|ing)",
+    "divisible": r"divisible|divides?|a divisor|a factor|a multiple",
+}
 
 
-_PREDICATE = re.compile(r"\bis_?([a-z]{3,30})\s*\(")
+def _said_as(word: str) -> Iterator[tuple[str, bool]]:
+    """The words that say it or the opposite, as patterns, and whether they say it."""
+    yield rf"(?:{_SAME_WORDS.get(word, re.escape(word))})", True
+    negated = rf"(?:in|im|ir|un|dis|non-?){re.escape(word)}"
+    yield rf"(?:{_OTHER_WORDS[word]}|{negated})" if word in _OTHER_WORDS else negated, False
+
+
+_PREDICATE = re.compile(r"\bis_?([a-z_]{3,30})\b")
 _DIVIDES = re.compile(r"%[^\n=]{1,40}==\s*0")
 
 
 def predicates(program: str) -> frozenset[str]:
     """Return what a program asks: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
-    asked = _PREDICATE.findall(program[:20_000])[:10]
+    asked = [word.removesuffix("_") for word in _PREDICATE.findall(program[:20_000])[:10]]
     return frozenset(asked) | (_DIVISIBLE if _DIVIDES.search(program[:20_000]) else frozenset())
 
 

@@ -38,13 +38,17 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _CLAIM = re.compile(
-    r"(?:(?<![!<>≠~/=:\\])(?<!\\not)(?<!\\not )=|[≈≃≅∈⇒]|\\(?:approx|simeq|in|Rightarrow|implies)|(?<!\d):"
-    r"|\b(?:is|are|was|were|be|it's|equals?|gives?|gave|giving|makes?|made|making|yields?|yielding|gets?|got|getting"
+    r"(?:(?<![!<>≠~/=:\\])(?<!\\not)(?<!\\not )=|[≈≃≅∈⇒]|(?<=\d)[ *$]{1,3}\(|\\(?:approx|simeq|in|Rightarrow)"
+    r"|\\implies|(?<!\d):"
+    r"|\b(?:is|are|was|were|be|it's|equals?|approach(?:es)?|gives?|gave|giving|makes?|made|making|yields?|yielding|gets?|got"
+    r"|getting"
     r"|obtain(?:s|ed)?|have|has|had|totals?|totalling|returns?|returned|finds?|found|contains?|costs?|takes?|took|needs?"
-    r"|leaves?|left|save[sd]?|earn(?:s|ed)?|pays?|paid|computes?|computed|produces?|outputs?|weighs?|measures?|lasts?"
+    r"|leaves?|left(?: with)?|holds?|requires?"
+    r"|reach(?:es)?|covers?|travels?|drives?|scores?|buys?|sells?|shows?"
+    r"|save[sd]?|earn(?:s|ed)?|pays?|paid|computes?|computed|produces?|outputs?|weighs?|measures?|lasts?"
     r"|(?:equals?|comes?|came|amounts?|adds? up|sums?(?: up)?|evaluates?|simplifies|works? out|rounds?|rounded|grows?"
     r"|rises|falls|drops|reduces|converges|tends|leads|equates|boils down) to"
-    r"|(?:total|value|result|answer|probability|chance|amount|area|volume|solution|distance|height|speed|interest"
+    r"|(?:total|value|result|answer|probability|chance|remainder|quotient|modulus|amount|area|volume|solution|distance|height|speed|interest"
     r"|price|balance|\ba(?:n? \w+)? (?:average|mean|median|sum|product|count|length|deviation|variance)) of"
     r"|ist|sind|beträgt|betragen|ergibt|macht|lautet|kostet|est|sont|vaut|égale?|fait|donne|es|son|vale|è|sono))\s*\Z",
     re.IGNORECASE,
@@ -53,10 +57,15 @@ _LEFT_SIDE = re.compile(r"(?:\A|[=≈.,;:$\n])([^=≈.,;:$\n]{1,60})=\s*\Z")
 _LONG_WORD = re.compile(r"(?<![\\\w])(?!(?:mod|log|sqrt)\b)[A-Za-z]{3,}\b")
 _UNSOLVED = re.compile(
     r"\A\s*+(?![A-Za-z]\w*\s?[(\[])(?:[-−]\s*)?(?=.*(?:[-−+*/^·²³!%|√\d]|\bmod\b|\b(?:ln|log)\b|\\(?:[dt]?frac|sqrt|log|ln)))"
-    r".*(?<![A-Za-z_\\])[a-zA-Z](?![A-Za-z_])",
+    r".*(?<![A-Za-z_\\])[a-hk-zA-Z](?![A-Za-z_])",
     re.DOTALL,
 )
 """A side of an equation that is not the unknown itself: 2x, x², ln x."""
+_EVALUATED = re.compile(
+    r"[∫∑∏]|\\(?:int|sum|prod|lim|det)(?![A-Za-z])|\b(?:lim|det|gcd|lcm)(?![A-Za-z])|d/d[a-z]\b|\|(?:[^|a-hk-zA-Z]*|[A-Zuvwzab])\|"
+    r"|\A\s*\$?[A-Za-z]\s?(?:[·⋅×]|\\cdot|\\times)\s?[A-Za-z]\s*\Z"
+)
+"""Of a side of an equation that it is to be worked out: lim sin(x)/x, |3 + 4i|."""
 _BEGINS = re.compile(r"(?:(?:\A|\n)\s*|(?:(?<=[^\W\d_]{4})|(?<=\S\S[\d)%$}*]))[.!]\s+|[;—]\s*)\Z")
 _LIST = re.compile(
     r"(?:[,;&]|\\\\|\b(?:and|or|und|oder|et|ou|y|o|e))\s*(?:\b[a-z](?:_\w)?\s?[=≈]\s*)?\Z", re.IGNORECASE
@@ -79,12 +88,13 @@ _CLOSING = re.compile(r"(?>(?:[)\]}*`$]|\\\}|[ \t]+(?=[)\]}*$]))*)")
 _QUOTES = frozenset({"''", '""', "‘’", "“”"})
 _END = re.compile(r"[ \t]*(?:\Z|\n|[.,;—](?=[\s)*$]|\Z)|\s\(|=(?!=)|[≈≃≅]|\\(?:approx|simeq|\\|end)|&)")
 _SHOUT = re.compile(r"!+(?=\s*\Z|\s+[A-Z])")
-UNITS = r"m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|rad|px|USD|EUR"
+UNITS = r"m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|px|USD|EUR"
 """Alternatives of a pattern."""
 _UNIT = re.compile(
     rf"\s?(?:°[CF]?|[€£¥₹]|{UNITS}|CHF|GBP)"
     r"(?:[²³]|\^[23]|/[a-z]{1,3}[²³]?)?(?![\w'²³^°/]|\s?\d)"
 )
+_QUANTITY = re.compile(rf"\d\s(?:{UNITS})(?:[²³]|\^[23])?(?:/[a-z]{{1,3}}[²³]?)?(?![\w^²³])")
 _IS = re.compile(r"\s(?:(is|are|was)|were|isn|has|have|does|do|did|can|will|must)\b", re.IGNORECASE)
 _IS_ANSWER = re.compile(
     r"\s\w+\s(?:the|my|our|your)\s(?:\w{1,12}\s)?(?:answers?|results?|values?|solutions?|sum|total|number|product"
@@ -98,6 +108,7 @@ _PART = re.compile(
     r"(?!\d*\s?(?:decimal|significant|place|digit|d\.?p|s\.?f|sig))",
     re.IGNORECASE,
 )
+_PERCENT_OF = re.compile(r"(?:%|percent|per cent) of\b")
 _MORE = re.compile(
     r"(?P<fine>\d++|\b(?:primes?|numbers?|integers?|multiples|values|terms)\s(?:below|under|above|up to"
     r"|(?:less|greater|smaller|larger) than)\b|(?:computed|shown|found) above\b|\\[a-z]+\b)"
@@ -108,24 +119,29 @@ _CHANGING_TEXT = """\
 time times plus minus less fewer over under above below greater higher lower larger smaller than too odd score dozen
 dozens hundred hundreds thousand thousands million millions billion billions trillion trillions percent percentage
 point points basis squared cubed factorial choose mod modulo base remainder rest fold short off half double doubled
-triple twice cents ago or through until opposite inverse reciprocal negative digits up down reversed"""
+triple twice cents pence bucks zeros nines halves halved thirds quarters fourths fifths sixths sevenths eighths ninths
+tenths hundredths thousandths millionths billionths quintillion quintillions septillion zillion googol gross ppm bp pp
+apiece thrice counting hex micro milli nano kilo mega giga thousandth hundredth bit something truncated floored debt
+loss tax net reverse backwards upwards downwards shifted grand quid most least itself appended same ago or through
+until opposite inverse reciprocal negative digits up down reversed radians rad"""
 _CHANGING = frozenset(_CHANGING_TEXT.split())
 """Words that change a number also where the question has them."""
 _HARMLESS_TEXT = """\
 a about according after agree agrees all also altogether am an and annually années ans answer answers apart apples
-approximately are area as at au average años be because been between brute by calculated calculation can check checked
-checking checks chf cm code coins combinations computed confirmed confirms correct cubic das dates day days de
-decimal decimals degrees der die different digits distinct divisors dollar dollars each el en end equation eur euro
-euros every exact exactly exists far feet final finally find first for force found franc francs franken from full
-für gbp given gives grams have hence here heures hour hours hz if im in inches indeed insgesamt integer integers
-interest into is it items its jahre jahren jours kg khz kilograms kilometers kilometres km kmh kwh la later le left
-length les liters litres los mass means meters metres miles min minute minutes ml mm month monthly months more mph
-ms now number numbers numerically of on one only overall pair pairs people per period periods permutations person
-personen personnes persons place places possible pounds precisely price prime primes probability problem produces px
-rad real result results right root roots rounded same second seconds since so solution solutions solves speed square
-steps students stunden subsets substitution such sum symbolically tage term terms that the them then there therefore
-these they this thus to together total tree trees und units usd use used uses using value values verified verifies
-volume watts way ways we week weeks were what when where which with yards year yearly years yen you your"""
+approximately are area as at au average años be because been between brute mean median mode minimum maximum standard
+deviation variance by calculated calculation can check checked checking checks chf cm code coins combinations computed
+confirmed confirms correct cubic das dates day days de decimal decimals degrees der die different digits distinct
+divisors dollar dollars each el en end equation eur euro euros every exact exactly exists far feet final finally find
+first for force found franc francs franken from full für gbp given gives goes grams infinity have hence here heures
+hour hours hz if im in inches indeed insgesamt integer integers interest into is it items its jahre jahren jours kg
+khz kilograms kilometers kilometres km kmh kwh la later le left length les liters litres los mass means meters metres
+miles min minute minutes ml mm month monthly months more mph ms now number numbers numerically of on one only overall
+pair pairs people per period periods permutations person personen personnes persons place places possible pounds
+precisely price prime primes probability problem produces px real result results right root roots rounded same second
+seconds since so solution solutions solves speed square steps students stunden subsets substitution such sum
+symbolically tage term terms that the them then there therefore these they this thus to together total tree trees und
+units usd use used uses using value values verified verifies volume watts way ways we week weeks were what when where
+which with yards year yearly years yen you your fahrenheit celsius kelvin"""
 _HARMLESS = frozenset(_HARMLESS_TEXT.split())
 """Words that leave a number as it is, whatever the question: units, what is counted, and how it was found."""
 
@@ -148,25 +164,39 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 """What is still to be done with a number."""
-_NUMBER_WORD = (
-    r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
-    r"|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million"
-    r"|billion|dozen|half|twice|infinit[ey]|infinity)"
-)
-_OTHER_NUMBER = re.compile(
-    r"(?:\b(?:is|are|was|be|equals?|gives?|makes?|yields?|get|to|about|approximately|exactly|roughly|say|says|just|now"
-    rf"|namely|i\.e\.)|[=≈:(])[\s*$\"'-]*{_NUMBER_WORD}\b(?! (?:decimal|significant|place|digit))"
-    rf"|(?<!\d)(?<!\d\s)\b{_NUMBER_WORD}\s*(?:[.,;:)!*\"]|\Z)",
-    re.IGNORECASE,
-)
 _SENTENCE = re.compile(r"[.!?](?:\s|\Z)|\n")
 
 
-class Sentences:
-    """A text whose numbers are judged one by one. `vocabulary`: the words of the question, in lower case."""
+_PLURAL = re.compile(r"[a-z]{2,20}(?<!ward)(?<!s)s\Z")
+_COUNT = re.compile(r"\d (?:(?:possible|different|distinct|unique|full) )?\Z")
+"""Before what is counted: 96 eggs."""
+_LAST_WORD = re.compile(r"([^\W\d_]{2,})[ *$]*\Z")
+_CHANGED_TEXT = """\
+than over under above below least most exceeds exceed exceeding times by of to from between and or not mod modulo log
+ln sin cos tan exp minus negative plus until half twice double doubled triple thrice beyond near past beneath inverse
+reciprocal square cube root squared any every each per no never except but instead without excluding base approaching
+nearly almost hardly barely if were maybe perhaps through like versus against unlike number day year page the an on at
+in for with after before since within around toward towards upon off short away next large big equation row some
+nearest precedes back says overline bar lt gt le ge leq geq"""
+_CHANGED = frozenset(_CHANGED_TEXT.split())
+"""Words before a number that make another one of it, or of which nobody knows what they make of it."""
 
-    def __init__(self, text: str, vocabulary: Collection[str] = ()) -> None:
+
+def is_unsolved(side: str) -> bool:
+    """Tell whether a side of an equation is one of an equation to be solved, and no value to be worked out."""
+    if _EVALUATED.search(side):
+        return False
+    return _UNSOLVED.match(_LONG_WORD.split(_QUANTITY.sub("1", side))[-1]) is not None
+
+
+class Sentences:
+    """A text whose numbers are judged one by one. `vocabulary`: the words of the question, in lower case; None: every
+    word may stand beside a number that is not known to change it.
+    """
+
+    def __init__(self, text: str, vocabulary: Collection[str] | None = ()) -> None:
         self._text = text
+        self._loose = vocabulary is None
         self._ends = [0, *(found.end() for found in _SENTENCE.finditer(text))]
         doubts = (found.start() for pattern in (_DOUBT, _TASK) for found in pattern.finditer(text))
         self._doubted = max(doubts, default=-1)
@@ -178,17 +208,17 @@ class Sentences:
                 self._more.append((found.start(), found["fine"] is None))
                 continue
             word = found["word"].rstrip("²³").lower()
-            if len(word) > 1 and word not in _HARMLESS and (word in _CHANGING or word not in vocabulary):
+            counted = _PLURAL.match(word) and _COUNT.search(text, max(0, found.start() - 12), found.start())
+            known = word not in _CHANGING and (vocabulary is None or word in vocabulary or counted)
+            if len(word) > 1 and word not in _HARMLESS and not known:
                 self._more.append((found.start(), True))
-        self._words = _OTHER_NUMBER.search(text) is not None
-        """Whether a number in words may be the answer."""
 
     def standing(self, begin: int, end: int) -> Standing:
         """Return how the number stands that was read from `begin` to `end`."""
         if begin and self._text[begin - 1] + self._text[end : end + 1] in _QUOTES:
             begin, end = begin - 1, end + 1
         sentence = bisect_right(self._ends, begin) - 1
-        doubted = self._words or self._doubted >= self._ends[sentence]
+        doubted = self._doubted >= self._ends[sentence]
         lead, loud = self._lead(begin, end)
         last = self._ends[sentence + 1] if sentence + 1 < len(self._ends) else len(self._text)
         return Standing(lead, not doubted and self._is_whole(end, last, loud))
@@ -202,7 +232,7 @@ class Sentences:
                 return "either", False
             if _CLAIM.search(text, near, place):
                 side = _LEFT_SIDE.search(text, near, place)
-                if side and side.group()[0] != "=" and _UNSOLVED.match(_LONG_WORD.split(side[1])[-1]):
+                if side and side.group()[0] != "=" and is_unsolved(side[1]):
                     return "other", False
                 return "claim", text[:place].rstrip()[-1:].isalpha()
             if _BEGINS.search(text, near, place):
@@ -216,7 +246,8 @@ class Sentences:
             return "list", False
         if _MENTION.search(text, near, place):
             return ("either" if _COUNTED.match(text, end) else "mention"), False
-        return "other", False
+        word = _LAST_WORD.search(text, near, place) if self._loose else None
+        return ("claim" if word and word[1].lower() not in _CHANGED and not word[1].endswith("ing") else "other"), False
 
     def _is_whole(self, end: int, last: int, loud: bool) -> bool:
         """Return whether what follows leaves the number as it is."""
@@ -227,7 +258,8 @@ class Sentences:
             return not self._goes_on(end, last)
         if _SHOUT.match(text, end):
             return loud
-        if _PART.match(text, end) or self._goes_on(end, last):
+        is_part = _PART.match(text, end) and not _PERCENT_OF.search(text, max(0, end - 9), end + 4)
+        if is_part or self._goes_on(end, last):
             return False
         if stating := _IS.match(text, end):
             return bool(stating[1] and _IS_ANSWER.match(text, end))

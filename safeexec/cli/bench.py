@@ -12,7 +12,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec import Policy, Sandbox
+from safeexec import Policy, Sandbox, SandboxError
 from safeexec.cli.common import add_policy_option
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def main(options: argparse.Namespace) -> int:
     if options.rounds < 1:
         print("safeexec bench: --rounds must be at least 1", file=sys.stderr)
         return 2
+    if sys.platform == "win32":
+        raise SandboxError("safeexec bench measures beside a fork, which Windows has not: run it in Linux")
     Policy.load(options.policy)  # a mistake in it ends here
     if not options.json:
         print(f"{'':44} {'safeexec':>10} {'reference':>10} {'ratio':>7}  reference is")

@@ -45,9 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--program", action="append", default=[], metavar="NAME", help="a program that checks may start, as python"
     )
-    parser.add_argument(
-        "--candidates", type=int, default=1, metavar="N", help="try N times, and take the smallest patch"
-    )
+
     add_model_options(parser, max_steps=30)
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds of one check (default: 120)")
     parser.add_argument("--apply", action="store_true", help="write the changed files")
@@ -84,7 +82,6 @@ def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
         editable=options.editable,
         policy=Policy.load("confined-python").replace(danger_allow_commands=options.program),
         approval=_approve if sys.stdin.isatty() else None,
-        candidates=options.candidates,
         timeout=options.timeout,
         max_steps=options.max_steps,
         on_event=ignore_event if view is None else view.show,

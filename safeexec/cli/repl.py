@@ -70,7 +70,8 @@ class Desk:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
-        self.session = sandbox.session(record=True)
+        self.recorded = sys.platform == "linux"  # elsewhere it is a session in a container
+        self.session = sandbox.session(record=self.recorded)
         self.sessions = {"main": self.session}
         self.pictures = Pictures(None, temporary=True)
 
@@ -93,7 +94,7 @@ class Desk:
                     without = f", without {one_line(', '.join(left))}" if left else ""
                     tell(f"saved to {one_line(path)}{without}")
                 case ["load", path]:
-                    self._go_to(os.path.basename(path), self.sandbox.restore(path, record=True))
+                    self._go_to(os.path.basename(path), self.sandbox.restore(path, record=self.recorded))
                 case ["branch"]:
                     for name, session in self.sessions.items():
                         tell(f"{'*' if session is self.session else ' '} {one_line(name)}")
@@ -239,8 +240,11 @@ def _reader(desk: Desk) -> Callable[[str], str]:
 
 
 def _plain_reader(desk: Desk) -> Callable[[str], str]:
-    """`input` with the standard library's editing."""
-    import readline
+    """`input` with the standard library's editing, which Windows has not."""
+    try:
+        import readline
+    except ImportError:
+        return input
 
     found: list[str] = []
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from token import COMMENT, DEDENT, INDENT, NEWLINE, NL, OP
 from tokenize import TokenError, TokenInfo, generate_tokens
+
+from safeexec.cli.common import tell
+from safeexec.common.text import one_line
 
 COMPOUND = {"if", "for", "while", "try", "with", "def", "class", "async", "@"}
 """What a block begins with; it ends with a blank line. `match` does by its colon."""
@@ -37,25 +42,33 @@ def read_step(ask: Callable[[str], str]) -> str:
             return ""
         return f"{lines[-1]}\n"
 
-    try:
-        _skip_statement(generate_tokens(more))
-    except (TokenError, SyntaxError, ValueError):
-        pass
+    with suppress(TokenError, SyntaxError, ValueError):
+        if _skip_statement(generate_tokens(more)):
+            tell(
+                f"{one_line(lines[-1].strip())}: the statement before it was not finished, and is dropped",
+                file=sys.stderr,
+            )
+            return lines[-1].strip()
     return "\n".join(lines)
 
 
-def _skip_statement(tokens: Iterator[TokenInfo]) -> None:
-    """Take the tokens of one statement, asking for no line more than it has."""
+def _skip_statement(tokens: Iterator[TokenInfo]) -> bool:
+    """Take the tokens of one statement, asking for no line more than it has. True: a line of it is a `:` command, as no
+    line of Python begins with a colon outside of brackets.
+    """
     depth, first, last = 0, "", ""
     for token in tokens:
+        if token.type == OP and token.string == ":" and not depth and not token.line[: token.start[1]].strip():
+            return True
         if token.type == OP:
             depth += (token.string in "([{") - (token.string in ")]}")
         if token.type == NEWLINE and not (first in COMPOUND or last == ":"):
-            return
+            return False
         if token.type == NEWLINE:
             first = "@"  # in a block, which a blank line ends
         elif token.type == NL:
             if depth <= 0 and (not first or not token.line.strip()):
-                return
+                return False
         elif token.type not in (COMMENT, INDENT, DEDENT):
             first, last = first or token.string, token.string
+    return False

@@ -1,4 +1,4 @@
-"""Refusals, explained: where in the source, by which rule of the policy, and what to do instead."""
+"""Explain refusals: where in the source, and by which rule of the policy. What to do instead: `hints.refusals`."""
 
 from __future__ import annotations
 

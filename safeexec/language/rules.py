@@ -29,26 +29,6 @@ class Finding(NamedTuple):
 class Rules:
     """What a `LanguagePlan` says about attribute names, identifiers, modules and constructs."""
 
-    __slots__ = (
-        "_open_modules",
-        "choosing",
-        "closed",
-        "constructs",
-        "decorators",
-        "denied_builtins",
-        "input_only",
-        "is_closed_path",
-        "is_own",
-        "leaves",
-        "members",
-        "own_refused",
-        "plain",
-        "plan",
-        "refused",
-        "star_imports",
-        "step_flags",
-    )
-
     def __init__(self, plan: LanguagePlan) -> None:
         self.plan = plan
         self.denied_builtins = (

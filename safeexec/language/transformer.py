@@ -123,7 +123,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def error(self, node: ast.AST, info: str) -> None:
-        """What the base class objects to is a finding like ours: with place, rule and hint."""
+        """Record what RestrictedPython refuses as one of our findings, with its place and its rule."""
         self.refuse("construct", type(node).__name__, node, info)
 
     def refuse(self, kind: str, name: str, node: ast.AST, message: str = "") -> None:

@@ -12,8 +12,6 @@ import msgspec
 
 from safeexec.protocol.printed import PYTHON_AT
 
-__all__ = ["ChildConfinement", "Files", "Mechanism", "ZygoteConfinement"]
-
 Files = Literal["none", "read", "write"]
 
 

@@ -97,6 +97,7 @@ COMPUTED = [
     "from fractions import Fraction\nfinal_answer(Fraction(1, 3) ** 2)",
     "x = 5\nx = x * 2\nfinal_answer(round(x, 2))",
     "final_answer([n for n in (1, 2)])",
+    "n = [1, 1]\nn.append(n[-1] + n[-2])\nfinal_answer(n)",
     "text = 'level'\nfinal_answer(text == text[::-1])",
 ]
 
@@ -312,6 +313,8 @@ def test_the_reason_says_why_an_answer_is_not_verified(sandbox: Sandbox) -> None
     assert not answer.ok and "the answer says 41, the code says 42" in answer.reason
     answer = MathAssistant(ScriptedModel([code("6 * 7"), "42 apples are in the basket."] * 2), sandbox).ask("?")
     assert answer.ok and "do not plainly say 42, which the code computed" in answer.reason
+    answer = MathAssistant(ScriptedModel([code("6 * 7"), "That is what came out."] * 2), sandbox).ask("?")
+    assert not answer.ok and not answer.contradicted and "not judged: nothing that can be read" in answer.reason
     answer = MathAssistant(ScriptedModel([code("import random\nfinal_answer(random.random())")]), sandbox).ask("?")
     assert answer.ok and "did not give this value" in answer.reason
     answer = MathAssistant(ScriptedModel(["It is 7919."] * 2), sandbox).ask("?")

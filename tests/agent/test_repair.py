@@ -112,9 +112,8 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     assert len(result.rolled_back) == 1
     assert [commit.message for commit in result.commits] == ["Multiply the price by the rate"]
     assert result.commits[0].diff == result.diff
-    assert "price * rate" in (result.directory / "src/shop/pricing.py").read_text()
     assert "+    return price * rate" in result.diff and "3 * amount" not in result.diff
-    assert result.touched_tests == ()
+    assert result.warnings == ()
 
     assert (shop / "src/shop/pricing.py").read_text() == PRICING, "the original is untouched"
     assert git(shop, "status", "--porcelain=v2", "--branch") == before
@@ -123,7 +122,7 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     assert git(shop, "status", "--porcelain").strip() == "M src/shop/pricing.py"
 
 
-def test_an_honest_repair_has_no_warnings_and_is_applied_without_its_copy(shop: Path) -> None:
+def test_an_honest_repair_has_no_warnings_and_is_applied_where_nobody_has_written(shop: Path) -> None:
     result = repair(shop, GOOD)
     assert result.ok and result.warnings == () and result.diff == MENDED
     assert [(commit.id, commit.files) for commit in result.commits] == [("1", ("src/shop/pricing.py",))]
@@ -134,7 +133,6 @@ def test_an_honest_repair_has_no_warnings_and_is_applied_without_its_copy(shop: 
     assert pricing.read_text() == "# edited by a person\n"
     pricing.write_text(PRICING)
     assert repr(result).startswith("<RepairResult ok: 1 file changed, 0 warnings; passes, ")
-    result.close()
     assert result.apply() == ["src/shop/pricing.py"]
     assert pricing.read_text() == PRICING.replace("price - rate", "price * rate")
 
@@ -204,7 +202,7 @@ verify('Cheat')"""
     result = repair(shop, edit, editable=("src/", "tests/"), approval=approve)
     assert result.ok
     assert asked[0] == "change the test tests/test_pricing.py"
-    assert result.touched_tests == ("tests/test_pricing.py: edited",)
+    assert [one.rule for one in result.warnings] == ["test-changed"]
 
 
 def test_deleting_failing_tests_does_not_pass_for_a_repair(shop: Path) -> None:
@@ -219,7 +217,7 @@ def test_deleting_failing_tests_does_not_pass_for_a_repair(shop: Path) -> None:
     )
     assert [commit.message for commit in result.commits] == ["Fewer tests"]
     assert "test_double" in result.rolled_back[0]
-    assert result.touched_tests == ("tests/test_pricing.py: edited",)
+    assert [one.rule for one in result.warnings] == ["test-changed"]
 
 
 def test_the_end_of_the_interpreter_does_not_pass_for_a_repair(shop: Path) -> None:
@@ -421,12 +419,9 @@ def test_a_long_log_is_cut_to_what_matters() -> None:
         assert line in short
 
 
-def test_a_model_that_gives_up_leaves_nothing_behind(shop: Path) -> None:
+def test_a_model_that_gives_up_has_changed_nothing(shop: Path) -> None:
     result = RepairAgent(ScriptedModel([Reply("I cannot."), Reply("I cannot.")]), shop).run()
     assert (result.ok, result.diff, result.commits, result.text) == (False, "", (), "I cannot.")
-    directory = result.directory
-    result.close()
-    assert not directory.exists()
 
 
 def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files: str) -> Verification:
@@ -519,40 +514,6 @@ def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     assert "price * rate" in result.diff
     assert turns >= 10
     assert result.diff == MENDED, "that of `run`"
-
-
-def test_the_smallest_try_that_passes_what_is_held_out_wins(shop: Path, tmp_path: Path) -> None:
-    (shop / "held").mkdir()
-    (shop / "held/test_more.py").write_text(
-        "from shop.pricing import buggy_discount\n\ndef test_more():\n    assert buggy_discount(10, 0.1) == 1\n"
-    )
-    line = "replace_text('src/shop/pricing.py', 'price - rate', '{}')\nprint(verify('Try'))"
-    tries = [
-        "price // rate",
-        "25.0 if price == 50 else 80.0",
-        "sum([price]) * rate\\n    # the product",
-        "price * rate",
-    ]
-    replies = [
-        reply for tried in tries for reply in (code(line.format(tried)), "Done.", *["No."] * (tried == tries[0]))
-    ]
-    agent = RepairAgent(
-        ScriptedModel(replies), shop, editable=["src/"], verify=["pytest", "-q", "tests"],
-        held_out=["pytest", "-q", "held"], candidates=4, transcript=tmp_path / "run.jsonl",
-    )  # fmt: skip
-    best = agent.run()
-    assert best.ok and best is best.candidates[3] and "price * rate" in best.diff
-    assert [candidate.after.ok for candidate in best.candidates] == [False, True, True, True]
-    assert [candidate.ok for candidate in best.candidates] == [False, False, True, True]
-    assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == [
-        "run-2.jsonl", "run-3.jsonl", "run-4.jsonl", "run.jsonl",
-    ]  # fmt: skip
-
-
-def test_several_tries_are_awaited_one_after_the_other(shop: Path) -> None:
-    model = ScriptedModel(["I cannot.", "I cannot.", code(GOOD), "Done."])
-    result = asyncio.run(RepairAgent(model, shop, editable=["src/"], candidates=2).run_async())
-    assert [bool(tried) for tried in result.candidates] == [False, True] and result.ok
 
 
 def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:

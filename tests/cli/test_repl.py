@@ -49,6 +49,10 @@ def steps(text: str) -> list[str]:
         ("x = = 1\n)\n4", ["x = = 1", ")", "4"]),
         ("for i in x:\n  a", ["for i in x:\n  a"]),
         (":vars\n1", [":vars", "1"]),
+        ("for i in x:\n  a\n:vars\nb", [":vars", "b"]),
+        ("for i in x:\n  a\n  :quit", [":quit"]),
+        ("d = {1\n:2}\n3", ["d = {1\n:2}", "3"]),
+        ("s = '''\n:quit\n'''\n4", ["s = '''\n:quit\n'''", "4"]),
     ],
 )
 def test_where_a_step_ends(text: str, expected: list[str]) -> None:

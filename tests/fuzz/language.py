@@ -12,9 +12,6 @@ import statistics
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -213,12 +210,12 @@ def _plain(message: str) -> str:
 MATHEMATICS = [
     "a + b * c", "max(xs) - min(xs)", "[x ** 2 for x in xs if x % 2]", "sum(i * j for i in range(9) for j in xs)", "f'{a:>{b}}|{c!r}'", "a < b <= c",
     "math.comb(a, b)", "round(a / 3, 2)", "'%5.2f %s' % (a, text)", "{k: v for k, v in zip(text, xs)}", "text * 3 + 'x'", "xs[1:-1][::-1]",
-    "Decimal('1.5') ** 3", "Fraction(a, 7) + 1", "str(a) + repr(xs)", "int('12', 3)", "statistics.mean(xs)", "a if b else c", "d['k'][0]",
-    "day + timedelta(days=a)", "join(',', [str(x) for x in xs])", "1 << b", "math.factorial(b)", "sorted(set(xs))", "a not in xs and not b",
+    "str(a) + repr(xs)", "int('12', 3)", "statistics.mean(xs)", "a if b else c", "d['k'][0]",
+    "join(',', [str(x) for x in xs])", "1 << b", "math.factorial(b)", "sorted(set(xs))", "a not in xs and not b",
     "range(a, 100, b)[2]", "pow(a, b, 97)", "divmod(a, b)", "math.sqrt(abs(c))", "any(x > 3 for x in xs)", "{*xs, a}", "(a, *xs)", "2 ** 10 ** 2",
 ]  # fmt: skip
 PIECES = [
-    "a", "b", "c", "xs", "text", "d", "day", "big", "0", "1", "-1", "7", "10 ** 9", "10 ** 15", "2 ** 60000", "'x'", "1.5", "1e308", "1j", "True", "None",
+    "a", "b", "c", "xs", "text", "d", "big", "0", "1", "-1", "7", "10 ** 9", "10 ** 15", "2 ** 60000", "'x'", "1.5", "1e308", "1j", "True", "None",
     "+", "-", "*", "**", "/", "//", "%", "<<", ">>", "&", "|", "^", "~", "<", "==", "in", "not ", "and", "or", "(", ")", "[", "]", "{", "}",
     ",", ":", "for x in ", "if ", " else ", "range(", "range(10 ** 9)", "[0] * 1000", "'a' * 10 ** 6", "list(", "set(", "sum(", "len(", "str(",
     "sorted(", "max(", "repr(", "hash(", "int(", "float(", "Decimal(", "Fraction(", "math.prod(", "math.comb(", "math.perm(", "math.lcm(", "f'{", "}'",
@@ -227,7 +224,7 @@ PIECES = [
 ]  # fmt: skip
 CPU_SECONDS, NEW_MEMORY, AT_ONCE = 3, 512 << 20, 16
 VALUES: dict[str, Any] = {
-    "a": 17, "b": 5, "c": 2.5, "xs": [3, 1, 4, 1, 5, 9, 2, 6], "text": "hello", "big": 10**15, "d": {"k": [1, 2]}, "day": date(2024, 2, 28),
+    "a": 17, "b": 5, "c": 2.5, "xs": [3, 1, 4, 1, 5, 9, 2, 6], "text": "hello", "big": 10**15, "d": {"k": [1, 2]},
 }  # fmt: skip
 
 
@@ -244,7 +241,7 @@ def _expression(random: Random) -> str:
     text = random.choice(MATHEMATICS)
     for _ in range(random.randint(1, 3)):
         name = random.choice(["a", "b", "c", "xs", "text", "9", "3"])
-        text = text.replace(name, f"({random.choice([*MATHEMATICS, *PIECES[:21]])})", 1)
+        text = text.replace(name, f"({random.choice([*MATHEMATICS, *PIECES[:20]])})", 1)
     return text
 
 
@@ -290,7 +287,6 @@ def _bounded(expressions: list[str]) -> int:
 
 
 PYTHON: dict[str, Any] = {
-    **{one.__name__: one for one in (Decimal, Fraction, date, datetime, time, timedelta)},
     "math": math,
     "statistics": statistics,
     "join": lambda separator, parts: separator.join(parts),

@@ -35,7 +35,7 @@ from safeexec.engine.host.api import blocking
 from safeexec.remote import container, engines
 from safeexec.remote.container import OPTIONS
 from tests.footprint import pause
-from tests.test_elsewhere import _there
+from tests.test_elsewhere import _CLI, _there
 
 REAL = bool(os.environ.get("SAFEEXEC_TESTS_IMAGE"))
 ENGINE = f"{sys.executable} {Path(__file__).with_name('engine.py')}"
@@ -380,6 +380,14 @@ with Sandbox("standard", tools=[order]) as sandbox:
     except SandboxError as error:
         print(error)
 """
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_elsewhere_the_terminal_has_all_but_what_is_recorded(system: str) -> None:
+    typed = "import io; sys.stdin = io.StringIO('x = 2\\nx + 1\\n:history\\n:rollback\\n:vars\\n'); "
+    done = _there(system, typed + _CLI.strip(), "repl", "--policy", "calculator")
+    assert done.stdout.splitlines()[:1] == ["3"] and "x" in done.stdout.splitlines()[-1]
+    assert "recorded where they run" in done.stderr
 
 
 @pytest.mark.parametrize("system", ["darwin", "win32"])

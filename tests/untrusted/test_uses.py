@@ -67,7 +67,6 @@ WHY = {
     + "20,000 characters, each pattern in one pass; windows of 80 characters before a number",
     "agent/numerals.py": BOUND
     + "20,000 characters; numbers of 2,000 digits and exponents of 2,000; windows of 90 characters",
-    "agent/notebook.py": OWN + "writes JSON",
     "agent/repair/texts.py": OWN + "the mark that UTF-8 may begin with",
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
     "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
@@ -89,7 +88,6 @@ WHY = {
     "cli/example.py": OWN + "its own examples",
     "cli/jupyter.py": OWN + "writes JSON; a name of a command line, to 100 characters",
     "cli/many.py": OWN + "writes JSON",
-    "cli/pictures.py": OWN + "sizes of the screen",
     "cli/plugin.py": OWN + "settings of the command line; writes JSON",
     "cli/policy.py": OWN + "writes JSON",
     "cli/typed.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
@@ -124,7 +122,6 @@ WHY = {
     "engine/host/watch/unnamed.py": OWN + "files of the kernel",
     "inline/compile.py": BOUND + "one expression within its limit, which is parsed",
     "inline/grammar.py": BOUND + "code of its own making, for an expression within its limit",
-    "inline/exact.py": BOUND + "numbers whose digits are counted first",
     "inline/numeric.py": BOUND + "arguments whose cost has been admitted",
     "inline/operators.py": OWN + "a bool of the evaluation",
     "inline/text.py": BOUND + "nine digits of a width; the directives of one template, paid for by its length",
@@ -140,6 +137,7 @@ WHY = {
     "engine/policy/checks.py": OWN
     + "where a package is installed, for a name of identifiers alone; nothing of it is imported",
     "engine/policy/edit.py": OWN + "writes YAML",
+    "engine/policy/kernel.py": OWN + "numbers of a policy that has been read",
     "engine/policy/profiles.py": OWN
     + "writes the prepared profiles; policies are read by untrusted.below and yaml_text",
     "engine/policy/requirements.py": BOUND

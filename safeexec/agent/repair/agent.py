@@ -52,7 +52,7 @@ class RepairAgent:
                 that start it, what `bash -c` calls
     approval    `approval(action, diff)` is asked before high-risk changes: deleting files, changing tests or what
                 configures them. True allows, a text says why not. Without it they are refused
-    candidates  so many repairs, each from the start with the limits of a run; the smallest patch that passes wins
+
     timeout     seconds of one verification, as `memory_mb` is its memory in MiB
 
     Other keywords are those of `CodeAgent`. An agent does one repair at a time. Raises RepairError for a repository or
@@ -69,7 +69,6 @@ class RepairAgent:
         editable: Sequence[str] | None = None,
         policy: Policy | str = "confined-python",
         approval: Approval | None = None,
-        candidates: int = 1,
         timeout: float = 120.0,
         memory_mb: int = 1024,
         on_event: Callable[[Event], None] = ignore_event,
@@ -83,9 +82,7 @@ class RepairAgent:
             raise RepairError("editable must be a list of paths")
         self._editable = None if editable is None else tuple(editable)
         self._approval = approval
-        if candidates < 1:
-            raise RepairError(f"candidates must be 1 at least, got {candidates}")
-        self._candidates = candidates
+
         self._on_event = on_event
         self._options = {"max_steps": 30, **options}
 
@@ -111,8 +108,8 @@ class RepairAgent:
     def run(self, task: str = _TASK) -> RepairResult:
         """Work until the verification passes and the model says so, or a limit is reached."""
         with self._verifier:
-            tries = self._begin()
-            return _best([self._end(bench, agent.run(self._task(task, bench))) for bench, agent in tries])
+            bench = self._bench()
+            return self._end(bench, self._agent(bench).run(self._task(task, bench)))
 
     async def run_async(self, task: str = _TASK) -> RepairResult:
         """As `run`; verifications get a thread."""
@@ -120,17 +117,13 @@ class RepairAgent:
             blocking = ExitStack()
             stack.push_async_callback(asyncio.to_thread, blocking.close)
             await asyncio.to_thread(blocking.enter_context, self._verifier)
-            results = []
-            for bench, agent in await asyncio.to_thread(self._begin):
-                run = await agent.run_async(self._task(task, bench))
-                results.append(await asyncio.to_thread(self._end, bench, run))
-            return _best(results)
+            bench = await asyncio.to_thread(self._bench)
+            run = await self._agent(bench).run_async(self._task(task, bench))
+            return await asyncio.to_thread(self._end, bench, run)
 
-    def _begin(self) -> list[tuple[Bench, CodeAgent]]:
-        """For each try its bench and its agent. The verification has run once for all of them."""
-        first = Bench(self._copy(), self._verifier, self._approval, self._held_out)
-        others = [first.anew() for _ in range(1, self._candidates)]
-        return [(bench, self._agent(bench, number)) for number, bench in enumerate([first, *others], 1)]
+    def _bench(self) -> Bench:
+        """The copy of the repository, verified once."""
+        return Bench(self._copy(), self._verifier, self._approval, self._held_out)
 
     def _end(self, bench: Bench, run: AgentResult) -> RepairResult:
         bench.finish()
@@ -149,18 +142,14 @@ class RepairAgent:
             hidden += files
         return hidden
 
-    def _agent(self, bench: Bench, number: int) -> CodeAgent:
-        options = self._options
-        if number > 1 and options.get("transcript") is not None:  # a run has a file of its own
-            path = Path(options["transcript"])
-            options = {**options, "transcript": path.with_name(f"{path.stem}-{number}{path.suffix}")}
+    def _agent(self, bench: Bench) -> CodeAgent:
         # A verification has its own limit, and a person takes the time that it takes.
         policy = Policy.load("standard").replace(
             tools={"timeout_seconds": 86_400, "clock": "stops"}, hints=dict.fromkeys(_NO_FILES, _TOOLS)
         )
         agent = CodeAgent(
             self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
-            review=_Review(bench).review, **options,
+            review=_Review(bench).review, **self._options,
         )  # fmt: skip
         agent.verdict = bench.verdict
         return agent
@@ -171,13 +160,6 @@ class RepairAgent:
             f"{task}\n\nEditable: {', '.join(bench.copy.editable)}. Verification: {commands}\n"
             f"It {bench.first.summary()}. Its log:\n\n{bench.first.log}"
         )
-
-
-def _best(results: list[RepairResult]) -> RepairResult:
-    best = min(results, key=RepairResult.rank)
-    if len(results) > 1:
-        best.candidates = tuple(results)
-    return best
 
 
 _MAX_ANSWER = 100_000

@@ -8,7 +8,6 @@ known exactly.
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +15,7 @@ from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.diffs import file_diff
 from safeexec.agent.repair.judges import likely_code
 from safeexec.agent.repair.texts import TextForm, form_of
-from safeexec.agent.repair.tree import MAX_BYTES, plain_path, read_tree, with_links, write_tree
+from safeexec.agent.repair.tree import MAX_BYTES, plain_path, read_tree, with_links
 from safeexec.common.matching import nearest
 from safeexec.untrusted.below import opened, put_file, read_file, remove_file
 
@@ -63,13 +62,6 @@ class WorkingCopy:
             if path not in known:
                 raise RepairError(f"the editable path {path!r} is not in the repository {original}")
 
-    def anew(self) -> WorkingCopy:
-        """The copy as it was made, for another try."""
-        other = copy.copy(self)
-        other._accepted = dict(self._base)
-        other._now = dict(self._base)
-        return other
-
     # Reading
 
     def files(self) -> list[str]:
@@ -83,10 +75,6 @@ class WorkingCopy:
         files = {**self._now, **self._hidden} if hidden else self._now
         for path, own in with_links(files, self._links):
             yield path, files[own], 0o755 if self.executable(own) else 0o644
-
-    def write_out(self, directory: Path) -> None:
-        """Write the copy into an empty directory, with files in the place of links."""
-        write_tree(directory, self.visible())
 
     def read(self, path: str) -> str:
         """A file's text. Raises RepairError for what is missing, too large or no text."""

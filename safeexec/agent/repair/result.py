@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
-from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from safeexec.agent.errors import RepairError
@@ -32,31 +27,20 @@ class RepairResult(OfRun):
         self.rolled_back: tuple[str, ...] = tuple(bench.rolled_back)
         self.diff = bench.copy.diff()
         self.files = tuple(bench.copy.changed)
-        self.touched_tests: tuple[str, ...] = tuple(bench.touched_tests)
-        """Tests that the patch itself edited or deleted."""
         self.warnings: tuple[RepairWarning, ...] = tuple(bench.warnings())
         """What a person should look at before `apply`: changed tests and configuration, a program that ended itself.
         Nothing here reads the code: whether a patch serves the tests alone is for `held_out` to find. `str(warning)` is
         a line for a person.
         """
-        self.candidates: tuple[RepairResult, ...] = ()
-        """The results of all tries, in their order, where there were several; this one is the best of them."""
+
         self._applied = False
         self._copy = bench.copy
-        self._directory: Path | None = None
-        self._cleanup: Callable[[], object] = _nothing
 
     @property
     def ok(self) -> bool:
         """Return whether the verification passes, and the held-out one."""
         held_out = self.held_out is None or self.held_out.ok
         return self.after.ok and held_out
-
-    def rank(self) -> tuple[bool, bool, bool, int]:
-        """Return what is least in the best of several results: it passes, has no warnings, changes few lines."""
-        held_out = self.held_out is None or self.held_out.ok
-        changed = sum(line[:1] in ("+", "-") and line[:3] not in ("+++", "---") for line in self.diff.split("\n"))
-        return (not self.after.ok, not held_out, bool(self.warnings), changed)
 
     def __repr__(self) -> str:
         held_out = "" if self.held_out is None else f", held out {self.held_out.summary()}"
@@ -77,22 +61,10 @@ class RepairResult(OfRun):
             "files": list(self.files),
             "commits": [{"message": commit.message, "files": list(commit.files)} for commit in self.commits],
             "rolled_back": list(self.rolled_back),
-            "touched_tests": list(self.touched_tests),
             "warnings": [asdict(warning) for warning in self.warnings],
             "diff": printable(self.diff),
             "stopped": self.run.stop,
         }
-
-    @property
-    def directory(self) -> Path:
-        """The repaired copy as a directory, written when it is first asked for; it lives as long as this object.
-        Version control is not part of it, and files stand in the place of links. `apply` does not need it.
-        """
-        if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="safeexec-repair-"))
-            self._cleanup = weakref.finalize(self, shutil.rmtree, self._directory, True)
-            self._copy.write_out(self._directory)
-        return self._directory
 
     def apply(self) -> list[str]:
         """Write the changed files to the original tree; their paths. Raises RepairError, and writes nothing, if one
@@ -115,14 +87,6 @@ class RepairResult(OfRun):
         self._copy.revert(self.files)
         self._applied = False
         return list(self.files)
-
-    def close(self) -> None:
-        """Remove the directory."""
-        self._cleanup()
-
-
-def _nothing() -> None:
-    """There is no directory to remove."""
 
 
 def _as_dict(verdict: Verification) -> dict[str, Any]:

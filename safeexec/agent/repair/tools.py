@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 
 from safeexec import Allow, Deny
@@ -52,14 +51,6 @@ class Bench:
         self.held_out = self._hold_out()
         if self.held_out is not None and self.held_out.ended == "missing":
             raise RepairError(f"held_out: {self.held_out.log}")
-
-    def anew(self) -> Bench:
-        """The bench as it was at the beginning, for another try. Nothing runs again for it."""
-        other = copy.copy(self)
-        other.copy = self.copy.anew()
-        other.rolled_back, other._journal, other._notes = [], Journal(), []
-        other._verifications, other.last, other.held_out = 0, self.first, None
-        return other
 
     def _hold_out(self) -> Verification | None:
         """Return what the held-out commands say, which nothing here shows the model."""
@@ -253,15 +244,6 @@ class Bench:
             self.verify("Change left at the end")
             self.copy.roll_back()
         self.held_out = self._hold_out()
-
-    @property
-    def touched_tests(self) -> list[str]:
-        """Tests that the commits edited or deleted, in words."""
-        return [
-            printable(f"{path}: {self._how(path)}")
-            for path in self.copy.changed
-            if is_test(path) and self.copy.was(path) is not None
-        ]
 
     def warnings(self) -> list[RepairWarning]:
         """Return what a person should look at before the changes are applied."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from safeexec.agent.errors import RepairError
-from safeexec.untrusted.below import MAX_DEPTH, Found, directory_below, new_file, opened, read_file, walk
+from safeexec.untrusted.below import MAX_DEPTH, Found, directory_below, opened, read_file, walk
 
 LEFT_OUT = frozenset(
     {
@@ -149,16 +149,6 @@ def _resolve(link: str, links: Mapping[str, str]) -> str | None:
                 done.pop()
                 ahead += said.split("/")[::-1]
     return None
-
-
-def write_tree(directory: Path, named: Iterable[tuple[str, bytes, int]]) -> None:
-    """Write files (path, bytes, permissions) into an empty directory. Raises RepairError."""
-    with opened(directory) as top:
-        for path, data, mode in named:
-            try:
-                new_file(top, path, data, mode=mode)
-            except OSError as error:
-                raise RepairError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def plain_path(path: str) -> str:

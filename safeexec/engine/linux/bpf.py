@@ -6,8 +6,6 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["LIMIT", "Assembler", "Instruction", "encode"]
-
 LIMIT = 4096
 """Instructions the kernel accepts in one program (BPF_MAXINSNS)."""
 

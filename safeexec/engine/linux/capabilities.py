@@ -7,8 +7,6 @@ import struct
 
 from safeexec.engine.linux.libc import Call, address, make, prctl, prepared, syscall
 
-__all__ = ["drop_all", "drop_bounding_set", "dropping_all", "effective", "lock_securebits"]
-
 _SETPCAP = 8
 
 _VERSION_3 = 0x20080522

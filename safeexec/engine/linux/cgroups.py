@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 
 from safeexec.engine.linux import processes
 
-__all__ = ["CONTROLLERS", "Group", "Unavailable", "core", "delegated", "hierarchy"]
-
 CONTROLLERS = ("memory", "pids")
 _OWN_LEAF = "safeexec-host"
 _PREFIX = "safeexec-"

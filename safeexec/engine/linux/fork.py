@@ -13,8 +13,6 @@ import ctypes
 import os
 from typing import Any
 
-__all__ = ["fork"]
-
 # PyDLL: the interpreter's lock stays with this thread, in the copy too. CDLL would let go of it around the call.
 _fork: Any = ctypes.PyDLL(None, use_errno=True)["fork"]
 _fork.argtypes = []

@@ -17,25 +17,6 @@ from typing import NamedTuple
 
 from safeexec.engine.linux.libc import Call, address, call, make, raw_syscall
 
-__all__ = [
-    "DEVICE",
-    "FOR_FILES",
-    "READ",
-    "READ_DIR",
-    "READ_FILE",
-    "TRUNCATE",
-    "WRITE",
-    "WRITE_FILE",
-    "PackedRule",
-    "Ruleset",
-    "abi",
-    "handled_rights",
-    "pack_rule",
-    "restrict_self",
-    "restricting_self",
-    "rights_for",
-]
-
 EXECUTE = 1 << 0
 WRITE_FILE = 1 << 1
 READ_FILE = 1 << 2

@@ -12,21 +12,6 @@ from typing import Any, NamedTuple
 
 from safeexec.engine.syscalls.numbers import numbers
 
-__all__ = [
-    "AT_FDCWD",
-    "Call",
-    "address",
-    "call",
-    "check",
-    "libc",
-    "make",
-    "prctl",
-    "prepared",
-    "raw_syscall",
-    "syscall",
-    "wipe_variable",
-]
-
 AT_FDCWD = -100
 
 libc = ctypes.CDLL(None, use_errno=True)

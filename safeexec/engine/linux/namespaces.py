@@ -11,23 +11,6 @@ from collections.abc import Iterable
 from safeexec.engine.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall
 from safeexec.engine.syscalls.numbers import numbers
 
-__all__ = [
-    "KINDS",
-    "MOUNT_NODEV",
-    "MOUNT_READ_ONLY",
-    "bind",
-    "cover",
-    "enter_new_root",
-    "leave_old_root",
-    "map_user",
-    "mount",
-    "mount_proc",
-    "seal_root",
-    "set_flags",
-    "unshare",
-    "unsharing",
-]
-
 KINDS = {
     "mount": 0x00020000,
     "cgroup": 0x02000000,

@@ -17,18 +17,6 @@ from safeexec.engine.linux.libc import address, check, raw_syscall
 from safeexec.engine.syscalls.numbers import machine, numbers
 from safeexec.engine.syscalls.table import FORK_FLAGS
 
-__all__ = [
-    "Request",
-    "fork_gate",
-    "gate",
-    "install_listener",
-    "is_waiting",
-    "let_go_on",
-    "prefer_one_core",
-    "receive",
-    "refuse",
-]
-
 _USER_NOTIF = 0x7FC00000
 _NEW_LISTENER, _WAIT_KILLABLE_RECV = 1 << 3, 1 << 5
 _SET_MODE_FILTER = 1
@@ -48,24 +36,22 @@ class Request(NamedTuple):
     thread: int
 
 
-def gate(name: str, first_argument: int) -> list[bpf.Instruction]:
-    """A filter that has system call `name` wait when its first argument is this (as 32 bits), and allows the rest."""
+def fork_gate() -> list[bpf.Instruction]:
+    """Return the filter that has every fork(2) of the C library wait, and allows the rest: threads and vfork are
+    another filter's to judge.
+    """
     program = bpf.Assembler()
-    program.load(_ARCH)
-    program.branch(bpf.EQUAL, seccomp.ARCHITECTURES[machine()], if_false="allow")
-    program.load(_NUMBER)
-    program.branch(bpf.EQUAL, numbers()[name], if_false="allow")
-    program.load(_FIRST_ARGUMENT)
-    program.branch(bpf.EQUAL, first_argument, if_false="allow")
+    for offset, value in (
+        (_ARCH, seccomp.ARCHITECTURES[machine()]),
+        (_NUMBER, numbers()["clone"]),
+        (_FIRST_ARGUMENT, FORK_FLAGS),
+    ):
+        program.load(offset)
+        program.branch(bpf.EQUAL, value, if_false="allow")
     program.answer(_USER_NOTIF)
     program.label("allow")
     program.answer(seccomp.ALLOW)
     return program.assemble()
-
-
-def fork_gate() -> list[bpf.Instruction]:
-    """The filter that has every fork(2) of the C library wait. Threads and vfork are another filter's to judge."""
-    return gate("clone", FORK_FLAGS)
 
 
 def install_listener(program: list[bpf.Instruction]) -> int:

@@ -10,8 +10,6 @@ from safeexec.engine.linux.libc import libc
 _ADDR_NO_RANDOMIZE = 0x0040000
 _ASK = 0xFFFFFFFF
 
-__all__ = ["stop_randomizing"]
-
 
 def stop_randomizing() -> bool:
     """Ask for fixed addresses from the next exec on. False if they are fixed already, or the kernel refuses.

@@ -23,8 +23,6 @@ from safeexec.engine.linux.libc import raw_syscall
 from safeexec.engine.syscalls import allow, refuse
 from safeexec.engine.syscalls.numbers import MACHINES, machine, numbers
 
-__all__ = ["Probe", "ProbeAnswer", "begin", "give_up", "probe", "run_probe"]
-
 TIMEOUT_SECONDS = 20.0
 """How long all of it may take. A probe that is given up costs the machine's protection, and a busy machine is slow."""
 
@@ -102,8 +100,6 @@ def run_probe(before: Callable[[], None] | None = None) -> Probe:
 
 class _Trial:
     """A fork that tries every act, and the pipe in which it answers."""
-
-    __slots__ = ("_pid", "_read_end", "owner")
 
     def __init__(self, before: Callable[[], None] | None = None) -> None:
         self.owner = os.getpid()

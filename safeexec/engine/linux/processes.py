@@ -22,47 +22,6 @@ from typing import NamedTuple
 
 from safeexec.engine.linux.libc import Call, make, prctl, prepared, syscall
 
-__all__ = [
-    "IDENTITY_SPACE",
-    "Ancillary",
-    "PidfdInfo",
-    "ProcessStat",
-    "anonymous_memory",
-    "children_of",
-    "close_all_but",
-    "cpu_seconds",
-    "descendants",
-    "end_strays",
-    "has_ended",
-    "is_exiting",
-    "kill",
-    "kill_groups_below",
-    "kill_member",
-    "open_descriptors",
-    "parse_ancillary",
-    "pass_identity",
-    "pidfd_info",
-    "pidfd_send_signal",
-    "pids",
-    "private_memory",
-    "process_of",
-    "process_stat",
-    "processes",
-    "proportional_memory",
-    "send_signal",
-    "sender",
-    "session_members",
-    "session_of",
-    "set_death_signal",
-    "set_dumpable",
-    "set_subreaper",
-    "setting_death_signal",
-    "setting_dumpable",
-    "shared_memory",
-    "signal_group",
-    "take_descriptors",
-]
-
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
 # PIDFD_GET_INFO = _IOWR(0xFF, 11, 64 bytes); a later kernel fills as much as the size in the number asks for
@@ -158,12 +117,7 @@ def private_memory(pid: int) -> int:
     Pages still shared with its parent are among them, and so is shared anonymous memory, which ``statm`` counts with
     the files. ``status`` can be read for a process that is not dumpable, ``smaps_rollup`` cannot.
     """
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            status = file.read()
-    except OSError:
-        return 0
-    return sum(map(int, _RSS.findall(status))) << 10
+    return _of_status(pid, _RSS)
 
 
 def anonymous_memory(pid: int) -> int:
@@ -194,18 +148,19 @@ def proportional_memory(pid: int) -> int | None:
 
 def shared_memory(pid: int) -> int:
     """Resident bytes of process `pid` in shared anonymous memory and memfds; 0 if it is gone."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            return sum(map(int, _RSS_SHARED.findall(file.read()))) << 10
-    except OSError:
-        return 0
+    return _of_status(pid, _RSS_SHARED)
 
 
 def peak_memory(pid: int | None) -> int:
     """The most resident bytes that process `pid` has had at once, as `ru_maxrss` counts them; 0 if it is gone."""
+    return _of_status(pid, _PEAK)
+
+
+def _of_status(pid: int | None, sizes: re.Pattern[bytes]) -> int:
+    """Return the sum of `sizes` in ``/proc/PID/status``, in bytes."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            return sum(map(int, _PEAK.findall(file.read()))) << 10
+            return sum(map(int, sizes.findall(file.read()))) << 10
     except OSError:
         return 0
 

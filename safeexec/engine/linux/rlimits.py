@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 
 from safeexec.engine.linux.libc import Call, address, prepared
 
-__all__ = ["NAMES", "PAGE", "address_space", "set_limits", "setting_limit"]
-
 PAGE = resource.getpagesize()
 
 NAMES: dict[str, int] = {

@@ -16,18 +16,6 @@ from safeexec.engine.linux.libc import Call, address, make, prctl, prepared
 from safeexec.engine.syscalls import Check, Rule, allow, allow_if, refuse
 from safeexec.engine.syscalls.numbers import machine, numbers
 
-__all__ = [
-    "ALLOW",
-    "ARCHITECTURES",
-    "KILL_PROCESS",
-    "build",
-    "install",
-    "installing",
-    "no_programs",
-    "prepare",
-    "set_no_new_privs",
-]
-
 ALLOW = 0x7FFF0000
 KILL_PROCESS = 0x80000000
 ERRNO = 0x00050000

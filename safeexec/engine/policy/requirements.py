@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from safeexec.engine.policy.settings import PolicyData
 
-__all__ = ["BROUGHT", "MOST", "NAME", "Requirement", "canonical", "coming", "mistakes", "of_lock", "parse"]
-
 MOST = 500
 """Requirements of one policy."""
 MOST_CHARACTERS = 32_000

@@ -191,20 +191,19 @@ class PostgresStore:
             self._room.check()
         mine = self.options.tenant, held.label
 
-        def write(run: Callable[..., Any]) -> StoreError | None:
+        def write(run: Callable[..., Any]) -> None:
             # What another owner, or an append that was given up, has left from there on.
             run("DELETE FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s AND at >= %s "
                 "AND EXISTS (SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s)",
                 *(*mine, part, at, *mine, held.generation))  # fmt: skip
             if run(_APPEND, *mine, held.generation, *mine, part, at, data, at, *mine, part).rowcount:
-                return None
+                return
             owned = "SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s"
             if run(owned, *mine, held.generation).fetchone() is None:
-                return SessionTaken(f"another process has taken over the session {held.label!r}")
-            return StoreError(f"the database has lost the end of {held.label!r}/{part}: its server was killed")
+                raise SessionTaken(f"another process has taken over the session {held.label!r}")
+            raise StoreError(f"the database has lost the end of {held.label!r}/{part}: its server was killed")
 
-        if (problem := self._do(write, sync=sync)) is not None:
-            raise problem
+        self._do(write, sync=sync)
 
     def read(self, held: Held, part: str) -> Iterator[bytes]:
         at = 0

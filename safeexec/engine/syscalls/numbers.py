@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 import os
 
-__all__ = ["MACHINES", "machine", "numbers"]
-
 _X86_64 = """
 read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask
 rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select sched_yield mremap msync mincore madvise

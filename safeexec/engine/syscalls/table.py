@@ -14,8 +14,6 @@ from safeexec.engine.syscalls import Check, Rule, allow, allow_if, refuse
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
-__all__ = ["GROUPS", "OWN_PID", "group_of", "rules_for"]
-
 OWN_PID = 0x7FFFFFFE
 """Stands for the child's own pid, which is known after the fork. No pid is that large (PID_MAX_LIMIT is 2**22)."""
 
@@ -152,9 +150,9 @@ def _programs(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _memory(plan: ChildConfinement) -> dict[str, Rule]:
-    """Return what a file holds may be executed, and never written as well; memory without a file only where the plan
-    says so: code of native libraries is in the process there already. No shared memory without a file: what a process
-    has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
+    """Return the rules of memory. What a file holds may be executed, and never written as well; memory without a file
+    only where the plan says so: code of native libraries is in the process there already. No shared memory without a
+    file: what a process has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
 
     No file is shared either, be it for reading, which mprotect would change: no size and no time of a file tells of a
     store into it, which so could not be undone, and a branch would write into its parent's file. What shows the printed

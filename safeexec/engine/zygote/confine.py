@@ -20,8 +20,6 @@ from safeexec.engine.linux import capabilities, landlock, namespaces, processes,
 from safeexec.engine.linux.libc import address, syscall
 from safeexec.protocol.confinement import Mechanism, ZygoteConfinement
 
-__all__ = ["ConfinementError", "enter"]
-
 _WRITE_PROC = landlock.READ | landlock.WRITE_FILE
 
 _RESET_ON_FORK = 0x40000000

@@ -31,6 +31,8 @@ MAX_EXPRESSIONS = 100
 """Expressions that a front end may ask for after a cell."""
 HISTORY = 10_000
 """Cells that are remembered, of this kernel's life."""
+HISTORY_CHARACTERS = 4_000_000
+"""Of all the cells that are kept for `history_request`, whatever their number."""
 _LANGUAGE = {
     "name": "python",
     "version": platform.python_version(),
@@ -135,7 +137,7 @@ class SafeexecKernel(Kernel):
         cell_id: object = None,
     ) -> dict[str, Any]:
         if store_history and code.strip():
-            self._cells = [*self._cells[1 - HISTORY :], (self.execution_count, code)]
+            self._cells = _newest([*self._cells, (self.execution_count, code)])
         self._quiet, self._allow_stdin = silent, allow_stdin
         try:
             failure = self.notebook.run(code, self)
@@ -254,3 +256,11 @@ def _tried(look: Callable[[], T], otherwise: T) -> T:
         return look()
     except SandboxError:
         return otherwise
+
+
+def _newest(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The newest cells that the history has room for, in their order."""
+    first, room = len(cells), HISTORY_CHARACTERS
+    while first > max(0, len(cells) - HISTORY) and (room := room - len(cells[first - 1][1])) >= 0:
+        first -= 1
+    return cells[first:]

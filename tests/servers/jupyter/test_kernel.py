@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -286,3 +288,18 @@ def test_a_module_of_the_notebooks_directory_is_not_imported(tmp_path: Path) -> 
     finally:
         front.close()
     assert not (tmp_path / "was-imported").exists()
+
+
+def test_the_history_is_bounded_in_characters() -> None:
+    from safeexec.servers.jupyter.kernel import HISTORY_CHARACTERS, SafeexecKernel
+
+    kernel = SafeexecKernel()
+    kernel.notebook = cast("Any", SimpleNamespace(run=lambda code, page: None))
+
+    async def ask() -> list[int]:
+        for size in (HISTORY_CHARACTERS // 2, HISTORY_CHARACTERS // 2, 10, HISTORY_CHARACTERS + 1, 20):
+            await kernel.do_execute("x" * size, silent=False)
+        rows = (await kernel.do_history("tail", output=False, raw=True, n=10))["history"]
+        return [len(row[2]) for row in rows]
+
+    assert asyncio.run(ask()) == [20]

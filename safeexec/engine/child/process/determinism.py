@@ -31,8 +31,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["begin", "install", "paused"]
-
 _WAITERS = ("threading", "queue", "selectors", "subprocess", "concurrent.futures._base", "asyncio.base_events")
 """Modules that wait by the clock: one that stands would let them wait for ever."""
 _COUNTERS = ("monotonic", "perf_counter", "process_time", "thread_time")
@@ -116,8 +114,6 @@ def _install_clock(instant: str) -> None:
 
 class _Clock:
     """An instant that moves when somebody sleeps, and a counter that moves when somebody looks."""
-
-    __slots__ = ("_counter", "now_ns")
 
     def __init__(self, instant: str) -> None:
         from datetime import UTC, datetime, timedelta

@@ -25,8 +25,6 @@ _from_host = msgspec.msgpack.Decoder(m.ToChild)
 class Link:
     """One socket to the host, framed."""
 
-    __slots__ = ("_decoder", "_queue", "_reader", "fds", "seal", "socket")
-
     def __init__(self, fd: int, decoder: msgspec.msgpack.Decoder[Any] = _from_host, *, seal: bytes = b"") -> None:
         # Family, type and protocol are named: without them the socket object calls getsockname, which seccomp refuses.
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)

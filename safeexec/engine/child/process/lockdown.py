@@ -22,8 +22,6 @@ from safeexec.engine.linux.libc import Call, libc, make
 from safeexec.engine.syscalls.table import OWN_PID, rules_for
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
 
-__all__ = ["Lockdown"]
-
 _M_ARENA_MAX = -8
 _ARENAS = 2
 _OWN_PROC = ("cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
@@ -47,24 +45,6 @@ _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
 
 class Lockdown:
     """A plan made ready for children to apply."""
-
-    __slots__ = (
-        "_address_space",
-        "_calls",
-        "_filter",
-        "_first",
-        "_gid",
-        "_keep",
-        "_last",
-        "_maps_user",
-        "_parent",
-        "_paths",
-        "_pid_offsets",
-        "_ruleset",
-        "_uid",
-        "mechanisms",
-        "plan",
-    )
 
     def __init__(self, plan: ChildConfinement, keep_fds: Iterable[int]) -> None:
         self.plan = plan

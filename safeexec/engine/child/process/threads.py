@@ -25,8 +25,6 @@ _COPIES = {"start_new_thread": "_start_new_thread", "start_joinable_thread": "_s
 class Threads:
     """How many run, and how many may."""
 
-    __slots__ = ("_lock", "_running", "limit", "started")
-
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._running = 0

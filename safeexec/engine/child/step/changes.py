@@ -74,8 +74,6 @@ class Before(Struct, eq=False):
 class Tracker:
     """Compares the namespace before and after a step."""
 
-    __slots__ = ()
-
     def before(self, namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
         """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
         names. Runs no guest code.

@@ -30,8 +30,6 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tup
 class DisplayHandle:
     """What `display(value, display_id=…)` answers: `update(value)` shows another value in its place."""
 
-    __slots__ = ("display_id", "update")
-
     def __init__(self, display_id: str, update: Callable[..., None]) -> None:
         self.display_id = display_id
         self.update = update

@@ -175,14 +175,7 @@ class Guest:
         """Compile a source and throw the code away."""
         source = request.source.decode("utf-8", "surrogatepass")
         try:
-            source = without_fence(source)
-            try:
-                self.language.compile(source, "<check>", stdin=request.stdin)
-            except SyntaxError:
-                plain = without_magics(source)
-                if plain == source:
-                    raise
-                self.language.compile(plain, "<check>", stdin=request.stdin)
+            self._compiled(source, "<check>", request.stdin)
         except BaseException as error:
             return self.refused(error, "<check>", source)
         return m.StepDone("ok")

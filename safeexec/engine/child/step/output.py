@@ -51,8 +51,6 @@ def _putting_behind(address: int, size: int, protection: int, kind: int, offset:
 class Log:
     """Where the text of standard output goes: into the mapping, past its end or after a fork to descriptor 1."""
 
-    __slots__ = ("_attaching", "_file", "_map", "_raw", "_second", "_shared", "_sharing", "memory", "put", "watched")
-
     def __init__(self, output_bytes: int) -> None:
         self._raw = 0
         self._file: tuple[int, int] | None = None
@@ -257,8 +255,6 @@ class _ErrorOutlet(io.BufferedIOBase):
 
 class Streams:
     """The guest's stdout and stderr, installed as `sys.stdout` and `sys.stderr`, and its `print`."""
-
-    __slots__ = ("_log", "print", "repeats", "stderr", "stdout")
 
     def __init__(self, output_bytes: int) -> None:
         self._log = Log(output_bytes)

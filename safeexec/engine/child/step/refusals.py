@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
     from safeexec.protocol.plan import LanguagePlan
 
-__all__ = ["listen", "take"]
-
 MOST = 100
 """Refusals that are kept of one step."""
 

@@ -21,8 +21,6 @@ class GuestInput:
     to read.
     """
 
-    __slots__ = ("_builtins", "_empty", "_kept", "_lent", "_threads", "stream")
-
     def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
         self._builtins = builtins
         offered: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input} if restricted else {}

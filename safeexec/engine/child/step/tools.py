@@ -25,8 +25,6 @@ GuestToolError.__module__ = "safeexec"
 class ToolCaller:
     """Carries calls to the host, one at a time, and only while a step runs."""
 
-    __slots__ = ("_calls", "_lock", "_open", "limits", "link", "names")
-
     def __init__(self, link: Link, limits: LimitsPlan, names: Iterable[str]) -> None:
         self.link = link
         self.names = frozenset(names)
@@ -109,8 +107,6 @@ def _function(caller: ToolCaller, signature: m.ToolSignature) -> Callable[..., A
 
 class Source(str):
     """Text of the host's source, which reads as it was written there: an annotation, a default."""
-
-    __slots__ = ()
 
     def __repr__(self) -> str:
         return str(self)

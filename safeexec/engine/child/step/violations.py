@@ -32,22 +32,6 @@ from safeexec.engine.syscalls.table import group_of
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
-__all__ = [
-    "KernelRefusal",
-    "configure",
-    "explain",
-    "forget_calls",
-    "in_workspace",
-    "is_out_of_memory",
-    "note_call",
-    "of_call",
-    "of_path",
-    "refuse_programs",
-    "remember_refused",
-    "remember_workspace",
-    "rule_of",
-]
-
 _NO_THREAD = "can't start new thread"
 _NO_HIGHER_LIMIT = "not allowed to raise maximum limit"
 _NOT_PERMITTED = os.strerror(errno.EPERM)

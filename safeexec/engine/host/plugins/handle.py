@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from safeexec.protocol.values import Opaque
 
-__all__ = ["Handle", "HeldPlace"]
-
 Call = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
 

@@ -149,9 +149,9 @@ def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
 def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:
     """The manifest, and of each module its source and, if it was read from one, its file."""
     if isinstance(source, Mapping):
-        return Manifest(), dict(source), {}
+        return Manifest(), {name: text.removeprefix("\ufeff") for name, text in source.items()}, {}
     if isinstance(source, str) and not _is_path(source):
-        return Manifest(), {"plugin": source}, {}
+        return Manifest(), {"plugin": source.removeprefix("\ufeff")}, {}
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
             f"a plugin is a source (str), a path, or a mapping of module names to sources, not {type(source).__name__}"

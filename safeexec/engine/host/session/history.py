@@ -101,9 +101,8 @@ class History(Generic[C]):
     def commit(
         self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, size: int = 0, copy: C | None = None
     ) -> list[C]:
-        """Return what was begun is part of the session: with `entry` it can be done once more, exactly; `copy` will be
-        made of the state after it. With neither, nothing will lead there. Returns the copies that nothing leads to any
-        more.
+        """Make the state that was begun the session's. With `entry` it can be repeated exactly; `copy` will be made of
+        it; with neither, no kill and no rollback leads back there. Returns the copies that nothing needs any more.
         """
         state = self.next
         assert state is not None

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from safeexec.engine.linux.probe import Probe
     from safeexec.engine.policy.model import Policy
 
-__all__ = ["Confinement", "User", "check_required", "describe", "library_paths", "plan", "unprivileged_user"]
-
 _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/nix/store", "/gnu/store")
 _SYSTEM_DATA = (
     "/etc/ld.so.cache",

@@ -34,21 +34,6 @@ _decoder = msgspec.msgpack.Decoder(m.FromZygote)
 class ZygoteHandle:
     """The host's end of one zygote."""
 
-    __slots__ = (
-        "_given",
-        "_inner",
-        "_log",
-        "_problem",
-        "_reader",
-        "gate",
-        "mechanisms",
-        "pid",
-        "pidfd",
-        "proc",
-        "reapers",
-        "socket",
-    )
-
     def __init__(self, launched: Launched) -> None:
         self.socket = launched.socket
         self.pid = launched.pid

@@ -52,32 +52,6 @@ Exact = Callable[[Collection[int]], "int | None"]
 class Account:
     """The figures of one session, or of one command."""
 
-    __slots__ = (
-        "_bill",
-        "_bill_mark",
-        "_births",
-        "_births_mark",
-        "_copies",
-        "_exact_at",
-        "_forks",
-        "_growth",
-        "_guests",
-        "_limits",
-        "_others",
-        "_others_mark",
-        "_own_cpu",
-        "_own_held",
-        "_period",
-        "_runner",
-        "_runner_mark",
-        "_runner_marked",
-        "_seen",
-        "_total_mark",
-        "_unseen",
-        "base",
-        "ran",
-    )
-
     def __init__(self, limits: Limits, bill: Bill | None = None, *, forks: bool = False) -> None:
         """`bill`: what it costs the host. `forks`: its processes may start others, as many as the kernel allows."""
         self._limits = limits

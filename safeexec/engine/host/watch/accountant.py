@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from safeexec.engine.host.watch.account import Account, Known, Period
 from safeexec.engine.host.watch.census import Birth, Census, Machine, Process, owner_of
-from safeexec.engine.host.watch.rotation import CALM_RATE, IDLE_LOOK_SECONDS, Rotation, Sleeper
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_RATE, Rotation, Sleeper
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.engine.policy.kernel import SPARE_DESCRIPTORS, address_space
@@ -259,7 +259,7 @@ def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
         "watch",
         True,
         f"one look at all sessions of the host every {look} ms while any is in use, else every {idle} ms, once "
-        f"a second after five in which nothing has run ({CALM_RATE} of these a second at most); with more than about "
+        f"a second after five in which nothing has run ({QUIET_RATE} of these a second at most); with more than about "
         f"{many} in use less often, for it takes "
         f"{100 / SHARE:g} % of a core at most, and {100 / DEEP_SHARE:g} % for files and descriptors. "
         f"What is too much ends {look} ms later at the latest. In {look} ms a core "

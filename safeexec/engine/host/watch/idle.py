@@ -44,8 +44,6 @@ class IdleSessions:
     and keeps none alive.
     """
 
-    __slots__ = ("_close_after", "_ended", "_next", "_sandbox", "_stop", "_thread", "_tick")
-
     def __init__(self, sandbox: Sessions, close_after: float | None) -> None:
         """`close_after`: seconds without use after which a session is closed."""
         self._sandbox = weakref.ref(sandbox)

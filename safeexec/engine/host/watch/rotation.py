@@ -15,11 +15,11 @@ from typing import Generic, Protocol, TypeVar
 
 IDLE_LOOK_SECONDS = 0.25
 """How often an idle session is looked at."""
-CALM_AFTER_SECONDS, CALM_LOOK_SECONDS = 5.0, 1.0
+QUIET_AFTER_SECONDS, QUIET_LOOK_SECONDS = 5.0, 1.0
 """An idle session of which nothing has run for so long is quiet: it is looked at once a second. Meanwhile a fork waits
 for permission, and the address space is bounded.
 """
-CALM_RATE = 200
+QUIET_RATE = 200
 """How many quiet lineages are looked at in a second at most, for 1 % of a core: each of a thousand every 5 s."""
 
 
@@ -64,7 +64,7 @@ class Rotation(Generic[S]):
         self._awake: set[int] = set()
         """Those that no look leaves out. Changed in the same way."""
         self._lineages: dict[int, LastLook] = {}
-        self._calm: collections.OrderedDict[int, None] = collections.OrderedDict()
+        self._quiet: collections.OrderedDict[int, None] = collections.OrderedDict()
         """The lineages that only sleepers have, the longest not looked at first."""
         self._last = 0.0
 
@@ -86,16 +86,16 @@ class Rotation(Generic[S]):
 
     def turn(self, now: float) -> tuple[dict[int, list[S]], set[int]]:
         """By lineage, all who share it: of those awake, and of the quiet whose turn it is. And the lineages in use."""
-        count = ceil(min(len(self._calm) / CALM_LOOK_SECONDS, CALM_RATE) * min(CALM_LOOK_SECONDS, now - self._last))
+        count = ceil(min(len(self._quiet) / QUIET_LOOK_SECONDS, QUIET_RATE) * min(QUIET_LOOK_SECONDS, now - self._last))
         self._last = now
         lineages = self._awakened()
         used = {leader for leader, subjects in lineages.items() if any(map(_in_use, subjects))}
-        for _ in range(min(count, len(self._calm))):
-            leader, _none = self._calm.popitem(last=False)
+        for _ in range(min(count, len(self._quiet))):
+            leader, _none = self._quiet.popitem(last=False)
             subjects = [one for one in self._living(self._lineages[leader].subjects) if leader in one.lineage_leaders()]
             if subjects:
                 lineages[leader] = subjects
-        kept = {leader: self._lineages[leader] for leader in self._calm}
+        kept = {leader: self._lineages[leader] for leader in self._quiet}
         for leader, subjects in lineages.items():
             kept[leader] = lineage = self._lineages.get(leader) or LastLook(now)
             lineage.subjects = [id(subject) for subject in subjects]
@@ -115,7 +115,7 @@ class Rotation(Generic[S]):
         lineage = self._lineages[leader]
         if ran:
             lineage.ran = now
-        lineage.quiet = now - lineage.ran >= CALM_AFTER_SECONDS
+        lineage.quiet = now - lineage.ran >= QUIET_AFTER_SECONDS
         lineage.due = now + IDLE_LOOK_SECONDS
 
     def retire(self, lineages: dict[int, list[S]]) -> None:
@@ -127,11 +127,11 @@ class Rotation(Generic[S]):
                 continue
             quiet |= {id(subject): subject for subject in subjects}
             if all(map(self._sleeps, subjects)):
-                self._calm[leader] = None
+                self._quiet[leader] = None
         for key, subject in quiet.items():
             self._awake.discard(key)
             # In use since a moment, it may have been woken before it was left out.
-            if subject.in_use() or any(leader not in self._calm for leader in subject.lineage_leaders()):
+            if subject.in_use() or any(leader not in self._quiet for leader in subject.lineage_leaders()):
                 self._awake.add(key)
 
     def _sleeps(self, subject: S) -> bool:
@@ -146,8 +146,8 @@ class Rotation(Generic[S]):
             for subject in self._living([key]):
                 for leader in subject.lineage_leaders():
                     lineages.setdefault(leader, []).append(subject)
-                    if leader in self._calm:
-                        del self._calm[leader]
+                    if leader in self._quiet:
+                        del self._quiet[leader]
                         others = [other for other in self._lineages[leader].subjects if other not in self._awake]
                         self._awake.update(others)
                         todo += others

@@ -125,7 +125,7 @@ class WatchedSession:
         session = self._session()
         if session is None or session.closed:
             return None
-        return self._stray_fork(session) or session.overdue() or self._goes_on(session)
+        return self._unrequested_fork(session) or session.overdue() or self._goes_on(session)
 
     def _goes_on(self, session: Watchable) -> Verdict | None:
         """The verdict on a process that works though it has answered: its first thread does nothing but wait then, and
@@ -146,7 +146,7 @@ class WatchedSession:
             f"code of a step went on {limits.wall_seconds:g} s (limits.wall_seconds) after its end was told",
         )
 
-    def _stray_fork(self, session: Watchable) -> Verdict | None:
+    def _unrequested_fork(self, session: Watchable) -> Verdict | None:
         """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
         own, or only a parked copy, is ended instead.
 
@@ -162,8 +162,8 @@ class WatchedSession:
                     gate.kill(fork)
                 continue
             channel = runner.channel
-            stray = fork.thread != fork.process or (channel.heard() and (channel.at_work or not session.in_use))
-            if stray and gate.waits(fork):
+            unrequested = fork.thread != fork.process or (channel.heard() and (channel.at_work or not session.in_use))
+            if unrequested and gate.waits(fork):
                 allowed, rule = session.policy.limits.processes, session.policy.origin("limits.processes")
                 return Verdict(
                     "violation",

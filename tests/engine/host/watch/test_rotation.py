@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec.engine.host.watch.rotation import (
-    CALM_AFTER_SECONDS,
-    CALM_LOOK_SECONDS,
-    CALM_RATE,
     IDLE_LOOK_SECONDS,
+    QUIET_AFTER_SECONDS,
+    QUIET_LOOK_SECONDS,
+    QUIET_RATE,
     Rotation,
 )
 
@@ -56,23 +56,23 @@ class Watch:
         self.rotation.retire(lineages)
         return lineages
 
-    def calm_down(self) -> None:
-        for _ in range(int(CALM_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 2):
+    def fall_quiet(self) -> None:
+        for _ in range(int(QUIET_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 2):
             self.turn(IDLE_LOOK_SECONDS)
 
 
-def test_a_thousand_that_are_calm_come_in_turn_beside_the_one_in_use() -> None:
+def test_a_thousand_that_are_quiet_come_in_turn_beside_the_one_in_use() -> None:
     watch = Watch()
     sessions = [Session(number) for number in range(1001)]
     for session in sessions:
         watch.rotation.enter(session)
     sessions[0].use(watch.rotation)
-    watch.calm_down()
+    watch.fall_quiet()
     began = watch.now
     seen: set[int] = set()
-    while watch.now - began < 1000 / CALM_RATE:
+    while watch.now - began < 1000 / QUIET_RATE:
         lineages = watch.turn()
-        assert 0 in lineages and len(lineages) <= CALM_RATE * LOOK + 2
+        assert 0 in lineages and len(lineages) <= QUIET_RATE * LOOK + 2
         seen |= lineages.keys()
     assert len(seen) == 1001
 
@@ -82,7 +82,7 @@ def test_who_is_used_again_is_looked_at_with_all_who_share_its_lineage() -> None
     sessions = [Session(1), Session(1, 2), Session(2)] + [Session(number) for number in range(10, 100)]
     for session in sessions:
         watch.rotation.enter(session)
-    watch.calm_down()
+    watch.fall_quiet()
     sessions[0].use(watch.rotation)
     lineages = watch.turn(0.0)
     assert set(lineages) == {1, 2}
@@ -94,9 +94,9 @@ def test_what_runs_by_itself_is_looked_at_often_again() -> None:
     sessions = [Session(number) for number in range(100)]
     for session in sessions:
         watch.rotation.enter(session)
-    watch.calm_down()
+    watch.fall_quiet()
     while 7 not in watch.turn(running=frozenset({7})):
-        assert watch.now - watch.visits[7] <= 2 * CALM_LOOK_SECONDS
+        assert watch.now - watch.visits[7] <= 2 * QUIET_LOOK_SECONDS
     for _ in range(10):
         assert 7 in watch.turn(IDLE_LOOK_SECONDS, running=frozenset({7}))
 
@@ -106,11 +106,11 @@ def test_who_is_removed_or_gone_has_no_turn() -> None:
     sessions = [Session(number) for number in range(3)]
     for session in sessions:
         watch.rotation.enter(session)
-    watch.calm_down()
+    watch.fall_quiet()
     watch.rotation.remove(sessions[0])
     del sessions[1:], session
     gc.collect()
-    assert not watch.turn(CALM_LOOK_SECONDS) and not watch.rotation.leaders() and not len(watch.rotation)
+    assert not watch.turn(QUIET_LOOK_SECONDS) and not watch.rotation.leaders() and not len(watch.rotation)
 
 
 ACTS = st.tuples(st.sampled_from(["use", "rest", "join", "leave", "move", "end", "run"]), st.integers(0, 9))
@@ -150,4 +150,4 @@ def test_no_session_waits_too_long_and_none_is_left_out_of_its_lineage(script: l
                 if leader in lineages:
                     assert session in lineages[leader]
         for leader in {leader for session in sessions.values() for leader in session.leaders}:
-            assert watch.now - watch.visits[leader] <= 2 * CALM_LOOK_SECONDS
+            assert watch.now - watch.visits[leader] <= 2 * QUIET_LOOK_SECONDS
