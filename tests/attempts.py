@@ -109,13 +109,12 @@ def every() -> Iterator[Case]:
     """Each attempt, under the profile without a language layer."""
     for path in sorted(DIRECTORY.glob("*/*.py")):
         text = path.read_text(encoding="utf-8")
-        headers: dict[str, str] = {}
+        headers = {"id": path.stem, "class": path.parent.name}
         for line in text.splitlines():
             if not line.startswith("#"):
                 break
             if found := re.match(r"# ([a-z]+): (.*)$", line):
                 headers[found[1]] = found[2]
-        headers["id"] = path.stem
         if headers.get("layer") not in ("language", "kernel", "both"):
             raise ValueError(f"{path}: it does not say which layer is to stop it")
         yield Case(headers, text, OFF)

@@ -36,29 +36,15 @@ def programs() -> Iterator[Program]:
         header = dict(
             line[2:].split(": ", 1) for line in text.splitlines()[:6] if line.startswith("# ") and ": " in line
         )
-        yield program(path.stem, header["domain"], header.get("needs", ""), [text], is_plugin=False)
+        yield program(path.stem, header["domain"], header.get("needs", ""), [text])
     for path in sorted(DIRECTORY.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
-        if data["kind"] == "plugin":
-            steps = [data["code"], *(call["code"] for call in data["calls"])]
-        else:
-            steps = [step if isinstance(step, str) else step["code"] for step in data["steps"]]
-        yield program(data["id"], data["domain"], data["needs"], steps, is_plugin=data["kind"] == "plugin")
+        yield program(path.stem, data["domain"], data.get("needs", ""), data["steps"])
 
 
-def program(name: str, domain: str, needs: str, steps: list[str], *, is_plugin: bool) -> Program:
-    libraries = tuple(
-        IMPORTS.get(one.strip(), one.strip()) for one in needs.split(",") if one.strip() not in ("", "stdlib")
-    )
-    profile = (
-        "data-analysis"
-        if libraries
-        else "calculator"
-        if domain.startswith("calc")
-        else "plugin"
-        if is_plugin
-        else "standard"
-    )
+def program(name: str, domain: str, needs: str, steps: list[str]) -> Program:
+    libraries = tuple(IMPORTS.get(one, one) for one in needs.replace(",", " ").split())
+    profile = "data-analysis" if libraries else domain if domain in ("calculator", "plugin") else "standard"
     return Program(name, profile, libraries, tuple(steps))
 
 

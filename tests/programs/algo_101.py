@@ -1,6 +1,4 @@
-# id: algo_101
 # domain: algorithms
-# needs: stdlib
 # Optional dependencies: a program goes on with what there is
 try:
     import nonexistent_fast_json as json_module

@@ -1,6 +1,4 @@
-# id: algo_102
 # domain: algorithms
-# needs: stdlib
 # Looking at classes: what a small plugin loader does
 import inspect
 import io

@@ -1,6 +1,4 @@
-# id: algo_103
 # domain: algorithms
-# needs: stdlib
 # Every way to look into attribute access: a logging object, a proxy, a frozen record
 class Logged:
     log = []

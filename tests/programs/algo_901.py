@@ -1,6 +1,4 @@
-# id: algo_901
 # domain: algorithms
-# needs: stdlib
 import argparse
 
 parser = argparse.ArgumentParser(prog="tool", description="Counts words.")

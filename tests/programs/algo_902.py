@@ -1,6 +1,4 @@
-# id: algo_902
 # domain: algorithms
-# needs: stdlib
 import os
 import os.path as osp
 from os import environ, getenv, linesep, path, sep

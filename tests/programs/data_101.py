@@ -1,4 +1,3 @@
-# id: data_101
 # domain: data-analysis
 # needs: matplotlib, numpy
 import os

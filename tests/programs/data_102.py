@@ -1,4 +1,3 @@
-# id: data_102
 # domain: data-analysis
 # needs: numpy, pandas
 import codecs

@@ -1,6 +1,4 @@
-# id: data_901
 # domain: data
-# needs: stdlib
 """Values that are pickled, and text and functions that are timed."""
 
 import pickle, io, datetime, collections, decimal, enum, dataclasses, timeit

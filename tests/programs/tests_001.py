@@ -1,6 +1,4 @@
-# id: tests_001
 # domain: tests
-# needs: stdlib
 """Examples in docstrings.
 
 >>> add(1, 2)

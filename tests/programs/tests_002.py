@@ -1,6 +1,4 @@
-# id: tests_002
 # domain: tests
-# needs: stdlib
 """Test cases and what becomes of them."""
 
 import io

@@ -1,6 +1,4 @@
-# id: tests_003
 # domain: tests
-# needs: stdlib
 """Mocks of objects, and patches of the program itself."""
 
 import unittest

@@ -1,6 +1,4 @@
-# id: tests_004
 # domain: tests
-# needs: stdlib
 """A program as tokens."""
 
 import tokenize, io, token

@@ -1,6 +1,4 @@
-# id: tests_005
 # domain: tests
-# needs: stdlib
 """The program's own module, as benchmarks at the end of a file name it."""
 
 import __main__

@@ -1,6 +1,4 @@
-# id: tests_006
 # domain: tests
-# needs: stdlib
 """The collector, as programs that are in a hurry put it off, and benchmarks."""
 
 import gc

@@ -1,6 +1,4 @@
-# id: types_001
 # domain: types
-# needs: stdlib
 """Fields that postponed annotations name through their modules."""
 
 from __future__ import annotations

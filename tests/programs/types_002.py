@@ -1,6 +1,4 @@
-# id: types_002
 # domain: types
-# needs: stdlib
 """Names that a class body binds through vars() and locals()."""
 
 

@@ -1,6 +1,4 @@
-# id: types_003
 # domain: types
-# needs: stdlib
 """The types of functions and builtins, asked for in every way."""
 
 import types, collections.abc, typing, functools

@@ -1,6 +1,4 @@
-# id: types_004
 # domain: types
-# needs: stdlib
 """Type hints that name themselves."""
 
 import typing, functools

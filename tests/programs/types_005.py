@@ -1,6 +1,4 @@
-# id: types_005
 # domain: types
-# needs: stdlib
 """Dataclasses made from names."""
 
 from dataclasses import make_dataclass

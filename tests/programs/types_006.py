@@ -1,6 +1,4 @@
-# id: types_006
 # domain: types
-# needs: stdlib
 """Dispatch on the first argument, and what it refuses."""
 
 from functools import singledispatch, singledispatchmethod

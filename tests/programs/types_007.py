@@ -1,6 +1,4 @@
-# id: types_007
 # domain: types
-# needs: stdlib
 """Names that programs use: coroutines, scanners, members of an enum as names, compiled text."""
 
 import types, re, copy, random, enum, json.decoder, json

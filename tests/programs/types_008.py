@@ -1,6 +1,4 @@
-# id: types_008
 # domain: types
-# needs: stdlib
 """Classes within classes, methods and iterators as pickles; hints of what is unpacked; names and messages."""
 
 import copy

@@ -1,10 +1,6 @@
-# id: aw-dataclass-eq-lends-attributes
-# class: attribute-walk
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED pid; a generated __eq__ hands an attribute of any object to the other operand
-# severity: escape
-# oracle: marker
 
 import dataclasses, json
 found = []

@@ -1,10 +1,6 @@
-# id: aw-dataclass-fields-of-metaclass
-# class: attribute-walk
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED pid; dataclasses.replace reads whatever __dataclass_fields__ names
-# severity: escape
-# oracle: marker
 
 import dataclasses, json
 @dataclasses.dataclass

@@ -1,10 +1,6 @@
-# id: aw-type-dict-descriptor
-# class: attribute-walk
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED pid; the __dict__ descriptor of type opens the dict of any class
-# severity: escape
-# oracle: marker
 
 import json
 g = type.__dict__["__dict__"].__get__(type(json.dumps))["__globals__"].__get__(json.dumps)

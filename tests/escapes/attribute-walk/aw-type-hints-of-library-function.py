@@ -1,10 +1,6 @@
-# id: aw-type-hints-of-library-function
-# class: attribute-walk
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED pid; get_type_hints resolves text in the namespace of library code
-# severity: escape
-# oracle: marker
 
 import json, typing
 json.dumps.__annotations__["x"] = "__builtins__"

@@ -1,10 +1,6 @@
-# id: gt-builtins-by-type-hints
-# class: guard-tampering
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED pid; get_type_hints hands out the builtins that guards live in
-# severity: escape
-# oracle: marker
 
 import json, typing
 def f(x: "__builtins__"):

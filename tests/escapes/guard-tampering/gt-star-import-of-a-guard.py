@@ -1,10 +1,6 @@
-# id: gt-star-import-of-a-guard
-# class: guard-tampering
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED pid; from m import * binds whatever __all__ names, also a guard
-# severity: escape
-# oracle: marker
 
 import json
 json.__all__.append("__dict__")

@@ -1,10 +1,6 @@
-# id: im-mpmath-identify
-# class: import-bypass
 # expect: blocked
 # layer: language
 # proves: prints ESCAPED pid; mpmath.identify evaluates the names of constants
-# severity: escape
-# oracle: marker
 # needs: mpmath
 
 import mpmath

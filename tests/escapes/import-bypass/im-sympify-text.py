@@ -1,10 +1,6 @@
-# id: im-sympify-text
-# class: import-bypass
 # expect: blocked
 # layer: language
 # proves: prints ESCAPED pid; sympify and a score of functions that call it evaluate text
-# severity: escape
-# oracle: marker
 # needs: sympy
 
 import sympy

@@ -1,5 +1,3 @@
-# id: lp-argparse2
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: an action of argparse is derived from

@@ -1,5 +1,3 @@
-# id: lp-array-interface
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: any memory by an attribute that numpy asks an instance for

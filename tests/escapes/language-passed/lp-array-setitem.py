@@ -1,5 +1,3 @@
-# id: lp-array-setitem
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: any memory by an item of array.array whose __index__ makes it shorter

@@ -1,5 +1,3 @@
-# id: lp-backend
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a module of the workspace becomes the backend of a library

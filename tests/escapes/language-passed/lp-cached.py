@@ -1,5 +1,3 @@
-# id: lp-cached
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: cached_property writes into a module

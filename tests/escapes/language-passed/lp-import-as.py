@@ -1,5 +1,3 @@
-# id: lp-import-as
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: an object of another class stands for a package

@@ -1,5 +1,3 @@
-# id: lp-import-from
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a module whose class is the program's own

@@ -1,5 +1,3 @@
-# id: lp-jinja
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: an environment of jinja2 compiles any expression

@@ -1,5 +1,3 @@
-# id: lp-savefig-obj
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a backend that is any module

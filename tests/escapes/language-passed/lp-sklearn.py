@@ -1,5 +1,3 @@
-# id: lp-sklearn
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: get_params reads any name of any object

@@ -1,5 +1,3 @@
-# id: lp-state
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: partialmethod keeps the module builtins

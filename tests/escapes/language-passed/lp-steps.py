@@ -1,5 +1,3 @@
-# id: lp-steps
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: forty ways of the standard library to read a name

@@ -1,5 +1,3 @@
-# id: lp-template-include
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a template of a library compiles any text

@@ -1,5 +1,3 @@
-# id: lp-writes
-# class: language-passed
 # expect: contained
 # layer: kernel
 # proves: a module is written to through another name

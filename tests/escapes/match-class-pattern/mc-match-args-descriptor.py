@@ -1,10 +1,6 @@
-# id: mc-match-args-descriptor
-# class: match-class-pattern
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED pid; a descriptor answers the guard and the interpreter differently
-# severity: escape
-# oracle: marker
 
 import json
 class Late:

@@ -1,10 +1,6 @@
-# id: ma-os-descriptors
-# class: module-attribute
 # expect: blocked-at-run
 # layer: language
 # proves: prints ESCAPED and what a descriptor that is not the step's own gave
-# severity: escape
-# oracle: marker
 
 import os
 

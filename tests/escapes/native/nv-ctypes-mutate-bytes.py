@@ -1,10 +1,7 @@
-# id: nv-ctypes-mutate-bytes
-# class: native
 # expect: contained
 # layer: kernel
 # proves: prints ESCAPED when ctypes.memmove rewrites an immutable object of the guest's own process; nothing outside it is touched
 # severity: primitive
-# oracle: marker
 
 import ctypes
 b = b"immutable-AAAA"

@@ -1,10 +1,6 @@
-# id: pd-eval-frames-above
-# class: pandas-numpy-doors
 # expect: blocked
 # layer: language
 # proves: prints ESCAPED pid; pandas.eval looks names up in a frame that level= chooses
-# severity: escape
-# oracle: marker
 # needs: pandas
 
 import pandas as pd
