@@ -167,8 +167,8 @@ FIRST_RUN = {
     "engine/host/api": "blocking",
     "engine/host/files": "layers",
     "engine/host/session": (
-        "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
-        "given standard_input states step step_calls tightened turn"
+        "channel checkpoints decode history kept line listeners output protection requests runner session spare "
+        "given standard_input states step step_calls supervisor tightened turn"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "toolbox",

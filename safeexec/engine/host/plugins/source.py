@@ -149,11 +149,8 @@ def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
 def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:
     """The manifest, and of each module its source and, if it was read from one, its file."""
     if isinstance(source, Mapping):
-        return (
-            Manifest(),
-            {name: text.removeprefix("\ufeff") if isinstance(text, str) else text for name, text in source.items()},
-            {},
-        )
+        texts = {name: text.removeprefix("\ufeff") if isinstance(text, str) else text for name, text in source.items()}
+        return Manifest(), texts, {}
     if isinstance(source, str) and not _is_path(source):
         return Manifest(), {"plugin": source.removeprefix("\ufeff")}, {}
     if not isinstance(source, str | os.PathLike):
