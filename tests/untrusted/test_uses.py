@@ -51,6 +51,7 @@ WHY = {
     "agent/extraction.py": BOUND + "a reply whose length the model sets; JSON within a budget, its errors are caught",
     "agent/loop.py": BOUND
     + "the arguments of one call, as long as the model may answer; ValueError and RecursionError are caught",
+    "adapters/dspy.py": BOUND + "what a program submits, within limits.value_kb, is written as JSON and read again",
     "agent/mathematics.py": BOUND + "the code of one reply, as `agent/snippets.py` parses it",
     "agent/messages.py": BOUND + "counts of a recorded reply; whoever reads the recording catches what int raises",
     "agent/models/attempts.py": BOUND + "a header of a server's answer, cut first; what its parser raises is caught",
@@ -77,6 +78,7 @@ WHY = {
     + "the code of one reply, within a budget of parsed characters; what CPython refuses is caught",
     "agent/transcript.py": BOUND
     + "a recording that the user names: a regular file of a set size, each line by itself, errors caught",
+    "agent/wording.py": BOUND + "20,000 characters of an answer (`agent/evidence.py`), one pass for each form: 50 ms",
     "cli/__init__.py": OWN + "its own commands, by a table of names; /dev/null",
     "cli/agent.py": OWN + "a new file for the transcript",
     "cli/bench.py": OWN + "its own programs",
