@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -433,10 +434,13 @@ def end_processes() -> None:
     """End all processes of the sessions of this host: those below its zygotes."""
     levels = [[os.getpid()]]
     while levels[-1]:
-        below = (Path(f"/proc/{pid}/task/{pid}/children").read_text().split() for pid in levels[-1])
-        levels.append([int(one) for found in below for one in found])
+        levels.append([])
+        for pid in levels[-2]:
+            with suppress(FileNotFoundError):  # it has ended meanwhile
+                levels[-1] += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
     for pid in (one for level in levels[3:] for one in level):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_path: Path) -> None:
