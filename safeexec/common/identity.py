@@ -22,6 +22,8 @@ mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 dict_of: Callable[[type], dict[str, Any]] = type.__dict__["__dict__"].__get__
 dict_of_module: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
 flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+HEAP_TYPE = 1 << 9
+"""The flag of a class that Python code has made (`Py_TPFLAGS_HEAPTYPE`)."""
 
 object_of: Callable[[Any], Any] = vars(AttributeError)["obj"].__get__
 """``error.obj``, whatever a class derived from AttributeError says it is."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from safeexec.engine.child.step.modules import Find, ModuleSource, ProgramModules
-from safeexec.engine.child.step.program import CompiledStep, Language
+from safeexec.engine.child.step.program import CompiledStep, Language, Review
 from safeexec.engine.policy.access import module_access
 from safeexec.language.builtins import make_builtins, unseen, watch_builtins
 from safeexec.language.imports import Importer
@@ -70,13 +70,11 @@ class RestrictedLanguage(Language):
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         rules_of(self.plan).is_closed_path = is_closed
 
-    def compile(
-        self, source: str, filename: str, *, stdin: bool = False, rewrite: Callable[..., None] | None = None
-    ) -> CompiledStep:
+    def compile(self, source: str, filename: str, *, stdin: bool = False, review: Review | None = None) -> CompiledStep:
         if self._workspace is not None:
             self._workspace.source = source
         plan = self.plan if not stdin else self._reading_input()
-        return compile_step(source, plan, filename=filename, known_names=self._namespace, rewrite=rewrite)
+        return compile_step(source, plan, filename=filename, known_names=self._namespace, review=review)
 
     def _reading_input(self) -> LanguagePlan:
         """The plan of a step that has a standard input."""

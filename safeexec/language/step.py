@@ -5,7 +5,7 @@ import __future__
 
 import functools
 import operator
-from collections.abc import Callable, Container
+from collections.abc import Container
 from types import CodeType
 from typing import Final
 
@@ -14,6 +14,7 @@ from safeexec.engine.child.step.program import (
     TOO_DEEP,
     CompiledStep,
     Rejection,
+    Review,
     check_text,
     compile_code,
     compile_program,
@@ -61,9 +62,9 @@ def compile_step(
     *,
     filename: str,
     known_names: Container[str] = (),
-    rewrite: Callable[..., None] | None = None,
+    review: Review | None = None,
 ) -> CompiledStep:
-    """Compile `source` under `plan`; `rewrite` as for `compile_program`.
+    """Compile `source` under `plan`; `review` as for `compile_program`.
 
     `known_names` are the names that the session already has (they may shadow a builtin that the policy leaves out).
 
@@ -71,7 +72,7 @@ def compile_step(
     """
     rules = rules_of(plan)
     judge = PolicyJudge(source, rules, known_names) if plan.mode == "restricted" else None
-    return compile_program(source, filename, rules.step_flags, judge, rewrite)
+    return compile_program(source, filename, rules.step_flags, judge, review)
 
 
 def compile_text(

@@ -18,7 +18,7 @@ SUM_SECONDS = 5.0
 """How old the sum of all sessions of a tenant may be."""
 
 
-Line = bytes
+_Line = bytes  # `StoredSession` has a field of the name `bytes`
 WAITS_BYTES = 64 << 10
 """Of what a list tells of one session."""
 WAITS = "waits"
@@ -59,7 +59,7 @@ class StoredSession(Struct, frozen=True):
     bytes: int
     used: float
     """When it was last written to, seconds since 1970."""
-    waits: Line = b""
+    waits: _Line = b""
     """What a step of it waits for, as a line of its recording."""
 
 

@@ -75,15 +75,18 @@ def operators(code: CodeType) -> Iterator[tuple[int, int]]:
     return zip(code.co_code[::2], code.co_code[1::2], strict=True)
 
 
-def all_names(code: CodeType) -> set[str]:
-    """Return the names that the code and the code inside of it use."""
-    names: set[str] = set()
+def with_inner(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code, and all code inside of it, the outer one first."""
     waiting = [code]
     while waiting:
         one = waiting.pop()
-        names.update(one.co_names)
-        waiting += [inside for inside in one.co_consts if type(inside) is CodeType]
-    return names
+        yield one
+        waiting += [inner for inner in one.co_consts if type(inner) is CodeType]
+
+
+def all_names(code: CodeType) -> set[str]:
+    """Return the names that the code and the code inside of it use."""
+    return {name for one in with_inner(code) for name in one.co_names}
 
 
 def texts_in(constant: tuple[Any, ...] | frozenset[Any]) -> Iterator[str]:

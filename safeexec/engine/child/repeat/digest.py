@@ -15,6 +15,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from safeexec.common.identity import (
+    HEAP_TYPE,
     class_name,
     dict_of,
     flags_of,
@@ -33,7 +34,6 @@ CHARACTERS: Final = 4096
 _PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _ITEMS: Final = (list, tuple, set, frozenset, deque)
 _CODE: Final = ("co_name", "co_firstlineno", "co_code", "co_names", "co_varnames", "co_freevars", "co_consts")
-_HEAP_TYPE: Final = 1 << 9
 
 
 def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:
@@ -112,7 +112,7 @@ def _contents(thing: Any, kind: type) -> Iterator[Any]:
     yield from instance_dict(thing).items()
     for klass in mro_of(kind):
         for name, member in dict_of(klass).items():
-            if type(member) is types.MemberDescriptorType and flags_of(klass) & _HEAP_TYPE and name != "__weakref__":
+            if type(member) is types.MemberDescriptorType and flags_of(klass) & HEAP_TYPE and name != "__weakref__":
                 try:
                     yield (name, read_member(member, thing))
                 except AttributeError:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from safeexec.common.identity import identity
+from safeexec.common.identity import HEAP_TYPE, identity
 from safeexec.engine.child.repeat.code import all_names
 from safeexec.engine.child.repeat.tables import MODULES, NOT_BELOW, OUTWARD
 
@@ -19,7 +19,6 @@ MOST = 3000
 ATOMS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), type(...), CodeType})
 """Types whose instances hold no other object that matters."""
 _TOPS: Final = frozenset(name.lstrip("_") for name in MODULES)
-_HEAP_TYPE: Final = 1 << 9
 _looked_at: dict[str, tuple[list[int], frozenset[str], list[str]]] = {}
 """Of each module: the identities of its contents, the attributes that lead out of it, and the modules that it has."""
 
@@ -80,7 +79,7 @@ def is_of_library(kind: type) -> bool:
     module = kind.__dict__.get("__module__") if type(kind.__dict__.get("__module__")) is str else kind.__module__
     if module == "__main__":
         return False
-    if not kind.__flags__ & _HEAP_TYPE:
+    if not kind.__flags__ & HEAP_TYPE:
         return True
     found: Any = sys.modules.get(module) if type(module) is str else None
     for part in kind.__qualname__.split("."):

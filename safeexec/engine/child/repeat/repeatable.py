@@ -19,7 +19,7 @@ import builtins
 import gc
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zlib import crc32
@@ -42,6 +42,7 @@ from safeexec.engine.child.repeat.code import (
     operators,
     passes_class_on,
     texts_in,
+    with_inner,
 )
 from safeexec.engine.child.repeat.objects import (
     ATOMS,
@@ -140,9 +141,9 @@ class Repeatable:
         self.deterministic = True
         """Whether nothing speaks against the step that runs."""
 
-    def inspect(self, source: str, body: CodeType | None, tail: CodeType | None) -> bool:
-        """Judge the code of a step that is about to run. Returns whether it is to be compiled with
-        `instrument_sets`. Costs 2 us for the usual step, 50 for one with a class.
+    def inspect(self, source: str, codes: Collection[CodeType]) -> Callable[..., None] | None:
+        """Judge the code of a step that is about to run. Returns `instrument_sets` if the step is to be compiled from
+        trees that it has rewritten. Costs 2 us for the usual step, 50 for one with a class.
         """
         fine, seen = True, self.seen
         self._makes_sets = self._may_run_again = self._merges = self._defines_class = False
@@ -150,7 +151,6 @@ class Repeatable:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
                 self._learn(name)
-        codes = [code for code in (body, tail) if code is not None]
         for code in codes:
             if code.co_flags & CO_COROUTINE:
                 fine = False
@@ -169,7 +169,7 @@ class Repeatable:
             seen.merges |= self._merges
         self.deterministic = fine and not seen.unpredictable
         external_events.clear()
-        return shows
+        return self.instrument_sets if shows else None
 
     def instrument_sets(self, *trees: ast.AST) -> None:
         """Rewrite the trees of a step so that each set that it makes is seen by `report_set`."""
@@ -260,9 +260,7 @@ class Repeatable:
     def _judge(self, code: CodeType, source: str | None) -> bool:
         """Tell whether all names in the code, and in the code inside of it, are known to compute."""
         fine = True
-        waiting = [code]
-        while waiting:
-            one = waiting.pop()
+        for one in with_inner(code):
             known = self._judged.get(one) if source is None else None
             if known is None:
                 known = self._judge_one(one, source)
@@ -270,7 +268,6 @@ class Repeatable:
                     self._judged.clear()
                 self._judged[one] = known
             fine = fine and known
-            waiting += [inside for inside in one.co_consts if type(inside) is CodeType]
         return fine
 
     def _judge_one(self, code: CodeType, source: str | None) -> bool:
@@ -289,16 +286,18 @@ class Repeatable:
                 (type(inside) is CodeType and inside.co_name[:1] != "<") or getattr(inside, "co_name", "") == "<lambda>"
                 for inside in code.co_consts
             )
-        seen.views |= not tables.VIEW_NAMES.isdisjoint(names)
+        names_view = not tables.VIEW_NAMES.isdisjoint(names)
+        found = () if seen.sets and seen.sets_of_anything else {*operators(code)}
+        operates = not tables.SET_OPERATORS.isdisjoint(found)
+        seen.views |= names_view
         makes_sets = not tables.SET_CODES.isdisjoint(codes)
         if not seen.sets:
-            seen.operates |= not tables.SET_OPERATORS.isdisjoint(operators(code))
+            seen.operates |= operates
             seen.sets = makes_sets or not tables.SET_NAMES.isdisjoint(names) or (seen.views and seen.operates)
         if not seen.sorts:
             seen.sorts = not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
         if not seen.sets_of_anything:
             runs_again = bool(code.co_flags & CO_OPTIMIZED) and code.co_qualname not in COMPREHENSIONS
-            found = set(operators(code))
             merges = not tables.MERGE_OPERATORS.isdisjoint(found)
             seen.fills_sets |= not tables.FILLING.isdisjoint(names)
             if (
@@ -307,7 +306,7 @@ class Repeatable:
                 or "frozenset" in names
                 or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
                 or (seen.views and merges)
-                or not (tables.VIEW_NAMES.isdisjoint(names) or tables.SET_OPERATORS.isdisjoint(found))
+                or (names_view and operates)
             ):
                 self._makes_sets = True
                 self._may_run_again |= runs_again
@@ -514,7 +513,7 @@ def _is_seeded_by_numbers(source: str) -> bool:
     return tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source)) is None
 
 
-_REHEARSED: Final = """
+_SAMPLE: Final = """
 import math
 class Kind(Base):
     def method(self, given, *more):
@@ -526,18 +525,18 @@ class Kind(Base):
 kind = Kind([1, "two", {"three": (3, 3.5)}])
 """
 """Has some of all that is looked at. It is never run."""
-_REHEARSED_CODE: Final = compile(_REHEARSED, "<rehearsal>", "exec")
+_SAMPLE_CODE: Final = compile(_SAMPLE, "<warm-up>", "exec")
 
 
-class _Rehearsed:
+class _SampleClass:
     held: ClassVar[dict[str, tuple[int, float]]] = {"three": (3, 3.5)}
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Judge a program as a step that has run. In the zygote CPython specialises this code; in a child, in think time,
     it touches the pages that its first class will need: 0.5 ms of a step of 1 ms.
     """
-    known = Repeatable({"Kind": _Rehearsed, "kind": [_Rehearsed(), {1, 2}, (1.5, "two")]}, (), ())
-    known.inspect(_REHEARSED, _REHEARSED_CODE, None)
-    known.instrument_sets(ast.parse(_REHEARSED))
+    known = Repeatable({"Kind": _SampleClass, "kind": [_SampleClass(), {1, 2}, (1.5, "two")]}, (), ())
+    known.inspect(_SAMPLE, [_SAMPLE_CODE])
+    known.instrument_sets(ast.parse(_SAMPLE))
     known._depends_on_addresses()

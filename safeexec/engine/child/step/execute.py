@@ -13,11 +13,11 @@ from safeexec.common.identity import class_name
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
-from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, rehearse
+from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.markup import without_fence, without_magics
-from safeexec.engine.child.step.program import Diagnostic, Language, Rejection
+from safeexec.engine.child.step.program import CompiledStep, Diagnostic, Language, Rejection, Review
 from safeexec.engine.child.step.progress import ProgressBars
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.engine.child.step.violations import explain, is_out_of_memory
@@ -130,7 +130,8 @@ class Guest:
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
         try:
-            source, compiled = self._compiled(source, filename, request.stdin)
+            review = self.repeatable.inspect if self.judges else None
+            source, compiled = self._compiled(source, filename, request.stdin, review)
         except BaseException as error:
             done = self.refused(error, filename, source)
             return self.repeatable.refused(done) if self.judges else done
@@ -141,24 +142,22 @@ class Guest:
         self._last_source = source
         if not self.judges:
             return self._run(compiled.body, compiled.tail)
-        if self.repeatable.inspect(source, compiled.body, compiled.tail):
-            compiled = self.language.compile(
-                source, filename, stdin=request.stdin, rewrite=self.repeatable.instrument_sets
-            )
         done = self._run(compiled.body, compiled.tail)
         self.repeatable.conclude(done, self.streams.printed())
         return done
 
-    def _compiled(self, source: str, filename: str, stdin: bool) -> tuple[str, Any]:
+    def _compiled(
+        self, source: str, filename: str, stdin: bool, review: Review | None = None
+    ) -> tuple[str, CompiledStep]:
         """The program in what was sent, and its code. Raises what compiling raises."""
         source = without_fence(source)
         try:
-            return source, self.language.compile(source, filename, stdin=stdin)
+            return source, self.language.compile(source, filename, stdin=stdin, review=review)
         except SyntaxError:
             plain = without_magics(source)
             if plain == source:
                 raise
-        return plain, self.language.compile(plain, filename, stdin=stdin)
+        return plain, self.language.compile(plain, filename, stdin=stdin, review=review)
 
     def _watch_exit_functions(self) -> None:
         """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
@@ -338,7 +337,7 @@ class Guest:
     def touch(self) -> None:
         """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
         if self.judges:
-            rehearse()
+            warm_up()
         source = self._last_source if len(self._last_source) <= WARM_UP_CHARACTERS else WARM_UP
         try:
             compiled = self.language.compile(source, "<warm-up>")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import CodeType
 from typing import Any, Final, Protocol
 
@@ -87,22 +87,22 @@ class ProgramJudge(Protocol):
         ...
 
 
+Review = Callable[[str, Collection[CodeType]], "Callable[..., None] | None"]
+"""Looks at a source and its code. Returns what rewrites the trees of the program, in place, or None."""
+
+
 def compile_program(
-    source: str,
-    filename: str,
-    flags: int = 0,
-    judge: ProgramJudge | None = None,
-    rewrite: Callable[..., None] | None = None,
+    source: str, filename: str, flags: int = 0, judge: ProgramJudge | None = None, review: Review | None = None
 ) -> CompiledStep:
-    """Compile a step or a module, once `judge` has taken it, and `rewrite` has changed its trees in place. `flags` are
-    those of `compile`.
+    """Compile a step or a module, once `judge` has taken it, and as `review` has it rewritten. `flags` are those of
+    `compile`.
 
     Raises `Rejection`, SyntaxError as CPython does (also for null bytes and for nesting that exhausts the parser),
     ValueError for text that is no text (lone surrogates), TypeError for what is not a str.
     """
     check_text(source)
     try:
-        return _compile(source, filename, flags, judge, rewrite)
+        return _compile(source, filename, flags, judge, review)
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
@@ -113,13 +113,14 @@ def check_text(source: str) -> None:
         raise TypeError(f"the source must be str, not {type(source).__name__}")
 
 
-def _compile(
-    source: str, filename: str, flags: int, judge: ProgramJudge | None, rewrite: Callable[..., None] | None
-) -> CompiledStep:
+def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None, review: Review | None) -> CompiledStep:
     step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
     passes = judge is None or (step is not None and judge.passes(*step.codes))
-    if step is not None and passes and rewrite is None:
-        return step
+    rewrite = None
+    if step is not None and passes:
+        rewrite = review(source, step.codes) if review is not None else None
+        if rewrite is None:
+            return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.
     collecting = gc.isenabled()
     gc.disable()
@@ -127,11 +128,16 @@ def _compile(
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
         trees = (tree,) if last is None else (tree, last)
-        rewritten = judge is not None and not passes and judge.visit(*trees)
+        if rewrite is None:
+            rewritten = judge is not None and not passes and judge.visit(*trees)
+            if step is None or rewritten:
+                step = _compile_tree(tree, last, filename, flags)
+            rewrite = review(source, step.codes) if review is not None else None
         if rewrite is not None:
             rewrite(*trees)
-            rewritten = True
-        return _compile_tree(tree, last, filename, flags) if step is None or rewritten else step
+            step = _compile_tree(tree, last, filename, flags)
+        assert step is not None
+        return step
     finally:
         if collecting:
             gc.enable()
@@ -252,11 +258,9 @@ class Language:
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         """Refuse to open, before a step runs, the paths that `is_closed` tells."""
 
-    def compile(
-        self, source: str, filename: str, *, stdin: bool = False, rewrite: Callable[..., None] | None = None
-    ) -> CompiledStep:
+    def compile(self, source: str, filename: str, *, stdin: bool = False, review: Review | None = None) -> CompiledStep:
         """Compile one step; with `stdin` it may read its standard input. Raises as `compile_program` does."""
-        return compile_program(source, filename, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, rewrite=rewrite)
+        return compile_program(source, filename, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, review=review)
 
 
 def leave(code: object = None, /) -> None:

@@ -137,7 +137,7 @@ class Durable:
         self._heading: form.Heading | None = None
         self._moments = 0
         self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
-        """The states that steps repeated lead to: how many, what they take, and the bytes of their sources."""
+        """The states that repeated steps lead to: how many, what they take, and the bytes of their sources."""
         self._bytes = self._values = 0
         """Of the step that runs: of its source, and how many variables are set first."""
         self._now = self._safe = 0
@@ -287,8 +287,8 @@ class Durable:
         self._since = self._since or monotonic()
 
     def away(self, session: SessionCore) -> bool:
-        """Tell whether the session is left to the store, until it is used again, or has lost what the store has: no
-        copy of its state was left, or only an older one.
+        """Leave the session to the store if it has lost what the store has: no copy of its state was left, or only an
+        older one. Returns whether it is left there, until it is used again.
         """
         current = session.line.history.current
         if session.line.fell_back and (current.step < self._safe or current.memory is FRESH):

@@ -237,7 +237,7 @@ class History(Generic[C]):
         return self._of(state.memory)
 
     def copies_below(self, state: State) -> list[C]:
-        """The copies from which the state can be had, if need be with the steps since repeated."""
+        """The copies from which the state can be had, if need be by repeating the steps since."""
         base = self._base_of(state.memory)
         return [] if base is None else self._of(base)
 
@@ -262,7 +262,7 @@ class History(Generic[C]):
         return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
 
     def needs_no_process(self) -> bool:
-        """Tell whether what the process began as leads to the state as it is, by steps repeated: a new child, or
+        """Tell whether what the process began as leads to the state as it is, by repeated steps: a new child, or
         the copy that it was thawed from. Then another one is as good.
         """
         began = self._copies.get(self.base) if self.base is not None else None

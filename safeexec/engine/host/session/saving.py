@@ -33,7 +33,7 @@ class Saving:
     """Saves and loads the state of one session, for one caller who has its turn."""
 
     def __init__(self, supervisor: Supervisor, policy: Policy, answer_tool: AnswerTool, seconds: float) -> None:
-        self._keeper = supervisor
+        self._supervisor = supervisor
         self._line = supervisor.line
         self._policy = policy
         self._answer_tool = answer_tool
@@ -48,14 +48,14 @@ class Saving:
         fd = state_file.new_payload()
         try:
             save = m.Save(lasting)
-            answer = yield from self._keeper.ask(lambda runner: self._watched(runner, save, m.Saved, (fd,)))
+            answer = yield from self._supervisor.ask(lambda runner: self._watched(runner, save, m.Saved, (fd,)))
             if isinstance(answer, Verdict):
-                became = self._keeper.became((yield from self._keeper.undo_step()))
+                became = self._supervisor.became((yield from self._supervisor.undo_step()))
                 raise StateFileError(f"the session could not be saved: {answer.message}; {became}")
             if answer.problem:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
             files = yield from self._files()
-            digest, size = self._keeper.sandbox.policy.digest, os.fstat(fd).st_size
+            digest, size = self._supervisor.sandbox.policy.digest, os.fstat(fd).st_size
             header, failed = state_file.header_of(answer, size, files, self._policy, digest, step, waiting)
             yield Work(lambda: put(state_file.pieces(header, self._open_file, fd)))
             return failed
@@ -86,13 +86,13 @@ class Saving:
             return answer
 
         try:
-            answer = yield from self._keeper.tell(bind)
+            answer = yield from self._supervisor.tell(bind)
         except (Gone, ProtocolError) as error:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
-        self._keeper.notes_next += [one_line(note, m.NOTE_CHARACTERS) for note in answer.notes]
-        self._keeper.refresh_file_baseline()
+        self._supervisor.notes_next += [one_line(note, m.NOTE_CHARACTERS) for note in answer.notes]
+        self._supervisor.refresh_file_baseline()
 
     def _watched(
         self, runner: Runner, request: m.Save | m.Load, kind: type[A], fds: tuple[int, ...]
@@ -105,7 +105,7 @@ class Saving:
         line.out.begin()
         line.err.begin()
         watch = Watch(channel, self._policy.limits, self._seconds, (line.out, line.err))
-        step = self._keeper.doing = Step(0, line, runner, watch, self._answer_tool)
+        step = self._supervisor.doing = Step(0, line, runner, watch, self._answer_tool)
         try:
             yield from channel.send(request, fds)
             while (verdict := step.verdict or watch.exceeded()) is None:

@@ -658,26 +658,25 @@ class SessionCore:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
         supervisor, woke = self.supervisor, 0.0
-        ready = supervisor.state is IDLE and supervisor.idle_violation is None and not supervisor.diverged
-        if runner is None or not ready:
+        if runner is None or supervisor.diverged or not supervisor.settled:
             began = monotonic()
-            runner = yield from self.supervisor.ready_runner(step=True)
+            runner = yield from supervisor.ready_runner(step=True)
             woke = monotonic() - began
-            if self.supervisor.take_diverged():
+            if supervisor.take_diverged():
                 error = ErrorInfo("StepKilled", NOT_RUN)
                 result = Result("crashed", error=error, step=self.step, state="diverged")
-                return replace(result, remaining=self.supervisor.remaining())
+                return replace(result, remaining=supervisor.remaining())
         if number and self.has_branched:
             yield from self._own_files()
         permit = line.begin_state(number) if number else None
-        self.supervisor.transition(STEPPING)
+        supervisor.transition(STEPPING)
         line.out.begin()
         line.err.begin()
-        self.calls_of_step, calls = 0, self.supervisor.tool_records.total
+        self.calls_of_step, calls = 0, supervisor.tool_records.total
         room = None if line.workspace is None else self.watched.room
         watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
         streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
-        step = self.supervisor.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams, woke)
+        step = supervisor.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams, woke)
         try:
             done = yield from step.run(request, permit, given)
             over = done if isinstance(done, Verdict) else None
@@ -698,13 +697,13 @@ class SessionCore:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             step.close()
             yield from step.secure(FREEZE_SECONDS)
-            self.supervisor.notes_next += yield from self.supervisor.undo_step()
+            supervisor.notes_next += yield from supervisor.undo_step()
             raise
         if isinstance(done, Verdict) or over is not None:
             assert over is not None
             place = yield from step.where()
             return (yield from self._ended(step, over, place, calls))
-        log = self.supervisor.tool_records
+        log = supervisor.tool_records
         records = log.since(calls) if log.total != calls else ()
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
@@ -716,8 +715,8 @@ class SessionCore:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             entry = None if done.due or records else line.entry_of(request, done.did)
             result = (yield from self._undone(result)) if must_go else self._kept(result, entry)
-        if self.supervisor.state is STEPPING:
-            self.supervisor.transition(IDLE)
+        if supervisor.state is STEPPING:
+            supervisor.transition(IDLE)
         if listeners is not NOBODY:
             step.stream_rest()
         if number == 1:
@@ -771,19 +770,17 @@ class SessionCore:
         if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
             return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
-        assert self.supervisor.doing is not None
-        if line.workspace is not None and (
-            files := line.workspace.changes(self.supervisor.marks, self.supervisor.doing.marks)
-        ):
+        step = self.supervisor.doing
+        assert step is not None
+        if line.workspace is not None and (files := line.workspace.changes(self.supervisor.marks, step.marks)):
             result = replace(result, files=files)
         notes = yield from self.supervisor.undo_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
-        verdict = (
-            step.close() or self.supervisor.idle_violation
-        )  # a look found it before the step, and ended the process late
+        # A look may have found it before the step, and ended the process late.
+        verdict = step.close() or self.supervisor.idle_violation
         if verdict is None:
             verdict = step.watch.exceeded()  # a value that was announced before the deadline has not come by then
         if verdict is None and not self.sandbox.alive:

@@ -69,6 +69,11 @@ class Supervisor:
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing was interrupted, and nothing was lost while nobody used the session."""
+        return self.state is IDLE and self.idle_violation is None
+
     def ready_runner(self, *, step: bool = False) -> Core[Runner]:
         """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died; and
         `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
@@ -94,7 +99,7 @@ class Supervisor:
         """As `ready_runner` where anything was lost while nobody used the session, and nothing at all otherwise: it is
         brought back now, and not by the operation that comes.
         """
-        if self.state is not IDLE or self.idle_violation is not None:
+        if not self.settled:
             yield from self.ready_runner()
 
     def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
@@ -282,7 +287,7 @@ class Supervisor:
 
     def shared_copy(self) -> Core[Checkpoint]:
         """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
-        if self.state is IDLE and self.idle_violation is None:
+        if self.settled:
             history = self.line.history
             for copy in history.copies_of(history.current):
                 if (yield from copy.has_frozen(monotonic())):
@@ -307,7 +312,7 @@ class Supervisor:
         """
         if self.state is RESTING:
             return
-        if self.state is IDLE and self.idle_violation is None and self.line.can_rest():
+        if self.settled and self.line.can_rest():
             if not (yield from self._take_digest()):
                 return
             self.doing = None
@@ -320,7 +325,7 @@ class Supervisor:
             yield from self._compact()
 
     def _take_digest(self) -> Core[bool]:
-        """Have the process tell what its variables come to, for the one that will do the journal once more: each step
+        """Have the process tell what its variables come to, for the one that will repeat the journal: each step
         is compared by what it told, and that misses what lies deep in a container. False if the process died of it.
         """
         line = self.line
