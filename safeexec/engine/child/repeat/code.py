@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, Final
 
 IMPORT: Final = opmap["IMPORT_NAME"]
+BINARY: Final = opmap["BINARY_OP"]
 FROM: Final = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
 """Beginnings of the instructions that take a name from an object or a module."""
 GLOBAL: Final = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")

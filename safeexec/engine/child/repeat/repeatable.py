@@ -31,6 +31,7 @@ from safeexec.common.own import ast
 from safeexec.engine.child.repeat import tables
 from safeexec.engine.child.repeat.addresses import ADDRESS, is_ordered_by_address, is_plain_set, is_set, shows_address
 from safeexec.engine.child.repeat.code import (
+    BINARY,
     CO_COROUTINE,
     CO_OPTIMIZED,
     COMPREHENSIONS,
@@ -271,23 +272,24 @@ class Repeatable:
         return fine
 
     def _judge_one(self, code: CodeType, source: str | None) -> bool:
-        self._see(code)
-        if IMPORT in code.co_code[::2]:
+        codes = code.co_code[::2]
+        self._see(code, codes)
+        if IMPORT in codes:
             fine = self._judge_closely(code, source)
         else:
             fine = self._plain.issuperset(code.co_names) or self._judge_names(code, source)
         return self._judge_constants(code) and fine
 
-    def _see(self, code: CodeType) -> None:
-        """Note what the code makes: functions, sets, strings of objects."""
-        names, codes, seen = code.co_names, code.co_code[::2], self.seen
+    def _see(self, code: CodeType, codes: bytes) -> None:
+        """Note what the code, whose instructions are `codes`, makes: functions, sets, strings of objects."""
+        names, seen = code.co_names, self.seen
         if not seen.functions:
             seen.functions = any(
                 (type(inside) is CodeType and inside.co_name[:1] != "<") or getattr(inside, "co_name", "") == "<lambda>"
                 for inside in code.co_consts
             )
         names_view = not tables.VIEW_NAMES.isdisjoint(names)
-        found = () if seen.sets and seen.sets_of_anything else {*operators(code)}
+        found = () if (seen.sets and seen.sets_of_anything) or BINARY not in codes else {*operators(code)}
         operates = not tables.SET_OPERATORS.isdisjoint(found)
         seen.views |= names_view
         makes_sets = not tables.SET_CODES.isdisjoint(codes)
