@@ -16,7 +16,7 @@ from unittest.mock import patch
 from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
 from safeexec import Sandbox, Session
 from safeexec.engine.linux.processes import cpu_seconds
-from safeexec.protocol.turns import Conversation
+from safeexec.protocol.conversation import Conversation
 
 LINES = 10_000
 MEGABYTE = 1_000_000

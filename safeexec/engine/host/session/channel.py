@@ -11,7 +11,7 @@ import select
 import socket
 from collections.abc import Sequence
 from functools import partial
-from time import monotonic
+from time import clock_gettime, monotonic
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.engine.linux import processes
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import ANSWERING, CALLING, DELIVERING, IDLE, RUNNING, STARTING, Conversation
+from safeexec.protocol.conversation import ANSWERING, CALLING, DELIVERING, IDLE, RUNNING, STARTING, Conversation
 
 AT_WORK = (RUNNING, CALLING, DELIVERING, ANSWERING)
 """States of a conversation in which the process owes an answer."""
@@ -31,8 +31,10 @@ SEND_SECONDS = 10.0
 """How long a living child may leave a request unread before it counts as broken."""
 HALT_SECONDS = 0.0001
 """How often to ask whether a process that was killed runs no more. Mostly it does not when this is first asked."""
+NO_CLOCK = -1
+"""A clock that the kernel does not know."""
 SEAL = os.urandom(8)
-"""Begins each message of the children of this process; see `protocol.framing`."""
+"""Begins each message of the children of this process; see `protocol.conversation`."""
 
 
 class Gone(Exception):
@@ -49,12 +51,13 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 class Channel:
     """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
 
-    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "bill", "pid", "pidfd", "socket")
+    __slots__ = ("_clock", "_inbox", "_poller", "_reading", "_talk", "_wait", "bill", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         """`ours`: as `new_control` gives it."""
         self.pidfd = -1
         self.pid: int | None = None
+        self._clock = NO_CLOCK
         self.socket = ours
         self.bill = Bill()
         """What reading its messages is charged to."""
@@ -76,7 +79,7 @@ class Channel:
 
     @property
     def state(self) -> str:
-        """Whose turn it is to speak: a constant of `protocol.turns`."""
+        """Whose turn it is to speak: a constant of `protocol.conversation`."""
         return self._talk.state
 
     @property
@@ -99,6 +102,13 @@ class Channel:
         except ValueError:  # closed meanwhile
             return False
         return not (poller.poll(0) or self._reading or self._inbox)
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds of the process; 0 if it is gone, or has not spoken yet."""
+        try:
+            return clock_gettime(self._clock)
+        except OSError:
+            return 0.0
 
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
@@ -169,6 +179,7 @@ class Channel:
         if data:
             try:
                 self.pid, self.pidfd = processes.sender(ancillary)
+                self._clock = processes.cpu_clock(self.pid)
             except ProcessLookupError:
                 raise Gone("the process ended") from None
             processes.pass_identity(self.socket, False)

@@ -1,19 +1,23 @@
-"""Which message may be sent by whom, and when: one table for the conversation between host and child, and the object
-that holds a place in it.
+"""The conversation between host and child: bytes ↔ frames ↔ messages, and which message may be sent by whom, and when.
 
-No sockets here. `Conversation` turns messages into frames and bytes into messages; a message that the table does not
-allow is a `ProtocolError`, whoever sent it. The host drives one `Conversation` per child and per parked checkpoint.
+No sockets here. A frame is a four-byte little-endian length, the seal, then that many bytes of one msgpack message. The
+length is checked against a cap before anything is allocated for it. Only the messages of a child have a seal: random
+bytes that the host has sent to its process. Guest code can make C code of a library write to the control socket
+(``image.save`` to an object whose `fileno` is 3), but it does not know the seal.
+
+`Conversation` is the host's place in it, one for each child and each parked checkpoint. A message that the tables do
+not allow is a `ProtocolError`, whoever sent it.
 """
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final
 
 import msgspec
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import FrameReader, frame
 
 STARTING: Final = "starting"
 """The process is new, or was told to wake: it will say `Ready`."""
@@ -80,6 +84,57 @@ _encoder = msgspec.msgpack.Encoder()
 encode = _encoder.encode
 _from_child = msgspec.msgpack.Decoder(m.FromChild)
 
+HEADER = Struct("<I")
+MAX_FRAME = 64 << 20
+"""Bytes of the largest frame either side accepts. Larger values travel through a memfd."""
+
+
+class TooMuch(ProtocolError):
+    """A stranger sent more than may be read: bytes, items, or what takes too long to read."""
+
+
+def frame(payload: bytes, seal: bytes = b"") -> bytes:
+    """One frame around `payload`."""
+    return HEADER.pack(len(payload)) + seal + payload
+
+
+class FrameReader:
+    """Cuts a byte stream into payloads. `feed` returns the complete ones; the rest waits for more bytes."""
+
+    __slots__ = ("_buffer", "_cap", "_head", "_seal")
+
+    def __init__(self, cap: int = MAX_FRAME, seal: bytes = b"") -> None:
+        self._buffer = bytearray()
+        self._cap = cap
+        self._seal = seal
+        self._head = HEADER.size + len(seal)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The payloads that `data` completes.
+
+        Raises `ProtocolError` as soon as a header announces more than the cap, or has another seal.
+        """
+        head = self._head
+        if not self._buffer and len(data) >= head:
+            # The usual case: one whole frame in one read; nothing is copied twice.
+            (size,) = HEADER.unpack_from(data)
+            if size == len(data) - head and size <= self._cap and data[HEADER.size : head] == self._seal:
+                return [data[head:]]
+        self._buffer += data
+        payloads = []
+        while len(self._buffer) >= HEADER.size:
+            (size,) = HEADER.unpack_from(self._buffer)
+            if not self._seal.startswith(self._buffer[HEADER.size : head]):
+                raise ProtocolError("bytes came on its socket that are none of the sandbox's messages")
+            if size > self._cap:
+                raise TooMuch(f"a frame of {size} bytes was announced; {self._cap} are allowed")
+            if len(self._buffer) < head + size:
+                break
+            with memoryview(self._buffer) as whole, whole[head : head + size] as part:
+                payloads.append(bytes(part))
+            del self._buffer[: head + size]
+        return payloads
+
 
 class Conversation:
     """The host's place in the conversation with one child, and the bytes not yet read from it."""
@@ -96,7 +151,8 @@ class Conversation:
             self.state = HOST_SAYS[self.state, type(message)]
         except KeyError:
             raise ProtocolError(f"{type(message).__name__} may not be sent while the child is {self.state}") from None
-        return frame(encode(message))
+        payload = encode(message)
+        return HEADER.pack(len(payload)) + payload
 
     def hear(self, data: bytes) -> list[m.FromChild]:
         """The messages that `data` completes, each checked against schema and table. Raises `ProtocolError`."""

@@ -6,7 +6,7 @@ import pytest
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import CHILD_SAYS, HOST_SAYS, Conversation
+from safeexec.protocol.conversation import CHILD_SAYS, HOST_SAYS, Conversation
 
 STATES = {*HOST_SAYS.values(), *CHILD_SAYS.values(), *(state for state, _ in (*HOST_SAYS, *CHILD_SAYS))}
 
