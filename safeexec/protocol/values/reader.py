@@ -68,7 +68,7 @@ class Reader:
         self.nodes = self.checked = max_nodes
         self.max_depth = max_depth
         self.arrays = arrays
-        self.labels = True
+        self.labels: bool | None = True
         self.readers = readers
         self.in_key = 0
         self.check_time = clock.check

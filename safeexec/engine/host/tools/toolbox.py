@@ -242,6 +242,7 @@ class Toolbox:
             max_depth=self._max_depth,
             max_nodes=CALL_NODES,
             arrays="numpy" in sys.modules,
+            labels=None if tool.checked else False,
         )
         if held is not None:  # an object that stayed in the child
             raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
