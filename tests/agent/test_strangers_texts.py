@@ -23,7 +23,7 @@ from safeexec.agent.mathematics import MathAnswer, _same
 from safeexec.agent.models.attempts import retry_after_seconds
 from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
-from safeexec.agent.repair.edits import Comparisons, apply_hunks, parse_diff, replace_passage
+from safeexec.agent.repair.edits import replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
@@ -48,10 +48,6 @@ def decoded(text: str) -> object:
     return form and form.decode(text.encode("utf-8", "surrogatepass"))
 
 
-def patched(text: str) -> object:
-    return [apply_hunks("a\nb\n", file.hunks, "x", Comparisons()) for file in parse_diff(text)]
-
-
 def replayed(text: str) -> object:
     entries = [{"kind": "task", "task": text}, {"kind": "reply", **Reply(text, (ToolCall("1", text, text),)).to_dict()}]
     return conversation([*entries, {"kind": "notice", "text": text}], "system", 1000)
@@ -70,7 +66,6 @@ READERS: dict[str, Callable[[str], object]] = {
         ["pytest"], 6000, False, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
     ),
     "the digest of a log": lambda text: digest(text, 1000),
-    "a diff of a model": patched,
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
     "a diff": diffed,
     "the form of a file": decoded,

@@ -70,7 +70,7 @@ WHY = {
     + "20,000 characters; numbers of 2,000 digits and exponents of 2,000; windows of 90 characters",
     "agent/repair/texts.py": OWN + "the mark that UTF-8 may begin with",
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
-    "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
+    "agent/repair/edits.py": BOUND + "a hundred lines are compared, of a hundred characters each",
     "agent/repair/judges.py": BOUND + "names of files, each in one pass; nothing is imported",
     "agent/repair/verification.py": BOUND
     + "a log that the output limit has cut; numbers of nine digits at most; archives are written; reports line by line",
