@@ -40,7 +40,7 @@ THAWED: Final = "thawed"
 ENDED: Final = "ended"
 """A command that has ended."""
 
-HOST_SAYS: Final[dict[tuple[str, type], str]] = {
+FROM_HOST: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Execute): RUNNING,
     (IDLE, m.Invoke): RUNNING,
     (IDLE, m.Install): RUNNING,
@@ -63,7 +63,7 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (PARKED, m.Thaw): PARKED,
     (THAWED, m.Wake): STARTING,
 }
-CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
+FROM_CHILD: Final[dict[tuple[str, type], str]] = {
     (STARTING, m.Ready): IDLE,
     (IDLE, m.Exited): ENDED,
     (RUNNING, m.StepDone): IDLE,
@@ -145,26 +145,26 @@ class Conversation:
         self.state = state
         self._reader = FrameReader(cap, seal)
 
-    def say(self, message: msgspec.Struct) -> bytes:
-        """The frame for `message`. Raises `ProtocolError` if it is not the host's turn to say it."""
+    def send(self, message: msgspec.Struct) -> bytes:
+        """The frame for `message`. Raises `ProtocolError` if it is not the host's turn to send it."""
         try:
-            self.state = HOST_SAYS[self.state, type(message)]
+            self.state = FROM_HOST[self.state, type(message)]
         except KeyError:
             raise ProtocolError(f"{type(message).__name__} may not be sent while the child is {self.state}") from None
         payload = encode(message)
         return HEADER.pack(len(payload)) + payload
 
-    def hear(self, data: bytes) -> list[m.FromChild]:
+    def receive(self, data: bytes) -> list[m.FromChild]:
         """The messages that `data` completes, each checked against schema and table. Raises `ProtocolError`."""
-        heard: list[m.FromChild] = []
+        received: list[m.FromChild] = []
         for payload in self._reader.feed(data):
             try:
                 message = _from_child.decode(payload)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise ProtocolError(f"a message that cannot be read: {error}") from None
             try:
-                self.state = CHILD_SAYS[self.state, type(message)]
+                self.state = FROM_CHILD[self.state, type(message)]
             except KeyError:
                 raise ProtocolError(f"{type(message).__name__} came while the child was {self.state}") from None
-            heard.append(message)
-        return heard
+            received.append(message)
+        return received

@@ -35,7 +35,7 @@ def heard(given: tuple[str, list[bytes], list[int]]) -> None:
     at = 0
     try:
         for cut in [*cuts, len(stream)]:
-            conversation.hear(stream[at : at + cut])
+            conversation.receive(stream[at : at + cut])
             at += cut
     except ProtocolError:
         pass

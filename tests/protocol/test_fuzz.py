@@ -46,7 +46,7 @@ def test_damaged_messages() -> None:
     for _ in range(FRAMES // 4):
         conversation = Conversation(random_.choice(states), CAP, SEAL)
         try:
-            heard += len(conversation.hear(frame(damaged(random_, seeds), SEAL)))
+            heard += len(conversation.receive(frame(damaged(random_, seeds), SEAL)))
         except ProtocolError:
             refused += 1
     assert heard and refused

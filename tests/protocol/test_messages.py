@@ -30,7 +30,7 @@ LONG_NOTE, LONG_PROBLEM = "x" * (m.NOTE_CHARACTERS + 1), "x" * (m.PROBLEM_CHARAC
 )
 def test_a_text_that_is_too_long_is_no_message(state: str, message: Any) -> None:
     with pytest.raises(ProtocolError):
-        Conversation(state, 1 << 20, SEAL).hear(frame(msgspec.msgpack.encode(message), SEAL))
+        Conversation(state, 1 << 20, SEAL).receive(frame(msgspec.msgpack.encode(message), SEAL))
 
 
 def test_a_long_name_is_cut_by_the_child(session: Session) -> None:

@@ -51,7 +51,7 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 class Channel:
     """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
 
-    __slots__ = ("_clock", "_inbox", "_poller", "_reading", "_talk", "_wait", "bill", "pid", "pidfd", "socket")
+    __slots__ = ("_clock", "_inbox", "_poller", "_reading", "_conversation", "_wait", "bill", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         """`ours`: as `new_control` gives it."""
@@ -62,10 +62,10 @@ class Channel:
         self.bill = Bill()
         """What reading its messages is charged to."""
         ours.setblocking(False)
-        self._talk = Conversation(state, seal=SEAL)
+        self._conversation = Conversation(state, seal=SEAL)
         self._inbox: list[m.FromChild] = []
         self._reading = False
-        """Whether bytes have been taken from the socket that may not have been heard yet."""
+        """Whether bytes have been taken from the socket that may not be messages in the inbox yet."""
         self._poller = select.poll()
         self._poller.register(ours, READ)
         self._wait = Wait((ours.fileno(),), 0.0, poller=self._poller)
@@ -80,19 +80,19 @@ class Channel:
     @property
     def state(self) -> str:
         """Whose turn it is to speak: a constant of `protocol.conversation`."""
-        return self._talk.state
+        return self._conversation.state
 
     @property
     def at_rest(self) -> bool:
         """Whether the process waits for a request, and all that it has said has been taken in."""
-        return self._talk.state == IDLE and not self._inbox
+        return self._conversation.state == IDLE and not self._inbox
 
     @property
     def at_work(self) -> bool:
         """Whether the process owes an answer."""
-        return self._talk.state in AT_WORK
+        return self._conversation.state in AT_WORK
 
-    def heard(self) -> bool:
+    def all_read(self) -> bool:
         """Tell whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From
         any thread.
         """
@@ -113,9 +113,9 @@ class Channel:
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
         if (large := _PAYLOADS.get(type(message))) is None:
-            data = self._talk.say(message)
+            data = self._conversation.send(message)
         else:
-            data = yield from apart(len(getattr(message, large) or b""), partial(self._talk.say, message))
+            data = yield from apart(len(getattr(message, large) or b""), partial(self._conversation.send, message))
         try:
             if fds:
                 sent = socket.send_fds(self.socket, [data], list(fds))
@@ -168,9 +168,9 @@ class Channel:
             raise Gone("the process closed its socket")
         if len(data) <= SMALL_BYTES:
             self.bill.cpu += SMALL_SECONDS
-            self._inbox += self._talk.hear(data)
+            self._inbox += self._conversation.receive(data)
         else:
-            self._inbox += self.bill.charged(len(data), self._talk.hear, data)
+            self._inbox += self.bill.charged(len(data), self._conversation.receive, data)
         self._reading = False
 
     def _identify(self) -> bytes:

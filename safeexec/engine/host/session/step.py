@@ -371,7 +371,7 @@ class Step(Struct, eq=False):
     def _stream(self) -> None:
         """Pass on the lines that have come. Not if a display has come, too: what was printed before goes with it."""
         ends = [file.position() for file, _ in self._streams]
-        if not self._runner.channel.heard():
+        if not self._runner.channel.all_read():
             return
         for (file, ears), end in zip(self._streams, ends, strict=True):
             if text := file.fresh(STREAM_BYTES, end):
