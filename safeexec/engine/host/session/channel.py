@@ -51,7 +51,7 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 class Channel:
     """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
 
-    __slots__ = ("_clock", "_inbox", "_poller", "_reading", "_conversation", "_wait", "bill", "pid", "pidfd", "socket")
+    __slots__ = ("_clock", "_conversation", "_inbox", "_poller", "_reading", "_wait", "bill", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         """`ours`: as `new_control` gives it."""
