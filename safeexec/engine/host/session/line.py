@@ -297,16 +297,15 @@ class Line:
 
     def commit(self, files: Snapshot | None, tool_calls: int, request: Any = None, did: int = 0) -> bool:
         """Make what was begun part of the session. `request`: what the process says can be repeated, and will do `did`
-        again; without one, or where the policy wants it, a copy will be made of the state after it. Returns whether it
-        is in the journal.
+        again; without one, or where it cannot be had again, a copy will be made of the state after it. Returns whether
+        it is in the journal.
         """
         history, entry = self.history, None
-        if self.policy.checkpoints == "idle":
-            if type(request) is m.Assign or type(request) is m.Remove:
-                entry = m.JournalEntry(request, did)
-            elif type(request) is m.Execute and not (request.stdin or request.argv is not None or request.copied):
-                plain = not (request.shows or request.frames)
-                entry = m.JournalEntry(request if plain else m.Execute(request.step, request.source), did)
+        if type(request) is m.Assign or type(request) is m.Remove:
+            entry = m.JournalEntry(request, did)
+        elif type(request) is m.Execute and not (request.stdin or request.argv is not None or request.copied):
+            plain = not (request.shows or request.frames)
+            entry = m.JournalEntry(request if plain else m.Execute(request.step, request.source), did)
         for copy in [*history.uncertain]:
             # Steps are done one by one: the copy of the state before has been made by now, or never will be.
             seen = copy.seen()

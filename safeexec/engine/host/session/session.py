@@ -760,7 +760,7 @@ class SessionCore:
         result = build_result(facts, done, step.value)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
-            again = None if done.due or records else request
+            again = request if self.policy.checkpoints == "idle" and not (done.due or records) else None
             result = (yield from self._undone(result)) if must_go else self._kept(result, again, done.did)
         if supervisor.state is STEPPING:
             supervisor.transition(IDLE)
