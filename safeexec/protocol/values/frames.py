@@ -12,11 +12,10 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.identity import identity
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.reader import UnknownZone, library, named_zone
-from safeexec.protocol.values.writer import as_table
+from safeexec.protocol.values.writer import as_table, container
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,19 +67,23 @@ def writer_of(kind: type) -> Write | None:
     if pandas is None:
         return None
     writers: dict[Any, Write] = {
-        pandas.DataFrame: as_table(_write_frame),
-        pandas.Series: as_table(_write_series),
+        pandas.DataFrame: _table(_write_frame, f.FRAME),
+        pandas.Series: _table(_write_series, f.SERIES),
         pandas.Timestamp: _write_timestamp,
         pandas.Timedelta: _write_timedelta,
         pandas.Period: _write_period,
         pandas.Interval: _write_interval,
         type(pandas.NaT): _write_constant,
         type(pandas.NA): _write_constant,
-        **{getattr(pandas, name): as_table(_write_index_value) for name in _INDEXES},
+        **{getattr(pandas, name): _table(_write_index, f.INDEX) for name in _INDEXES},
     }
     if issubclass(kind, pandas.api.extensions.ExtensionArray):
-        return as_table(_write_array_value)
+        return _table(_write_array_value, f.INDEX)
     return writers.get(kind)
+
+
+def _table(write: Write, tag: bytes) -> Write:
+    return as_table(container(write, tag, cost=f.OBJECT))
 
 
 def _write_timestamp(w: Writer, value: Any, depth: int) -> None:
@@ -116,20 +119,14 @@ def _write_own(w: Writer, pair: tuple[str, Any], depth: int) -> None:
 
 
 def _write_frame(w: Writer, value: Any, depth: int) -> None:
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.FRAME, 1)
-            _write_index(w, value.index, depth + 1)
-            _write_index(w, value.columns, depth + 1)
-            w.emit(f.LENGTH.pack(value.shape[1]), 4)
-            if (block := _block(value)) is not None:
-                w.put(block, depth + 1)
-                return
-            for position in range(value.shape[1]):
-                w.put(_column(value.iloc[:, position]), depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    _write_index(w, value.index, depth)
+    _write_index(w, value.columns, depth)
+    w.emit(f.LENGTH.pack(value.shape[1]), 4)
+    if (block := _block(value)) is not None:
+        w.put(block, depth)
+        return
+    for position in range(value.shape[1]):
+        w.put(_column(value.iloc[:, position]), depth)
 
 
 def _block(frame: Any) -> Any:
@@ -142,37 +139,15 @@ def _block(frame: Any) -> Any:
 
 
 def _write_series(w: Writer, value: Any, depth: int) -> None:
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.SERIES, 1)
-            _write_index(w, value.index, depth + 1)
-            w.put(value.name, depth + 1)
-            w.put(_column(value), depth + 1)
-        finally:
-            w.open.discard(identity(value))
-
-
-def _write_index_value(w: Writer, value: Any, depth: int) -> None:
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.INDEX, 1)
-            _write_index(w, value, depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    _write_index(w, value.index, depth)
+    w.put(value.name, depth)
+    w.put(_column(value), depth)
 
 
 def _write_array_value(w: Writer, value: Any, depth: int) -> None:
     """`df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.INDEX, 1)
-            w.put([], depth + 1)
-            w.put(_column(sys.modules["pandas"].Series(value)), depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    w.put([], depth)
+    w.put(_column(sys.modules["pandas"].Series(value)), depth)
 
 
 def _write_index(w: Writer, index: Any, depth: int) -> None:

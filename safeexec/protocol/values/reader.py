@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque, Scalar
 

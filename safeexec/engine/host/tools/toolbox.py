@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import inspect
     from typing import Protocol
 
-    from safeexec.engine.host.session.kept import ToolLog
+    from safeexec.engine.host.session.tool_log import ToolLog
     from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.watch.bill import Bill
     from safeexec.engine.policy.model import Policy

@@ -35,7 +35,7 @@ from safeexec import (
     tool,
 )
 from safeexec.engine.host.session.history import History, State
-from safeexec.engine.host.session.kept import ToolLog
+from safeexec.engine.host.session.tool_log import ToolLog
 from safeexec.engine.host.tools.effects import follow_effects
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox

@@ -21,7 +21,7 @@ _SHOWN = 120
 _OURS = os.path.dirname(os.path.abspath(errors.__file__)) + os.sep
 
 
-class Repeats:
+class RepeatedWarnings:
     """Counts the warnings of one step after the other."""
 
     def __init__(self) -> None:
