@@ -9,8 +9,7 @@ import os
 import random
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol import turns
-from safeexec.protocol.framing import FrameReader, frame
+from safeexec.protocol.conversation import ANSWERING, IDLE, PARKING, RUNNING, STARTING, Conversation, FrameReader, frame
 from safeexec.protocol.values import decode, encode
 from tests.protocol.damage import INTERESTING, damaged, seeds_of_messages, seeds_of_values
 
@@ -42,12 +41,12 @@ def test_damaged_messages() -> None:
     """Whatever a child sends, the host's side of the conversation hears messages or raises ProtocolError."""
     random_ = random.Random(SEED + 1)
     seeds = seeds_of_messages()
-    states = (turns.STARTING, turns.IDLE, turns.RUNNING, turns.ANSWERING, turns.PARKING)
+    states = (STARTING, IDLE, RUNNING, ANSWERING, PARKING)
     heard = refused = 0
     for _ in range(FRAMES // 4):
-        conversation = turns.Conversation(random_.choice(states), CAP, SEAL)
+        conversation = Conversation(random_.choice(states), CAP, SEAL)
         try:
-            heard += len(conversation.hear(frame(damaged(random_, seeds), SEAL)))
+            heard += len(conversation.receive(frame(damaged(random_, seeds), SEAL)))
         except ProtocolError:
             refused += 1
     assert heard and refused

@@ -102,7 +102,7 @@ WHY = {
     "engine/host/files/workspace.py": BOUND + "by descriptor without a link; within limits.workspace_mb",
     "engine/host/files/workspace_files.py": BOUND
     + "by descriptor without a link; sizes first, regular files with one name",
-    "engine/host/session/kept.py": BOUND + "the start of a source, in one pass",
+    "engine/host/session/step.py": BOUND + "the start of a source, in one pass",
     "engine/host/session/standard_input.py": OWN + "its own pipe",
     "engine/host/session/output.py": BOUND + "pages of output, in one pass for marks of ten bytes",
     "engine/host/startup/configuration.py": OWN + "a number of the policy",

@@ -24,6 +24,22 @@ if TYPE_CHECKING:
     from safeexec.protocol.values.reader import Reader
     from safeexec.protocol.values.writer import Write, Writer
 
+
+class Labelled(list[Any]):
+    """A Series where pandas is missing, for a reader that knows only later what it wants: its values, and `by_label`,
+    the same as a dict; None where a label is there twice.
+    """
+
+    type = "Series"
+    by_label: dict[Any, Any] | None
+
+
+class Columns(dict[Any, Any]):
+    """A DataFrame where pandas is missing, likewise: its columns by name."""
+
+    type = "DataFrame"
+
+
 _NULLABLE = {
     "Int8": "i1", "Int16": "i2", "Int32": "i4", "Int64": "i8", "UInt8": "u1", "UInt16": "u2", "UInt32": "u4",
     "UInt64": "u8", "Float32": "f4", "Float64": "f8", "boolean": "?",
@@ -236,16 +252,17 @@ def _of_block(r: Reader, levels: Any, rows: Any, names: Any, block: Any, pandas:
 
 def _plain_frame(r: Reader, levels: list[Any], rows: Any, names: list[Any], columns: list[Any]) -> dict[Any, Any]:
     """The columns by name, after those of an index that says something, which are named as `reset_index` does."""
-    if not _says_something(r, levels, rows):
-        return _columns_apart(r, names, columns)
-    if len(levels) == 1:
-        parts, default = [rows], ["index"]
-    else:
-        parts, default = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in levels], []
-    for number, name in enumerate(levels):
-        default += [f"level_{number}"]
-        levels[number] = default[number] if name is None else name
-    return _columns_apart(r, [*levels, *names], [*parts, *columns])
+    if _says_something(r, levels, rows):
+        if len(levels) == 1:
+            parts, default = [rows], ["index"]
+        else:
+            parts, default = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in levels], []
+        for number, name in enumerate(levels):
+            default += [f"level_{number}"]
+            levels[number] = default[number] if name is None else name
+        names, columns = [*levels, *names], [*parts, *columns]
+    found = _columns_apart(r, names, columns)
+    return Columns(found) if r.labels is None else found
 
 
 def _says_something(r: Reader, levels: list[Any], rows: Any) -> bool:
@@ -284,12 +301,16 @@ def _read_series(r: Reader, depth: int) -> Any:
         raise ProtocolError("a Series of which index and values differ in length")
     if pandas is not None:
         return pandas.Series(data, index=rows, name=name, copy=False)
-    if not r.labels or not _says_something(r, levels, rows):
+    if r.labels is False or not (_says_something(r, levels, rows) or r.labels is None):
         return data
     try:
         labelled = r.dict_of(rows, data)
     except TypeError:  # a label that is a list
         labelled = {}
+    if r.labels is None:
+        both = Labelled(data)
+        both.by_label = labelled if len(labelled) == len(data) else None
+        return both
     return labelled if len(labelled) == len(data) else list(zip(rows, data, strict=True))
 
 

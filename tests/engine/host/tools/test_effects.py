@@ -35,7 +35,7 @@ from safeexec import (
     tool,
 )
 from safeexec.engine.host.session.history import History, State
-from safeexec.engine.host.session.kept import ToolLog
+from safeexec.engine.host.session.tool_log import ToolLog
 from safeexec.engine.host.tools.effects import follow_effects
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox
@@ -66,6 +66,10 @@ def sandbox(told: Told) -> Iterator[Sandbox]:
         told.append(("cancel", seat))
         if row == 13:
             raise OSError("the line is dead")
+
+    @tool
+    def plain(row: int) -> int:
+        return row + 1
 
     @tool(undo=cancel)
     def book(row: int) -> str:
@@ -209,6 +213,10 @@ def test_who_uses_the_session_from_an_effect_is_refused_and_the_other_effects_go
         if seat == "b":
             again()
 
+    @tool
+    def plain(row: int) -> int:
+        return row + 1
+
     @tool(undo=cancel)
     def book(seat: str) -> str:
         return seat
@@ -252,6 +260,10 @@ def test_a_cancelled_rollback_calls_an_undo_once_and_says_that_nobody_knows(told
         told.append(("cancel", seat))
         begun.set()
         go_on.wait(60)
+
+    @tool
+    def plain(row: int) -> int:
+        return row + 1
 
     @tool(undo=cancel)
     def book(row: int) -> str:
