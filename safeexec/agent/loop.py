@@ -433,6 +433,7 @@ class _Work:
         found = self._read(reply.text)
         call = printed_call(found.text) if found.kind == "none" else None
         if call is not None and (code := self._source_of(*call)) is not None:
+            self._marked = True
             return (yield from self._step(code, None))
         if self._is_said(found) and call is None:
             return (yield from self._answer(_plain_answer(found.text), "answer"))
@@ -513,10 +514,10 @@ class _Work:
 
     def _source_of(self, name: str, arguments: dict[str, Any]) -> str | None:
         """The source that a call printed as JSON stands for; None where there is no such tool."""
-        if name == prompts.RUN_PYTHON.name:
-            code = arguments.get("code")
-            return code if isinstance(code, str) and code.strip() else None
-        return call_source(name, arguments) if name in self._tool_names() else None
+        if name in self._tool_names():
+            return call_source(name, arguments)
+        code = arguments.get("code")  # of `run_python`, by whatever name a model knows it
+        return code if isinstance(code, str) and code.strip() else None
 
     def _unanswered(self, call: str, text: str) -> None:
         """Tell the model why a native call, by its id, was not run."""

@@ -12,8 +12,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol import turns
-from safeexec.protocol.framing import FrameReader, frame
+from safeexec.protocol.conversation import ANSWERING, IDLE, PARKING, RUNNING, STARTING, Conversation, FrameReader, frame
 from safeexec.protocol.values import decode, encode
 from tests.fuzz.mutation import mutated
 from tests.fuzz.target import Target, plain
@@ -22,7 +21,7 @@ from tests.protocol.damage import INTERESTING, seeds_of_messages, seeds_of_value
 CAP = 1 << 16
 SEAL = bytes(range(8))
 NAMES = {"datetime": datetime, "zoneinfo": zoneinfo, "Decimal": Decimal, "Fraction": Fraction, "UUID": UUID}
-STATES = ("STARTING", "IDLE", "RUNNING", "ANSWERING", "PARKING")
+STATES = (STARTING, IDLE, RUNNING, ANSWERING, PARKING)
 FRAGMENTS = [
     *(bytes((code,)) for code in INTERESTING),
     *(b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f", b"\0\0\0\1", b"\xdd\x00\x10\x00\x00", b"\x91" * 300),
@@ -35,11 +34,11 @@ def heard(given: tuple[str, list[bytes], list[int]]) -> bool:
     """
     state, payloads, cuts = given
     stream = b"".join(frame(payload, SEAL) for payload in payloads)
-    conversation = turns.Conversation(getattr(turns, state), CAP, SEAL)
+    conversation = Conversation(state, CAP, SEAL)
     at = said = 0
     try:
         for cut in [*cuts, len(stream)]:
-            said += len(conversation.hear(stream[at : at + cut]))
+            said += len(conversation.receive(stream[at : at + cut]))
             at += cut
     except ProtocolError:
         return False

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.edits import Comparisons, apply_hunks, numbered, parse_diff, replace_passage
+from safeexec.agent.repair.edits import numbered, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
 from safeexec.agent.repair.patches import Journal, RepairCommit, RepairWarning
 from safeexec.agent.repair.texts import form_of
@@ -67,7 +67,6 @@ class Bench:
             self.search,
             self.read_file,
             self.replace_text,
-            self.apply_diff,
             self.write_file,
             self.delete_file,
             self.verify,
@@ -128,24 +127,6 @@ class Bench:
         """Replace one exact passage of a file; it must stand there exactly once, white space included."""
         changed = replace_passage(self.copy.read(path), search, replacement, path)
         return self._change({path: changed})
-
-    def apply_diff(self, diff: str) -> str:
-        """Apply a unified diff ('--- a/path', '+++ b/path', '@@ ... @@', lines with ' ', '-', '+'). All or nothing."""
-        changes: dict[str, str | None] = {}
-        left = Comparisons()
-        for file in parse_diff(diff):
-            if file.old is not None and file.new is not None and file.old != file.new:
-                raise RepairError(f"{file.old}: a diff cannot rename files; delete one and write the other")
-            if file.old is None and self.copy.read_bytes(file.path) is not None:
-                raise RepairError(f"{file.path}: exists already; the diff says it is new")
-            if file.path in changes:
-                raise RepairError(f"{file.path}: stands in the diff twice; put all its hunks behind one header")
-            before = "" if file.old is None else self.copy.read(file.path)
-            after = apply_hunks(before, file.hunks, file.path, left)
-            if file.new is None and after:
-                raise RepairError(f"{file.path}: the diff deletes the file, but not all of its lines")
-            changes[file.path] = None if file.new is None else after
-        return self._change(changes)
 
     def write_file(self, path: str, text: str) -> str:
         """Write a whole file. For a change of a few lines use replace_text."""

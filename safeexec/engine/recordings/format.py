@@ -147,6 +147,10 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     """The number of that state."""
     entropy: str = ""
     """What the random numbers of its process came from, in hexadecimal digits; "" where the state has them."""
+    follows: Number | None = None
+    """How many bytes the part before had. Where it has more, its owner has gone on there, as he was not told that this
+    one was written.
+    """
 
 
 class Stop(Record, frozen=True, kw_only=True, tag="stop"):

@@ -210,6 +210,7 @@ def test_the_approval_of_a_tool_that_cannot_be_called_any_more_is_no_loss():
     found = company.diff(company.replace(tools={"allow": ["price"], "approval": []}))
     assert [(one.path, one.direction) for one in found] == [("tools.allow", "narrower")]
     assert any(one.allows_more for one in company.diff(company.replace(tools={"approval": []})))
+    assert not any(one.allows_more for one in company.diff(company.replace(determinism={"seed": 1})))
 
 
 def test_a_refusal_does_not_say_that_a_module_is_open_which_the_policy_takes_away(capsys, tmp_path):

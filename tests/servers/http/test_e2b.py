@@ -284,7 +284,8 @@ def test_files_and_directories_are_listed_in_json_and_protobuf(server: Server, b
 
         assert paths(path="/home/user") == paths(path="", depth=1) == ["a.txt", "sub"]
         assert paths(path="/home/user/", depth=3) == ["a.txt", "sub", "sub/deep", "sub/deep/b.txt"]
-        assert paths(path="sub") == ["sub/deep"]
+        assert paths(path="sub") == paths(path="./sub/") == paths(path="~/sub/deep/..") == ["sub/deep"]
+        assert client.get("/files", params={"path": "./sub/../a.txt"}).text == "four"
         entry = call("Stat", path="a.txt").json()["entry"]
         assert (entry["name"], entry["type"], entry["size"]) == ("a.txt", "FILE_TYPE_FILE", "4")
         assert call("Stat", path="/home/user/sub").json()["entry"]["type"] == "FILE_TYPE_DIRECTORY"

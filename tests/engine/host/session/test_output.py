@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import Result, Session
-from safeexec.engine.host.session.output import PrintedFile
+from safeexec.engine.host.session.output import OutputFile
 from safeexec.protocol.printed import PYTHON_AT
 from tests.profiles import FORKING
 
@@ -251,7 +251,7 @@ def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: 
 
 def test_a_page_that_is_read_too_early_is_streamed_when_it_is_whole() -> None:
     """The child writes a line across two pages while the host reads: the second page is seen, the first is not yet."""
-    file = PrintedFile("test", 1 << 18, 1 << 18)
+    file = OutputFile("test", 1 << 18, 1 << 18)
     try:
         os.pwrite(file.shared, b"one\n", PYTHON_AT)
         os.pwrite(file.shared, b"tail\n", PYTHON_AT + 4096)
