@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import re
@@ -17,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+import yaml
 
 import safeexec
 from safeexec import PolicyError, Sandbox
@@ -239,6 +241,19 @@ def test_what_cannot_be_asked_for(tmp_path: Path) -> None:
         cluster.build({"token_file": str(tmp_path), "polcy": "standard"})
 
 
+def test_what_the_page_for_kubernetes_says_is_an_application_of_ray_serve(tmp_path: Path) -> None:
+    schema = pytest.importorskip("ray.serve.schema")
+    page = (Path(safeexec.__file__).parent / "docs/operations.md").read_text()
+    (manifest,) = (yaml.safe_load(one) for one in re.findall(r"```yaml\n(apiVersion.*?)```", page, re.DOTALL))
+    written = yaml.safe_load(manifest["spec"]["serveConfigV2"])
+    (application,) = schema.ServeDeploySchema.model_validate(written).applications
+    assert written["applications"][0].keys() <= set(type(application).model_fields)
+    module, _, name = application.import_path.partition(":")
+    (tmp_path / "tokens").write_text(TOKEN)
+    built = getattr(importlib.import_module(module), name)({**application.args, "token_file": str(tmp_path / "tokens")})
+    assert type(built).__name__ == "Application"
+
+
 def test_with_a_store_no_client_sees_that_replicas_are_replaced_or_lost(tmp_path: Path) -> None:
     """Users go on all the time: through a rolling update without an error, after a kill with what they had."""
     serve = pytest.importorskip("ray.serve")
@@ -291,5 +306,49 @@ def test_with_a_store_no_client_sees_that_replicas_are_replaced_or_lost(tmp_path
             sandbox.forget("user-1")
             with pytest.raises(safeexec.SessionClosed):
                 users[1].run("count")
+    finally:
+        serve.shutdown()
+
+
+def test_replicas_come_and_go_with_the_load_and_no_session_is_lost(tmp_path: Path) -> None:
+    serve = pytest.importorskip("ray.serve")
+    pace = {"upscale_delay_s": 1, "downscale_delay_s": 3, "look_back_period_s": 2}
+    scaled = {"min_replicas": 1, "max_replicas": 3, "target_ongoing_requests": 1, **pace}
+    store = tmp_path / "sessions"
+    try:
+        path = cluster.serve(TOKEN, "calculator", store=store, durable="step", autoscaling=scaled, name="scaled")
+        with safeexec.connect(f"http://127.0.0.1:8000{path}", TOKEN) as sandbox:
+            users = [sandbox.session_for(f"user-{number}") for number in range(8)]
+            counts, wrong = [0] * len(users), []
+            busy, done = threading.Event(), threading.Event()
+            busy.set()
+
+            def use(number: int) -> None:
+                users[number].run("count = 0")
+                while not done.wait(0 if busy.is_set() else 0.5):
+                    work = "sum(range(2_000_000))\n" if busy.is_set() else ""
+                    try:
+                        value = users[number].run(f"{work}count += 1\ncount").value
+                        counts[number] += 1
+                        if value != counts[number]:
+                            wrong.append(f"{value} and not {counts[number]}")
+                    except safeexec.SandboxError as error:
+                        wrong.append(str(error))
+
+            threads = [threading.Thread(target=use, args=(number,)) for number in range(len(users))]
+            for thread in threads:
+                thread.start()
+            until(lambda: len(replicas("scaled")) == 3, seconds=180)
+            reached = min(counts)
+            until(lambda: min(counts) > reached + 2)
+            busy.clear()
+            until(lambda: len(replicas("scaled")) == 1, seconds=180)
+            reached = min(counts)
+            until(lambda: min(counts) > reached + 2)
+            done.set()
+            for thread in threads:
+                thread.join()
+            assert wrong == []
+            assert [user.run("count").value for user in users] == counts
     finally:
         serve.shutdown()

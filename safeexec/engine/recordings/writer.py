@@ -115,13 +115,20 @@ class RecordPlace(Protocol):
         """Write no more."""
 
 
-class _Over(NamedTuple):
-    """The recording goes on elsewhere."""
+class NewPlace(NamedTuple):
+    """A place that holds its first lines already."""
 
     place: RecordPlace
     size: int
     lines: int
+
+
+class _Over(Struct, eq=False):
+    """The recording is to go on elsewhere."""
+
+    begin: Callable[[int], NewPlace]
     done: threading.Event
+    failed: Exception | None = None
 
 
 class RecordWriter:
@@ -228,20 +235,31 @@ class RecordWriter:
             except OSError as error:
                 self.problem = f"it is not on the disk: {error.strerror}"
 
-    def turn_over(self, place: RecordPlace, size: int, lines: int) -> None:
-        """Go on at another place, which holds its first lines already, of that size."""
-        # By the thread that writes: it may be about to wait for the disk.
-        over = _Over(place, size, lines, threading.Event())
+    def turn_over(self, begin: Callable[[int], NewPlace]) -> None:
+        """Go on at another place, which `begin` makes of how many bytes there are here. Raises what it raises: then the
+        recording goes on here.
+        """
+        # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
+        over = _Over(begin, threading.Event())
         self._waiting.append(over)
         self._write_now()
-        if not over.done.wait(PATIENCE_SECONDS):
-            self.problem = self.problem or f"nothing could be written for {PATIENCE_SECONDS:g} s"
+        if not over.done.wait(2 * PATIENCE_SECONDS):
+            self.problem = self.problem or f"nothing could be written for {2 * PATIENCE_SECONDS:g} s"
+        elif over.failed is not None:
+            raise over.failed
 
     def _go_over(self, over: _Over) -> None:
         self._put_all()
-        self._disk.close()
-        self._disk, self._lines, self._left = over.place, over.lines, (self.options.max_mb << 20) - over.size
-        self._began, self._unsynced = monotonic(), 0.0
+        try:
+            if self.problem:
+                raise RecordingError(self.problem)
+            place, size, lines = over.begin(self.size)
+        except Exception as error:
+            over.failed = error
+        else:
+            self._disk.close()
+            self._disk, self._lines, self._left = place, lines, (self.options.max_mb << 20) - size
+            self._began, self._unsynced = monotonic(), 0.0
         over.done.set()
 
     @property

@@ -128,6 +128,9 @@ def read(store: Store, held: Held) -> Left | None:
             if not _ends_in_its_heading(store, held, part):
                 raise StoreError(f"the stored session cannot be read: {error}") from None
             continue  # its owner ended as it was made: the one before is as good
+        follows, before = recording.heading.follows, held.parts.get(part_of(number - 1))
+        if follows is not None and before is not None and before > follows:
+            continue
         try:
             return _PartReading(recording.heading).all(number, recording)
         except RecordingError as error:
@@ -305,11 +308,13 @@ class _PartReading:
             self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
         elif isinstance(record, form.Resumed):
             # Who runs it again gets the answers that it had.
-            _, lost = self._newest()
-            self._undone = deque(self._all_undone(lost))
-            self._gone.update(lost, (one.run.step for one in self._undone))
-            self._untold += lost
-            self._unended, self._begun = self._unended if self._begun is None else self._begun.step, None
+            self._untold += [step for step in self._ended if step > record.now]
+            lost = self._no_part_after(record.now)
+            if self._begun is not None:
+                self._unended = self._begun.step
+                self._gone.add(self._unended)
+                lost.append(Undone(self._begun, self._made_by(self._unended)))
+            self._undone, self._begun = deque([*lost, *self._earlier()]), None
             self._ended.clear()
             self._named.clear()
         moment = record.moment

@@ -69,6 +69,7 @@ def served() -> Iterator[Server]:
         run([str(binaries / "initdb"), "-A", "trust", "-U", "postgres", "-D", f"{folder}/data", "--no-sync"])
         made.control("start")
         yield made
-        made.control("stop", "-m", "immediate")
     finally:
+        with suppress(subprocess.CalledProcessError):  # it was killed just now
+            made.control("stop", "-m", "immediate")
         shutil.rmtree(folder, ignore_errors=True)

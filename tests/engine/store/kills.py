@@ -5,7 +5,10 @@
 Each program is a list of steps with calls of tools. A host goes on where the session is and runs what is missing, while
 one of these comes: it is killed, or its zygote or a child of it is; the database server is; the disk is full; it is
 stopped, another host takes over, and it wakes. At the end the variables are those of a run that nobody struck, each
-call was made once, or was told as unknown, and no step that was said to be done is missing, unless that was told.
+call was made by one key that no other has, or was told as unknown, and no step that was said to be done is missing,
+unless that was told. A host looks where its session is whenever a step was not done, and runs that one next: so it has
+the keys that it had, also where `second` has lost it. Only a step whose result says that it crashed after its calls
+makes new ones.
 
 Every host is a fork of this process, which has imported all that it needs: a kill takes 0.2 s of processor time.
 """
@@ -29,10 +32,10 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from safeexec import Sandbox, tool
-from safeexec.engine.store import postgres
+from safeexec.engine.store import StoreOptions, open_store, postgres
 from safeexec.errors import SandboxError, SessionTaken, StoreError
 from tests.engine.store.conftest import Server, served
 
@@ -154,6 +157,8 @@ def host(job: Job, opened: Callable[[], None]) -> int:
 class Running:
     """A host in a process of its own."""
 
+    all: ClassVar[set[int]] = set()
+
     def __init__(self, job: Job) -> None:
         self.job = job
         reading, writing = os.pipe()
@@ -168,6 +173,7 @@ class Running:
                     file.write(json.dumps([os.getpid(), "failed", traceback.format_exc()[-4000:]]) + "\n")
             finally:
                 os._exit(status)
+        self.all.add(self.pid)
         os.close(writing)
         self._opened, self._ended = reading, os.pidfd_open(self.pid)
 
@@ -183,6 +189,7 @@ class Running:
         if not self.ends_within(PATIENCE + 30):
             os.kill(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
+        self.all.discard(self.pid)
         os.close(self._opened)
         os.close(self._ended)
         code = os.waitstatus_to_exitcode(status)
@@ -191,6 +198,18 @@ class Running:
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
+
+    @classmethod
+    @contextlib.contextmanager
+    def none_left(cls) -> Iterator[None]:
+        """End those that are left at the end, as after an interrupt."""
+        try:
+            yield
+        finally:
+            for pid in cls.all:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            cls.all.clear()
 
 
 def below(pid: int) -> list[list[int]]:
@@ -260,11 +279,11 @@ class Strikes:
     def full(self, running: Running) -> Iterator[str]:
         assert self._disk is not None
         filler = self._disk / "filler"
-        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(4096))
-        yield "disk full"
         try:
+            with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(4096))
+            yield "disk full"
             running.ends_within(0.2 * self._chance.random())
             if self._chance.random() < 0.2:
                 yield from self.host(running)
@@ -290,6 +309,7 @@ def run(kills: int, seed: int, durable: str = "", place: str = "", *, progress: 
         top = Path(name)
         server = stack.enter_context(served()) if "postgres" in places else None
         disk = stack.enter_context(small_disk(top))
+        stack.enter_context(Running.none_left())
         strikes = Strikes(chance, server, disk)
         todo = product(PROGRAMS, [durable] if durable else ["step", "second"], places)
         jobs = sorted(todo, key=lambda _: chance.random())
@@ -307,6 +327,7 @@ def run(kills: int, seed: int, durable: str = "", place: str = "", *, progress: 
             endure(job, strikes, chance, min(MOST, kills - counted["kills"]), counted)
             counted[f"on {where}, {how}"] += 1
             judge(job, said(job), quiet[kind, length], counted)
+            forget(job)
             if progress:
                 print(dict(counted), flush=True)
     return dict(counted)
@@ -326,6 +347,21 @@ def endure(job: Job, strikes: Strikes, chance: random.Random, most: int, counted
                 struck += 1
         if running.wait() == 0:
             return
+
+
+def forget(job: Job) -> None:
+    """Remove what a program that has ended leaves: the small disk is for the next one."""
+    job.log.unlink()
+    store, deadline = open_store(StoreOptions(at=job.store)), monotonic() + PATIENCE
+    try:
+        while True:
+            try:
+                return store.remove(store.claim(job.label))
+            except StoreError:  # the claim of a host that was killed runs out
+                assert monotonic() < deadline
+                sleep(0.1)
+    finally:
+        store.close()
 
 
 def said(job: Job) -> list[Any]:
@@ -349,6 +385,7 @@ def judge(job: Job, all_said: list[Any], quiet: list[Any], counted: Counter[str]
             assert [note for note in notes if f"{name}({n})" in note], (job, name, n, all_said)
             counted["unknown, told"] += 1
         assert name == "pay" or sum(made.values()) == len(made), (job, all_said)
+        assert len({key for key, _ in made}) == len(made), (job, name, all_said)
         counted["calls"] += sum(by_number.values())
         counted["sent again with their key"] += sum(made.values()) - len(made)
     judge_done(job, all_said, counted)
@@ -357,19 +394,19 @@ def judge(job: Job, all_said: list[Any], quiet: list[Any], counted: Counter[str]
 def calls_of(name: str, job: Job, all_said: list[Any], counted: Counter[str]) -> list[Any]:
     """Return the calls of a tool, but for those of a step whose result said that it crashed after them."""
     kept: list[Any] = []
-    begun: dict[int, int] = {}
+    of_step: dict[int, list[Any]] = {}
+    """By process, the calls of the step that it runs."""
     for place, (pid, kind, *what) in enumerate(all_said):
         if kind == name:
-            kept.append((pid, what))
-        elif kind == "again" and what[0] == "crashed":
-            of_step = [one for one in kept[begun.get(pid, 0) :] if one[0] == pid]
-            if name == "pay":  # what is deferred is not carried out
-                assert what[1].count(name) >= len({one[0] for _, one in of_step}), (job, place, all_said)
-                counted["calls told of by a crash"] += len(of_step)
-                kept = [one for one in kept if one not in of_step]
-        if kind in ("ok", "again", "back"):
-            begun[pid] = len(kept)
-    return [what for _, what in kept]
+            of_step.setdefault(pid, []).append(what)
+        elif kind in ("ok", "again", "back"):
+            made = of_step.pop(pid, [])
+            if kind == "again" and what[0] == "crashed" and name == "pay":  # what is deferred is not carried out
+                assert what[1].count(name) >= len({one[0] for one in made}), (job, place, all_said)
+                counted["calls told of by a crash"] += len(made)
+            else:
+                kept += made
+    return kept + [what for made in of_step.values() for what in made]
 
 
 def judge_done(job: Job, all_said: list[Any], counted: Counter[str]) -> None:
@@ -400,7 +437,7 @@ def small_disk(top: Path) -> Iterator[Path | None]:
         yield path if made.returncode == 0 else None
     finally:
         if made.returncode == 0:
-            subprocess.run(["umount", str(path)], check=True)
+            subprocess.run(["umount", "-l", str(path)], check=True)  # whoever ends last may be about to
 
 
 if __name__ == "__main__":

@@ -28,14 +28,14 @@ from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session import waits
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.line import Line, wait_for
-from safeexec.engine.host.session.requests import checked_source
 from safeexec.engine.host.session.states import CLOSED
+from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import Supervisor
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.engine.recordings.reader import Recording
-from safeexec.engine.recordings.writer import RecordOptions, RecordWriter, numbered
+from safeexec.engine.recordings.writer import NewPlace, RecordOptions, RecordWriter, numbered
 from safeexec.engine.store import comeback
 from safeexec.engine.store.interface import WAITS, Held, Store
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
@@ -402,28 +402,34 @@ class Durable:
                 memory.number = moment
         else:
             moment = memory.number
-        yield Work(writer.flush)
-        self.check()
-        assert self._heading is not None
-        self._heading = heading = replace(
-            self._heading,
-            **self._here(),
-            started=datetime.now(UTC).isoformat(),
-            files={},
-            state=state[0],
-            step=session.step,
-            now=history.current.step,
-            moment=moment,
-            entropy="",
-        )
-        # In one: a host that is killed in between would lose what the lines before had of it.
-        records = [heading, *self._carried(session)]
-        lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
-        part = comeback.part_of(number)
-        yield Work(partial(self._store.append, held, part, 0, lines, sync=True))
-        self._place = place = StorePlace(self._store, held, part, len(lines))
-        yield Work(partial(writer.turn_over, place, len(lines), len(records)))
-        held.parts[comeback.part_of(self._part)] = writer.size
+        said: dict[str, Any] = {"step": session.step, "now": history.current.step, "moment": moment}
+        carried = list(self._carried(session))
+
+        def begin(size: int) -> NewPlace:
+            assert self._heading is not None
+            heading = replace(
+                self._heading,
+                **self._here(),
+                **said,
+                started=datetime.now(UTC).isoformat(),
+                files={},
+                state=state[0],
+                entropy="",
+                follows=size,
+            )
+            # In one: a host that is killed in between would lose what the lines before had of it.
+            records = [heading, *carried]
+            lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
+            part = comeback.part_of(number)
+            self._store.append(held, part, 0, lines, sync=True)
+            held.parts[comeback.part_of(number - 1)] = size
+            self._heading, self._place = heading, StorePlace(self._store, held, part, len(lines))
+            return NewPlace(self._place, len(lines), len(records))
+
+        try:
+            yield Work(partial(writer.turn_over, begin))
+        finally:
+            self.check()  # the store's own words
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
         self._safe = history.current.step
         self._saving_seconds = monotonic() - began
