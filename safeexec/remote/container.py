@@ -60,7 +60,7 @@ class ContainerWire(PipeWire):
         more = words("SAFEEXEC_ENGINE_RUN")
         run = ["run", "--rm", "--interactive", "--name", self._name, *HELD.split(), *more]
         server = ["--entrypoint", "safeexec", image(), "serve", "--stdio", "--owned"]
-        super().__init__([*self._engine, *run, *server], subprocess.PIPE)
+        super().__init__([*self._engine, *run, *server], subprocess.PIPE, "sandbox.open() starts another container")
         self._said = bytearray()
         pipe = self._process.stderr
         self._listener = threading.Thread(target=_keep, args=(pipe, self._said), name="safeexec-said", daemon=True)
@@ -75,13 +75,9 @@ class ContainerWire(PipeWire):
         """End the container, also one that does not end by itself."""
         super().close()
         if self._owner == os.getpid() and self._process.returncode:
+            command, nothing = [*self._engine, "rm", "--force", self._name], subprocess.DEVNULL
             with suppress(OSError, subprocess.SubprocessError):
-                nothing = subprocess.DEVNULL
-                command = [*self._engine, "rm", "--force", self._name]
-                remove = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
-                deadline = monotonic() + REMOVE_SECONDS
-                while remove.poll() is None and monotonic() < deadline:
-                    threading.Event().wait(0.02)
+                subprocess.run(command, stdin=nothing, stdout=nothing, stderr=nothing, timeout=REMOVE_SECONDS)
 
 
 def _keep(pipe: IO[bytes], said: bytearray) -> None:
@@ -143,7 +139,8 @@ class ContainerCore(RemoteSandboxCore):
         except (SandboxClosed, ProtocolError) as error:
             said = self._wire.said()
             yield Work(self._wire.close)
-            raise ProtectionError(f"the Linux container did not start ({said or error}); {BUILD}") from None
+            how = BUILD if said else f"see whether `{' '.join(engine())} info` answers"
+            raise ProtectionError(f"the Linux container did not start ({said or error}); {how}") from None
         if answer.get("version") != VERSION:
             yield Work(self._wire.close)
             raise ProtectionError(f"the image has safeexec {answer.get('version')}, and this is {VERSION}: {BUILD}")

@@ -28,10 +28,13 @@ END_SECONDS = 10.0
 class PipeWire:
     """One command and its two pipes."""
 
-    def __init__(self, command: Sequence[str], errors: int | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], errors: int | None = None, then: str = "what it said is on standard error"
+    ) -> None:
         """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`.
 
-        `errors`: where its standard error goes, as `Popen` takes it; without, where this program's goes.
+        `errors`: where its standard error goes, as `Popen` takes it; without, where this program's goes. `then`: what
+        who uses it reads when it has ended.
         """
         self._command = f"`{' '.join(command)}`"[:200]
         try:
@@ -46,7 +49,7 @@ class PipeWire:
         self._owner = os.getpid()
         self._numbers = count(1)
         self._writing = threading.Lock()
-        self._calls = _Calls(self._command)
+        self._calls = _Calls(self._command, f"{self._command} has ended; {then}")
         wake, self._stop = os.pipe()
         self._thread = threading.Thread(
             target=_serve, args=(self._process, self._writing, wake, self._calls), name="safeexec-wire", daemon=True
@@ -84,7 +87,7 @@ class PipeWire:
                     if not wait(Wait((pipe.fileno(),), deadline, writable=True)):
                         raise SandboxClosed(f"{self._command} reads nothing for {WRITE_SECONDS:g} s") from None
                 except (OSError, ValueError):  # ValueError: closed here
-                    raise SandboxClosed(f"{self._command} has ended; what it said is on standard error") from None
+                    raise SandboxClosed(self._calls.ended) from None
 
     @contextmanager
     def _patience(self) -> Iterator[None]:
@@ -132,9 +135,10 @@ class PipeWire:
 class _Calls:
     """The calls that wait for an answer. The thread that reads holds these, and not the wire: it may be given up."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, ended: str) -> None:
+        """`command`: as errors name it; `ended`: what they say when it has ended."""
         self.lost: Exception | None = None
-        self.command = command
+        self.command, self.ended = command, ended
         self._asked: dict[object, Asked] = {}
         self._streams: dict[object, Asked] = {}
         self._lock = threading.Lock()
@@ -227,10 +231,10 @@ def _read(process: subprocess.Popen[bytes], wake: int, calls: _Calls) -> None:
     while _has_more(process, fd, wake):
         data = os.read(fd, 1 << 20)
         if not data:
-            raise SandboxClosed(f"{calls.command} has ended; what it said is on standard error")
+            raise SandboxClosed(calls.ended)
         for line in lines.feed(data):
             calls.take(line)
         if lines.too_long:
             calls.take(None)
     if process.poll() is not None:
-        raise SandboxClosed(f"{calls.command} has ended; what it said is on standard error")
+        raise SandboxClosed(calls.ended)

@@ -41,6 +41,8 @@ class NotNeeded(msgspec.Struct, forbid_unknown_fields=True):
 class OwnedService(Service):
     """What that program may reach: sandboxes of policies that it has brought."""
 
+    owned = True
+
     def __init__(self) -> None:
         super().__init__("calculator", ())
         self._options: dict[str, Mapping[str, Any]] = {}

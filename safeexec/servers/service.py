@@ -211,6 +211,9 @@ class Service:
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
+    owned = False
+    """Whether its one client has started it for itself."""
+
     def __init__(
         self,
         policy: str | os.PathLike[str] | Policy = "standard",

@@ -1,6 +1,7 @@
 """`safeexec serve --stdio`: the method table over standard input and output, for programs in any language.
 
-The end of the input ends it, when what was asked is answered; a client that no longer reads ends it at once.
+The end of the input ends it, when what was asked is answered; a client that no longer reads ends it at once. So does
+the end of the input of who owns the server: in a container nothing else tells that it has died.
 """
 
 from __future__ import annotations
@@ -118,6 +119,8 @@ class _Connection:
             return  # another process has read it
         except OSError:
             return self._leave()  # the other end of a socket, or the terminal, is gone
+        if not data and self._service.owned:
+            return self._leave()
         self._waiting.extend(line for line in self._lines.feed(data or b"\n") if line is None or line.strip())
         self._ended = not data
         self._consider()

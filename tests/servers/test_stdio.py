@@ -16,10 +16,12 @@ from time import monotonic
 import psutil
 import pytest
 
+from safeexec import __version__
 from tests.footprint import pause
 from tests.servers.pipes import COMMAND, PATIENCE, Pipes
 
 ENDLESS = "while True: pass"
+LONG = "extends: calculator\nlimits: {max_wall_seconds: 3600}"
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,17 @@ def busy(pipes: Pipes, session: str) -> None:
     deadline = monotonic() + PATIENCE
     while pipes.call("session.names", session=session).get("error", {}).get("data") != {"type": "SessionBusy"}:
         assert monotonic() < deadline
+
+
+def test_the_end_of_what_its_owner_says_stops_what_runs() -> None:
+    """Though somebody keeps the other pipe open, as the engine of a container does."""
+    owned = [word for word in COMMAND if word not in ("--policy", "calculator")]
+    with Pipes("--owned", command=owned) as pipes:
+        brought = {"version": __version__, "name": "mine", "yaml": LONG, "origins": {}}
+        at = pipes.result("sandbox.session", policy=pipes.result("sandbox.bring", **brought)["policy"])
+        pipes.send("session.run", source=ENDLESS, timeout=3600, **at)
+        busy(pipes, at["session"])
+        assert pipes.end()[0] == 0
 
 
 def test_a_session_is_kept_from_line_to_line(pipes: Pipes) -> None:
