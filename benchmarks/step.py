@@ -16,7 +16,7 @@ from unittest.mock import patch
 from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
 from safeexec import Sandbox, Session
 from safeexec.engine.linux.processes import cpu_seconds
-from safeexec.protocol.turns import Conversation
+from safeexec.protocol.conversation import Conversation
 
 LINES = 10_000
 MEGABYTE = 1_000_000
@@ -61,24 +61,24 @@ PARTS = ("host, until the request is sent", "wake-ups and switches", "child, its
 
 
 def parts(session: Session, rounds: int) -> None:
-    """Where the time goes: stamps where the host sends and hears, the CPU clock of the child, and what is left."""
+    """Where the time goes: stamps where the host sends and receives, the CPU clock of the child, and what is left."""
     table = Table("the parts of x = x + 1, checkpoints off")
     session.run("x = 0")
     (child,) = session._core.line.pids()
     stamps: list[float] = []
-    say, hear = Conversation.say, Conversation.hear
+    send, receive = Conversation.send, Conversation.receive
 
-    def said(*arguments: Any) -> bytes:
-        data = say(*arguments)
+    def stamped_send(*arguments: Any) -> bytes:
+        data = send(*arguments)
         stamps.append(time.perf_counter())
         return data
 
-    def heard(*arguments: Any) -> Any:
+    def stamped_receive(*arguments: Any) -> Any:
         stamps.append(time.perf_counter())
-        return hear(*arguments)
+        return receive(*arguments)
 
     found = []
-    with patch.object(Conversation, "say", said), patch.object(Conversation, "hear", heard):
+    with patch.object(Conversation, "send", stamped_send), patch.object(Conversation, "receive", stamped_receive):
         for _ in range(rounds):
             stamps.clear()
             used = cpu_seconds(child) or 0.0

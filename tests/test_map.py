@@ -167,8 +167,8 @@ FIRST_RUN = {
     "engine/host/api": "blocking",
     "engine/host/files": "layers",
     "engine/host/session": (
-        "channel checkpoints decode history kept line listeners output protection requests runner session spare "
-        "given standard_input states step step_calls supervisor tightened turn"
+        "channel checkpoints decode history line listeners output protection runner session spare "
+        "given standard_input states step step_calls supervisor tightened tool_log"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "toolbox",
@@ -177,7 +177,7 @@ FIRST_RUN = {
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "engine/policy": "access kernel model places plans profiles refusals resolved settings",
-    "protocol": "arguments confinement framing messages plan printed turns",
+    "protocol": "arguments confinement conversation messages plan printed",
     "protocol/values": "decoder encoder format objects reader writer",
     "engine/syscalls": "numbers table",
     "untrusted": "frames",

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 from safeexec import AsyncSession
 
 if TYPE_CHECKING:
-    from safeexec import Result, Session
+    from safeexec import Policy, Result, Session
+
+
+def told_of(session: Session | AsyncSession, policy: Policy | str | None) -> Any:
+    """What the model is told of: `policy`, or the session itself. Raises TypeError for what is no session."""
+    if not (hasattr(session, "run") and hasattr(session, "checkpoint")):
+        raise TypeError(
+            "the tool runs code in a session, which you open and close; found "
+            f"{type(session).__name__}: write `with Sandbox(policy) as sandbox, sandbox.session() as session:`"
+        )
+    return session if policy is None else policy
 
 
 async def run_async(session: Session | AsyncSession, code: str) -> Result:

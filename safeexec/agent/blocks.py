@@ -1,5 +1,5 @@
-"""Find the blocks of a reply: `<execute_python>`, `<execute_sql>` and `<code>` tags and Markdown fences, each with its
-content. An SQL block becomes the step that runs it: a call of `sql`.
+"""Find the blocks of a reply: tags such as `<execute_python>`, `<execute_sql>` and `<code>`, and Markdown fences, each
+with its content. An SQL block becomes the step that runs it: a call of `sql`.
 
 Reading goes from left to right. What opens first is a block and its content is opaque until it closes, so a tag
 inside a fence is text and a fence inside a tag belongs to the tag. All candidates are indexed once, so that many
@@ -22,18 +22,19 @@ BlockKind = Literal["tag", "python", "sql", "plain", "other"]
 _MAX_CLOSERS = 10  # candidates tried before the first one is taken
 _MAX_RUN = 64  # longer fences are not told apart, which bounds the search for a closer
 
+_NAMES = "execute_python|execute_sql|execute_ipython|execute|python|code"
+"""The tags that a prompt names, and those that models write in their place."""
 _OPEN_TAG = re.compile(
-    r"<(?P<name>execute_python|execute_sql|code)(?:(?:[ \t][^<>\n]*)?>|(?=[ \t]*\n))"
-    r"|&lt;(?P<escaped>execute_python|execute_sql|code)(?:[ \t](?>(?:(?!&[lg]t;)[^<>\n])*))?&gt;",
+    rf"<(?P<name>{_NAMES})(?:(?:[ \t][^<>\n]*)?>|(?=[ \t]*\n))"
+    rf"|&lt;(?P<escaped>{_NAMES})(?:[ \t](?>(?:(?!&[lg]t;)[^<>\n])*))?&gt;",
     re.IGNORECASE,
 )
 _CLOSE_TAG = re.compile(
-    r"</(?P<name>execute_python|execute_sql|code)\s*+>|&lt;/(?P<escaped>execute_python|execute_sql|code)\s*+&gt;",
+    rf"<\\?/ ?(?P<name>{_NAMES})\s*+>|&lt;/(?P<escaped>{_NAMES})\s*+&gt;",
     re.IGNORECASE,
 )
 _CUT_CLOSE_TAG = re.compile(
-    r"</?(?P<name>execute_python|execute_sql|code)\b(?![ \t]*>)[ \t]*(?=\n|\Z)"
-    r"|</?\w{0,20}\Z|<(?:execute_python|execute_sql|code)>\s*\Z",
+    rf"</?(?P<name>{_NAMES})\b(?![ \t]*>)[ \t]*(?=\n|\Z)|</?\w{{0,20}}\Z|<(?:{_NAMES})>\s*\Z",
     re.IGNORECASE,
 )
 """A closing tag without its last characters, or without its slash: taken only where there is no whole one."""
@@ -47,10 +48,11 @@ _LABEL = re.compile(r"[^\W_][\w+#.\-]*")
 _LABEL_ALONE = re.compile(r"[ \t]*+\{?\.?[^\W_][\w+#.\-]*+\}?[ \t]*+(?:$|\{|\w++=)")
 _BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
 _SQL = "execute_sql"
+_PROMPTED = ("execute_python", _SQL)
 _SQL_LABEL = "sql"
 _HAS_RESULT = re.compile(r"sql\(['\"]+(?:select|with|from|values|describe|show|summarize|pivot)\b", re.IGNORECASE)
 _SQL_FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)[^\n]*+\n")
-_PYTHON_LABELS = frozenset({"py", "py3", "ipython", "ipython3", "pycon"})
+_PYTHON_LABELS = frozenset({"py", "py3", "ipython", "ipython3", "pycon", "tool_code", "execute_python"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ def _tag_openers(text: str) -> Iterator[_Opener]:
             continue  # a mention: `<code>`
         name = (match["name"] or match["escaped"]).lower()
         inline = not _stands_at_line_edge(text, match)
-        if inline and name == "code":
+        if inline and name not in _PROMPTED:
             continue  # HTML in prose
         yield _Opener(match.start(), match.end(), tag=name, escaped=match["escaped"] is not None, inline=inline)
 

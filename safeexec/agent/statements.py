@@ -12,14 +12,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-Lead = Literal["claim", "list", "mention", "either", "other"]
+Lead = Literal["claim", "list", "mention", "either", "unsolved", "other"]
 
 
 class Standing(NamedTuple):
     """`lead` is what the words before a number make of it: a *claim* ("is", "=", a sentence that begins with it), one
     more of a *list* ("and", a comma), a *mention* ("at 5 %"), *either* of claim and mention ("in 10 years", "at
-    x = 3"), or *other*: nothing that is known. `sure` is False where what follows, or the rest of the text, says more
-    about it or casts doubt on it.
+    x = 3"), *unsolved* (a side of an equation that is to be solved: 2x = 12), or *other*: nothing that is known. `sure`
+    is False where what follows, or the rest of the text, says more about it or casts doubt on it.
     """
 
     lead: Lead
@@ -160,10 +160,15 @@ _DOUBT = re.compile(
 )
 _TASK = re.compile(
     r"(?:\A|[.!;:\n])[^\S\n]*+(?:now |then |next |finally |and )?(?:multiply|square|double|add|subtract|divide|negate"
-    r"|halve|take|raise|round|reverse)\b",
+    r"|halve|take|raise|round|reverse)\b"
+    r"(?![^.!?\n]{0,120}(?::\s|\b(?:get|gives?|find|obtain|yields?)\b)[^.!?\n]{0,40}\d)",
     re.IGNORECASE,
 )
-"""What is still to be done with a number."""
+"""What is still to be done with a number, and not what comes of it."""
+_COMPARED = re.compile(
+    r"(?:%|\bper ?cent)\s(?P<word>more|less|larger|smaller|higher|lower|greater|fewer|cheaper|longer|shorter)\b\s?"
+)
+"""Behind a percentage: by how much it is larger, where the question asks for that."""
 _SENTENCE = re.compile(r"[.!?](?:\s|\Z)|\n")
 
 
@@ -203,7 +208,13 @@ class Sentences:
         """Where the last word of doubt stands: it is about all of its sentence, and about those before."""
         self._more: list[tuple[int, bool]] = []
         """Where the next number is, or a word that may change the one before it."""
+        compared: set[int] = set()
+        for percentage in _COMPARED.finditer(text):
+            if percentage["word"] in (vocabulary or ()):
+                compared |= {percentage.start("word"), percentage.end()}
         for found in _MORE.finditer(text):
+            if found.start() in compared:
+                continue
             if found["word"] is None:
                 self._more.append((found.start(), found["fine"] is None))
                 continue
@@ -221,7 +232,7 @@ class Sentences:
         doubted = self._doubted >= self._ends[sentence]
         lead, loud = self._lead(begin, end)
         last = self._ends[sentence + 1] if sentence + 1 < len(self._ends) else len(self._text)
-        return Standing(lead, not doubted and self._is_whole(end, last, loud))
+        return Standing(lead, not doubted and lead != "unsolved" and self._is_whole(end, last, loud))
 
     def _lead(self, begin: int, end: int) -> tuple[Lead, bool]:
         """And whether a word or a sign of equality stands before the number, rather than nothing."""
@@ -232,8 +243,8 @@ class Sentences:
                 return "either", False
             if _CLAIM.search(text, near, place):
                 side = _LEFT_SIDE.search(text, near, place)
-                if side and side.group()[0] != "=" and is_unsolved(side[1]):
-                    return "other", False
+                if side and (side.group()[0] != "=" or _LONG_WORD.search(side[1])) and is_unsolved(side[1]):
+                    return "unsolved", False
                 return "claim", text[:place].rstrip()[-1:].isalpha()
             if _BEGINS.search(text, near, place):
                 return "claim", False

@@ -7,9 +7,10 @@ model, not words to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+
+import msgspec
+from msgspec import Meta
 
 if TYPE_CHECKING:
     from safeexec.results import Result
@@ -20,7 +21,6 @@ _MAX_SURVEYED = 200
 _MAX_TEXT = 200
 _MAX_PARTS = 20
 _MAX_NOTES = 10
-_OPTIONS = ("skiprows", "sep", "decimal", "thousands", "dtype", "encoding", "compression")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 _PACKED = tuple(text + packed for text in _TEXTS for packed in (".gz", ".bz2", ".xz"))
@@ -43,6 +43,7 @@ DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
 DOTTED = re.compile(r"(?![+-]?\d{1,3}(?:\.\d{3})+$)[+-]?\d+(?:\.\d+)+")
 PADDED = re.compile(r"0\d+")
 MAX_TEXTS = 20
+MAX_TEXT = 200
 
 def packing_of(name):
     # By what pandas calls it, and how it is opened: the first bytes say it, whatever the name says.
@@ -93,14 +94,20 @@ def options_of(name, notes):
     widths, above = {}, {}
     for separator in ",;\t|":
         reader = csv.reader(lines[remarks:], delimiter=separator)
-        rows = [(len(row), reader.line_num) for row in reader if row]
-        counts = [count for count, _ in rows]
+        rows = [(row, reader.line_num) for row in reader if row]
+        counts = [len(row) for row, _ in rows]
         usual = max(set(counts), key=counts.count) if counts else 0
-        first = counts.index(usual) if usual else 0
         widths[separator] = usual if counts[:1] == [usual] else 0
+        filled = [sum(1 for cell in row if cell.strip()) for row, _ in rows]
+        is_padded = filled[:1] == [1] < [usual] and set(counts) == {usual}
+        if is_padded:  # a spreadsheet writes as many separators into its title as into its table
+            counts = filled
+        first = counts.index(usual) if usual in counts else 0
         # A report has lines above its table: fewer fields than most lines have, and several lines of the table follow.
         wide = [count for count in counts if count > 1]
         is_table = usual > 1 and len(wide) > 1 and wide.count(usual) >= 0.6 * len(wide)
+        if is_padded:
+            is_table = first < len(rows) - 1 and not any(re.search(r"\d", cell) for cell in rows[first][0])
         if 0 < first <= 20 and is_table and max(counts[:first]) < usual:
             widths[separator], above[separator] = usual, rows[first][1] - 1
     separator = max(widths, key=lambda each: (widths[each], each not in above))
@@ -108,7 +115,8 @@ def options_of(name, notes):
         title = [line[:60] for line in lines[remarks : remarks + above[separator]] if line.strip()]
         remarks += above[separator]
         notes.append(f"its header is in line {remarks + 1}, below: " + " / ".join(title)[:150])
-    if remarks and 1 < widths[separator] == len(next(csv.reader([lines[remarks - 1]], delimiter=separator))):
+    last = next(csv.reader(lines[remarks - 1 : remarks], delimiter=separator), [])
+    if remarks and lines[remarks - 1][:1] == "#" and 1 < widths[separator] == len(last):
         remarks -= 1  # the names of the columns, the first of which begins with #
     if remarks:
         options["skiprows"] = remarks
@@ -119,7 +127,7 @@ def options_of(name, notes):
         options["sep"] = separator
         cells = [cell for row in rows[1:] for cell in row]
         commas = [cell for cell in cells if "," in cell]
-        if commas and all(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in commas):
+        if commas and all(DECIMAL_COMMA.fullmatch(cell.strip(" %€$£")) for cell in commas):
             options["decimal"] = ","
             if any("." in cell for cell in commas):
                 options["thousands"] = "."
@@ -143,7 +151,7 @@ def oddities(rows):
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
         names = ", ".join(repr(name[:40]) for name in twice[:5])
-        found.append(f"several columns have one name: {names}; pandas calls the others name.1 …")
+        found.append(f"several columns have one name: {names}; pandas calls the others {twice[0][:40]}.1 …")
     again = [number for number, row in enumerate(rows[1:], 1) if [cell.strip() for cell in row] == header]
     if again:
         found.append("the header comes again as data row " + ", ".join(map(str, again[:5])))
@@ -157,13 +165,16 @@ def oddities(rows):
         if len(forms) > 1:
             shown = " and ".join(forms)
             found.append(f"column {name[:40]!r} has dates in several forms, like {shown}: each needs its own format=")
+        days = [re.fullmatch(r"(\d\d?)[/.-](\d\d?)[/.-]\d{2,4}", cell) for cell in cells]
+        if all(any(day and int(day[place]) > 12 for day in days) for place in (1, 2)):
+            found.append(f"column {name[:40]!r} has dates with the day first and with the month first: which is which?")
     return found
 
 def columns_with(pattern, rows):
     # Columns that stay text. As a number 01234 loses its zero, and with a dot for thousands 01.02.2024 is read as
     # 1022024, and so is an address or a version.
     found = {at for row in rows[1:] for at, cell in enumerate(row) if pattern.fullmatch(cell.strip())}
-    return [name for at, name in enumerate(rows[0]) if at in found] if rows else []
+    return [name for at, name in enumerate(rows[0]) if at in found and len(name) <= MAX_TEXT] if rows else []
 
 def eight_bit_encoding_of(name):
     # cp1252 has letters and signs (the euro, quotation marks) where latin-1 has control characters that no text holds.
@@ -230,8 +241,9 @@ def survey_parts(parts):
         for label, frame in parts.items():
             shown = " (described here)" if label == first else ""
             count = f"{len(frame)} rows" if len(frame) < CHUNK_ROWS else f"at least {len(frame)} rows"
-            found["parts"].append(f"{label}{shown}: {count}: " + ", ".join(map(str, list(frame.columns)[:30])))
-    return found
+            said = f"{label}{shown}: {count}: " + ", ".join(map(str, list(frame.columns)[:30]))
+            found["parts"].append(said[:MAX_TEXT])
+    return found | {"parts": found["parts"][:20]}
 
 def smallest(a, b):
     return b if a is None else a if b is None else min(a, b)
@@ -249,7 +261,8 @@ def note_column(seen, column):
     if not len(values):
         return
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        plain = int if pd.api.types.is_integer_dtype(column) else float
+        whole = pd.api.types.is_integer_dtype(column) and values.max() < 1 << 63
+        plain = int if whole else float
         note_range(seen, plain(values.min()), plain(values.max()))
     elif pd.api.types.is_datetime64_any_dtype(column):
         note_range(seen, str(values.min()), str(values.max()))
@@ -267,7 +280,8 @@ def survey(chunks, options, notes=()):
     rows, width, head, columns = 0, 0, [], {}
     for chunk in chunks:
         if not head:
-            head = [[str(cell)[:80] for cell in row] for row in chunk.head(3).itertuples(index=False, name=None)]
+            top = chunk.iloc[:3, :MAX_COLUMNS].itertuples(index=False, name=None)
+            head = [[str(cell)[:80] for cell in row] for row in top]
         width = len(chunk.columns)
         for label in list(chunk.columns)[:MAX_COLUMNS]:
             if label not in columns:
@@ -289,7 +303,7 @@ def survey(chunks, options, notes=()):
         })
     return {
         "rows": int(rows), "complete": rows < MAX_ROWS, "columns": table, "width": width, "head": head,
-        "options": options, "parts": [], "notes": list(notes)[:10],
+        "options": options, "parts": [], "notes": [note[:MAX_TEXT] for note in notes[:10]],
     }
 
 def survey_any(name):
@@ -311,23 +325,43 @@ def survey_any(name):
 """
 
 
-@dataclass(frozen=True, slots=True)
-class FileSurvey:
+Text = Annotated[str, Meta(max_length=_MAX_TEXT)]
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Bound = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | float | Text | None
+Texts = Annotated[tuple[Text, ...], Meta(max_length=_MAX_SURVEYED)]
+Option = Literal["skiprows", "sep", "decimal", "thousands", "dtype", "encoding", "compression"]
+Notes = Annotated[tuple[Text, ...], Meta(max_length=_MAX_NOTES)]
+Parts = Annotated[tuple[Text, ...], Meta(max_length=_MAX_PARTS)]
+
+
+class ColumnFacts(TypedDict):
+    """A column, as the program describes it."""
+
+    name: Text
+    type: Text
+    missing: Count
+    low: Bound
+    high: Bound
+    distinct: Count
+    examples: Texts
+
+
+class FileSurvey(msgspec.Struct, frozen=True):
     """The survey of one file; `problem` says why there is nothing more."""
 
     name: str
-    rows: int = 0
-    columns: tuple[Mapping[str, Any], ...] = ()
-    head: tuple[tuple[str, ...], ...] = ()
+    rows: Count = 0
+    columns: Annotated[tuple[ColumnFacts, ...], Meta(max_length=_MAX_SURVEYED)] = ()
+    head: Annotated[tuple[Texts, ...], Meta(max_length=3)] = ()
     complete: bool = True
     problem: str = ""
-    width: int = 0
+    width: Count = 0
     """All columns; `columns` holds the first 200."""
-    options: Mapping[str, str | int | dict[str, str]] = field(default_factory=dict)
+    options: dict[Option, Text | Count | Annotated[dict[Text, Text], Meta(max_length=_MAX_PARTS)]] = {}
     """What pandas.read_csv has to be told to read it."""
-    notes: tuple[str, ...] = ()
+    notes: Notes = ()
     """What is odd about it: lines above the header, totals among the rows, dates in two forms, in words."""
-    parts: tuple[str, ...] = ()
+    parts: Parts = ()
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
 
     def render(self) -> str:
@@ -366,76 +400,13 @@ def survey_of(name: str, result: Result | None) -> FileSurvey:
         error = result.error
         return FileSurvey(name, problem=_printable(f"{error.type}: {error.message}" if error else result.outcome)[:300])
     try:
-        return _read(name, result.value)
-    except (TypeError, LookupError, ValueError, OverflowError, AttributeError):
+        found = {"rows": None, **result.value, "name": name, "problem": ""}  # without its rows it is no survey
+        return msgspec.convert(found, FileSurvey)
+    except (TypeError, OverflowError, msgspec.ValidationError):  # it came out of the sandbox, and may be anything
         return FileSurvey(name, problem="the survey came back damaged")
 
 
-def _read(name: str, found: Any) -> FileSurvey:
-    """Return what came out of the sandbox, which may be anything. Raises whatever the access to what the program does
-    not write raises (an array answers with IndexError); texts are cut.
-    """
-    options = found["options"]
-    return FileSurvey(
-        name,
-        rows=_count(found["rows"]),
-        columns=tuple(_facts(column) for column in _list(found["columns"], _MAX_SURVEYED)),
-        head=tuple(tuple(_text(cell) for cell in _list(row, _MAX_SURVEYED)) for row in _list(found["head"], 3)),
-        complete=found["complete"] is True,
-        width=_count(found["width"]),
-        options={key: _option(options[key]) for key in _OPTIONS if key in options},
-        notes=tuple(_text(note) for note in _list(found.get("notes", []), _MAX_NOTES)),
-        parts=tuple(_text(part) for part in _list(found.get("parts", []), _MAX_PARTS)),
-    )
-
-
-def _option(value: Any) -> str | int | dict[str, str]:
-    if type(value) is int:
-        return _count(value)
-    if type(value) is not dict:
-        return _text(value)
-    return {_text(name): _text(kind) for name, kind in list(value.items())[:_MAX_PARTS]}
-
-
-def _facts(column: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A column as the program describes it. Raises as `_read`."""
-    return {
-        "name": _text(column["name"]),
-        "type": _text(column["type"]),
-        "missing": _count(column["missing"]),
-        "low": _bound(column["low"]),
-        "high": _bound(column["high"]),
-        "distinct": _count(column["distinct"]),
-        "examples": [_text(example) for example in _list(column["examples"], 5)],
-    }
-
-
-def _list(value: Any, limit: int) -> list[Any]:
-    if type(value) is not list:
-        raise TypeError(f"not a list: {type(value).__name__}")
-    return value[:limit]
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 63:
-        raise ValueError("not a count")
-    return value
-
-
-def _text(value: Any) -> str:
-    if type(value) not in (str, int, float):
-        raise TypeError(f"not a text: {type(value).__name__}")
-    return value[:_MAX_TEXT] if type(value) is str else str(value)  # ValueError for an int of too many digits
-
-
-def _bound(value: Any) -> int | float | str | None:
-    if value is None:
-        return None
-    text = _text(value)
-    return text if type(value) is str else cast("int | float", value)
-
-
-def _column(column: Mapping[str, Any]) -> str:
+def _column(column: ColumnFacts) -> str:
     facts = [column["type"]]
     if column["low"] is not None:
         low, high = (

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from safeexec.common.text import printable
 from safeexec.errors import ToolError
-from safeexec.results.outcomes import STATES
+from safeexec.results.observation import failure
 from safeexec.untrusted.source_text import encoding_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from safeexec import ErrorInfo, Result
+    from safeexec import Result
 
 MAX_SOURCE = 16 << 20
 """Bytes of one program; a policy's `limits.step_source_kb` is at most as much."""
@@ -133,30 +133,6 @@ def decoded(name: str, data: bytes) -> str:
 
 def print_error(result: Result) -> None:
     """Why a step did not end well, on stderr: the place, what happened, the rule, the hint. Its notes in any case."""
-    error = result.error
-    lines: list[str] = []
-    for entry in () if error is None else error.diagnostics or (error,):
-        lines += _error_lines(entry)
-    if result.state != "kept":
-        lines.append(f"state: {STATES[result.state]}")
-    lines += [f"note: {note}" for note in result.notes]
+    lines = failure(result) if result.error is not None else [f"note: {note}" for note in result.notes]
     if lines:
         tell("\n".join(lines), file=sys.stderr)
-
-
-def _error_lines(error: ErrorInfo) -> list[str]:
-    head = f"{error.type}: {error.message}" if error.message else error.type
-    shown, _, last = error.traceback.rstrip().rpartition("\n")
-    if last and head.startswith(f"{last} (<"):
-        head = last  # the place stands above
-    if last and head.startswith(last):  # the message may say more than the last line of the traceback
-        lines = [shown, head] if shown else [head]
-    else:
-        place = f"line {error.line}: " if error.line is not None else ""
-        lines = [error.traceback.rstrip()] if last else []
-        lines.insert(0, place + head) if error.rule else lines.append(head)
-    if error.rule:
-        lines.append(f"rule: {error.rule}")
-    if error.hint:
-        lines.append(f"hint: {error.hint}")
-    return lines

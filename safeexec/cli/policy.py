@@ -39,7 +39,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="VERSION", default="", help="in place of OLD: NEW with the profiles of that version (0.9)"
     )
     diff.add_argument(
-        "--recording", nargs="+", default=[], metavar="FILE", help="say which of its steps end differently under NEW"
+        "--recording",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="say which of its steps end differently under OLD and NEW",
     )
     diff.add_argument(
         "--only-narrower",
@@ -143,7 +147,7 @@ def _diff(args: argparse.Namespace) -> int:
     for step in changed:
         tell(step)
     if args.recording:
-        tell("" if changed else "every recorded step ends as before\n")
+        tell("" if changed else f"every recorded step ends as under {before.name}\n")
     modules: dict[str, list[str]] = {}
     for difference in differences:
         was, now = difference.before, difference.after

@@ -10,71 +10,11 @@ from types import FrameType, FunctionType
 from safeexec.common.matching import TYPING_ERRORS, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, parameters
-from safeexec.hints.rules import HintRule, HintRules
+from safeexec.hints.rules import HintRules
 from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWORDS
+from safeexec.hints.tables.messages import OF_CALLS
 
-_TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
-RULES = HintRules(
-    (
-        HintRule(
-            "TypeError",
-            r"data type|interpret",
-            "The shape is one tuple: `{as_tuple}`.",
-            calls=("zeros", "ones", "empty", "full"),
-        ),
-        HintRule(
-            "TypeError",
-            r"takes|iterable|scalar|axis|interpret",
-            "Give them as one list: `{as_list}`.",
-            calls=_TAKE_ONE_LIST,
-        ),
-        HintRule(
-            "TypeError",
-            r"unhashable",
-            "Spread the list with a star: `{function}(*coroutines)`.",
-            calls=("gather", "wait"),
-        ),
-        HintRule(
-            "TypeError", r"'tuple'", "Give the sizes as separate numbers: `{function}(2, 3)`.", calls=("rand", "randn")
-        ),
-        HintRule(
-            "TypeError",
-            r"only integer scalar arrays",
-            "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`.",
-            calls=("range",),
-        ),
-        HintRule(
-            "TypeError",
-            r"'str'$",
-            "Turn the items into numbers first: `sum(float(x) for x in values)`; texts are joined with `''.join(parts)`.",
-            calls=("sum",),
-        ),
-        HintRule(
-            "TypeError",
-            r"can't sum (?:strings|bytes)",
-            "Give the numbers as one list, `sum([1, 2])`; texts are made numbers first, `sum(float(x) for x in values)`, or joined with `''.join(parts)`.",
-            calls=("sum",),
-        ),
-        HintRule(
-            "TypeError",
-            r"'int' and 'list'$",
-            "`sum` adds numbers: join lists with a comprehension, `[x for part in values for x in part]`.",
-            calls=("sum",),
-        ),
-        HintRule(
-            "TypeError",
-            r"'(int|float|bool)' object is not iterable",
-            "`{function}` takes a list, or several values: `{function}([1, 2, 3])`; a single number is used as it is.",
-            calls=("sum", "min", "max", "any", "all", "sorted", "mean"),
-        ),
-        HintRule(
-            "TypeError",
-            r"integer|float",
-            "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`.",
-            calls=("linspace",),
-        ),
-    )
-)
+RULES = HintRules(OF_CALLS)
 _UNEXPECTED = r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'"
 _INVALID = r"'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
 _MISSING = r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)"
@@ -202,11 +142,6 @@ def _by_position(failure: Failure, match: re.Match[str]) -> str | None:
     return "It takes its arguments by position only: write the values without their names."
 
 
-@RULES.when("TypeError", r"missing \d+ required positional argument: 'fp'")  # json.dump({'a': 1})
-def _no_file_to_dump(failure: Failure, match: re.Match[str]) -> str | None:
-    return "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."
-
-
 @RULES.when("TypeError", r"([\w.<>]+)\(\) missing \d+ required positional arguments?: 'self'")  # A.m()
 def _no_instance(failure: Failure, match: re.Match[str]) -> str | None:
     kind, _, method = match[1].rpartition(".")
@@ -315,13 +250,6 @@ def _too_many(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{match[1].removesuffix('.__new__')}` takes {_count(count)}{_listed(': its', names)}; call it with these."
 
 
-@RULES.when(
-    "TypeError", r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument"
-)  # self.x = x; A(1)
-def _no_constructor(failure: Failure, match: re.Match[str]) -> str | None:
-    return "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."
-
-
 @RULES.when("TypeError", _EXPECTED, calls=_ORDERED)  # sorted([1], lambda x: -x)
 def _key_by_name(failure: Failure, match: re.Match[str]) -> str | None:
     args = failure.call.args if failure.call else []
@@ -339,11 +267,6 @@ def _reverse_by_name(failure: Failure, match: re.Match[str]) -> str | None:
         if isinstance(arg, ast.Constant) and type(arg.value) is bool:
             return f"Give it by name: `{failure.text_of(failure.function)}(values, reverse={arg.value!r})`."
     return None
-
-
-@RULES.when("TypeError", _EXPECTED, calls=("append",))  # values.append(1, 2)
-def _append_one(failure: Failure, match: re.Match[str]) -> str | None:
-    return "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair."
 
 
 @RULES.when("TypeError", _EXPECTED, calls=("add",))  # s = set(); s.add(1, 2)
@@ -378,8 +301,3 @@ def _wrong_count(failure: Failure, match: re.Match[str]) -> str | None:
         return f"Call `{name}` with its parameters: ({', '.join(names)})."
     count = {"one": "one argument", "1": "one argument", "no": "no argument"}.get(match[2], f"{match[2]} arguments")
     return f"Call `{name}` with {count}."
-
-
-@RULES.when("TypeError", "multiple values for argument")  # f(1, a=2)
-def _twice(failure: Failure, match: re.Match[str]) -> str | None:
-    return "Give this argument once: by position or by name, not both."

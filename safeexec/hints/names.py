@@ -56,16 +56,6 @@ def _assigns(node: ast.AST, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
-@RULES.when("UnboundLocalError", _LOCAL)  # f(0)
-def _no_value_yet(failure: Failure, match: re.Match[str]) -> str | None:
-    return f"`{match[1]}` has no value yet on this path through the function: assign it before the `if`, loop or `try` that does."
-
-
-@RULES.when("NameError", r"free variable '([^']+)'")  # x = 1; f()
-def _assigned_after_inner_call(failure: Failure, match: re.Match[str]) -> str | None:
-    return f"Assign `{match[1]}` in the enclosing function before the inner function is called."
-
-
 @RULES.when("NameError", _NAME)  # price()
 def _of_policy(failure: Failure, match: re.Match[str]) -> str | None:
     return failure.plan.hints.get(match[1])

@@ -29,9 +29,10 @@ def syntax_hint(error: SyntaxError, source: str) -> str | None:
 def _surroundings(source: str, lines: list[str], number: int) -> str | None:
     """The text around code that came along with it, or a source in another language."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    if line.startswith(("```", "~~~")):
-        return "Send the code alone, without the Markdown fence (```)."
-    if re.match(r"(<\?php|<!DOCTYPE|</?(html|div|script|code|python|tool_call)\b)", line, re.IGNORECASE):
+    begins = not any(text.strip() for text in lines[: number - 1])
+    if line.startswith(("```", "~~~")) or (begins and any(text.startswith(("```", "~~~")) for text in lines[number:])):
+        return "Send the code alone, without the Markdown fence (```) and text around it."
+    if re.match(r"(<\?php|<!DOCTYPE|</?(html|div|script|code|python|tool_call)\b|</?\w+>$)", line, re.IGNORECASE):
         return "Send Python code alone, without tags around it."
     for rule in LANGUAGES:
         if re.search(rule.pattern, line):

@@ -13,8 +13,7 @@ import operator
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import admit, collisions, measure
-from safeexec.inline.fuel import INTEGERS, Fuel, limit_bits, notes, power_bits, spend, weight
-from safeexec.inline.text import printf
+from safeexec.inline.fuel import INTEGERS, Fuel, Refused, limit_bits, notes, power_bits, spend, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,6 +65,10 @@ def _repetition(fuel: Fuel, left: Any, right: Any) -> int:
 
 def _text_repetition(fuel: Fuel, left: Any, right: Any) -> int:
     return 1 + (_repetition(fuel, left, right) >> 4)
+
+
+def _template(fuel: Fuel, left: str, right: Any) -> int:
+    raise Refused("% does not format texts here: write an f-string, f'{x:.2f}'")
 
 
 def _merge(fuel: Fuel, left: Any, right: Any) -> int:
@@ -124,14 +127,7 @@ BINARY: dict[type[ast.AST], tuple[str, Apply, dict[tuple[type, type], Cost]]] = 
     ast.Mult: ("*", operator.mul, {**_numeric(_product, NUMBERS), **_REPEATED}),
     ast.Div: ("/", operator.truediv, _numeric(_linear, NUMBERS)),
     ast.FloorDiv: ("//", operator.floordiv, _numeric(_quotient)),
-    ast.Mod: (
-        "%",
-        operator.mod,
-        {
-            **_numeric(_quotient),
-            **_pairs(printf, (str,), (*NUMBERS, str, tuple, list, dict, *_SETS, range, type(None))),
-        },
-    ),
+    ast.Mod: ("%", operator.mod, {**_numeric(_quotient), **_pairs(_template, (str,), (*NUMBERS, str, tuple, dict))}),
     ast.Pow: ("**", operator.pow, _numeric(power_cost, NUMBERS)),
     ast.LShift: ("<<", operator.lshift, _numeric(_shift, INTEGERS)),
     ast.RShift: (">>", operator.rshift, _numeric(_linear, INTEGERS)),

@@ -1,7 +1,7 @@
 """Text: what formatting, printing and reading numbers may cost.
 
-Widths and precisions are read from the template before anything is formatted, so that `'%*d'` and `f"{1:>{10**10}}"`
-are refused and not computed. Templates reach no attribute and no item of a value: there is no `str.format` here.
+Widths and precisions are read from the spec before anything is formatted, so that `f"{1:>{10**10}}"` is refused and not
+computed. There is no template that reaches an attribute or an item of a value: no `str.format`, and no `%`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from safeexec.inline.costs import measure
 from safeexec.inline.fuel import Fuel, Refused, spend, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
 MAX_WIDTH = 1000
 """The largest width or precision in a format, in characters."""
-
-_DIRECTIVE = r"[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?"
-"""What stands between the key of a directive and its letter."""
 
 ESCAPED = 10
 """The most characters that repr() makes of one."""
@@ -33,42 +30,6 @@ def width(digits: str) -> None:
     """Refuses a width or precision past the limit."""
     if len(digits) > 9 or int(digits or 0) > MAX_WIDTH:
         raise Refused(f"a width or precision in a format may be at most {MAX_WIDTH}")
-
-
-def printf(fuel: Fuel, template: str, values: Any) -> int:
-    """The cost of `template % values`."""
-    units = 1 + len(template)
-    spend(fuel, units)
-    directives = 0
-    for numbers in _directives(template):
-        directives += 1
-        spend(fuel, MAX_WIDTH >> 4)
-        for number in numbers:
-            if number == "*":
-                raise Refused("'*' as a width in a format is not available in expressions; write the number")
-            width(number)
-    return _printed(fuel, values) * max(1, directives)
-
-
-def _directives(template: str) -> Iterator[tuple[str, str]]:
-    """Width and precision of each directive of a `%` template. A key may hold parentheses in pairs: ``%((a))9d``."""
-    import re
-
-    directive = re.compile(_DIRECTIVE)
-    position = template.find("%") + 1
-    while position:
-        if template.startswith("(", position):
-            depth = 1
-            while depth:
-                position += 1
-                if position == len(template):
-                    return  # incomplete: Python's own ValueError, raised before anything behind it is formatted
-                depth += {"(": 1, ")": -1}.get(template[position], 0)
-            position += 1
-        match = directive.match(template, position)
-        assert match is not None  # every part of it may be empty
-        yield match["width"], match["precision"] or ""
-        position = template.find("%", match.end() + 1) + 1  # behind the letter, which is a % in %%
 
 
 def _printed(fuel: Fuel, value: Any) -> int:

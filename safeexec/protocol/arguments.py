@@ -14,7 +14,7 @@ import msgspec
 
 from safeexec.common.text import can_be_name, type_name
 from safeexec.errors import ProtocolError
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import MAX_DEPTH, MAX_NODES, ByFields, Encoded, Opaque, decode, encode
 from safeexec.protocol.values.objects import plain_of
 from safeexec.protocol.values.writer import CYCLE, TOO_DEEP, TOO_LARGE
@@ -55,9 +55,15 @@ def decode_arguments(data: bytes, *, max_bytes: int, max_depth: int) -> tuple[tu
 
 
 def decode_call(
-    data: bytes, *, max_bytes: int, max_depth: int, arrays: bool, max_nodes: int = MAX_NODES
+    data: bytes,
+    *,
+    max_bytes: int,
+    max_depth: int,
+    arrays: bool,
+    max_nodes: int = MAX_NODES,
+    labels: bool | None = False,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Opaque | None]:
-    """The same, and the first `Opaque` in them, however deep it stands."""
+    """The same, and the first `Opaque` in them, however deep it stands. `labels` is that of `decode`."""
     if len(data) > max_bytes + 1024:
         raise TooMuch(f"arguments of {len(data)} bytes; {max_bytes} are allowed")
     if data[:1] == b"\x92":
@@ -68,7 +74,7 @@ def decode_call(
     opaque: list[Opaque] = []
     # A Series is a list: what is asked for is `list[float]`, whatever rows a program has chosen before.
     depth = max_depth + 4
-    value = decode(data, max_depth=depth, max_nodes=max_nodes, arrays=arrays, labels=False, opaque=opaque)
+    value = decode(data, max_depth=depth, max_nodes=max_nodes, arrays=arrays, labels=labels, opaque=opaque)
     if not (type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict):
         raise ProtocolError("the arguments of a call are not arguments")
     if not all(type(name) is str for name in value[1]):

@@ -1,14 +1,11 @@
 """The language's constructs as tiny programs, so that the compiler itself can be asked about each.
 
-A construct is asked for by the name a policy uses (``walrus``), by its keyword (``lambda``, ``async def``), or by the
-name of its syntax node (``NamedExpr``).
+A construct is asked for by the name a policy uses (``walrus``), or by its keyword (``lambda``, ``async def``).
 """
 
 from __future__ import annotations
 
-import ast
 import sys
-from functools import cache
 
 SAMPLES: dict[str, str] = {
     # Each sample uses as little else as Python's grammar allows. It need not run, only compile.
@@ -82,41 +79,15 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 """Keyword or other spelling → (construct, sample); an empty construct is one that no policy can refuse."""
 
-_SIGNS = ["+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "|", "&", "^", "==", "!=", "<", "<=", ">", ">="]
-_OTHERS: list[tuple[str, str]] = [
-    *(("", f"x {sign} y") for sign in (*_SIGNS, "is not", "not in")),
-    *(("", source) for source in ("x()", "x(y=z)", "{x: y}", "x if y else z", "[*x]", "{x}", "x[y:z]", "(x, y)")),
-    *(("", source) for source in ("-x", "+x", "~x", "1", "pass")),
-    ("assignment", "x = 1"),
-    ("assignment", "x += 1"),
-    ("match", "match 1:\n case [None, 1 | 2, *_]: pass\n case {}: pass\n case x(): pass"),
-    ("lambda", "lambda x: x"),
-    ("with", "with x: pass"),
-]
-"""Programs for the syntax nodes that stand in none of those above."""
-if sys.version_info >= (3, 12):
-    _OTHERS.append(("function", "def f[T, *U, **P](): pass"))
-
-
-@cache
-def nodes() -> dict[str, tuple[str, str]]:
-    """Return syntax node → (construct, a sample that has it); an empty construct where no policy can refuse it."""
-    found = {"Expression": ("", "x")}
-    for construct, sample in (*_OTHERS, *WORDS.values(), *SAMPLES.items()):
-        for node in ast.walk(ast.parse(sample)):
-            found.setdefault(type(node).__name__, (construct, sample))
-    return found
-
-
 NEWER: dict[str, str] = {}
 """Other spellings of constructs that only later versions of Python have → the construct."""
 if sys.version_info < (3, 12):
-    NEWER |= dict.fromkeys(("type-alias", "type alias", "TypeAlias"), "type-alias")
+    NEWER |= dict.fromkeys(("type-alias", "type alias"), "type-alias")
     del WORDS["type alias"]
 
 
 def construct_of(word: str) -> tuple[str, str] | None:
-    """(construct, sample program) for a construct's name, keyword or syntax node; None for anything else."""
+    """(construct, sample program) for a construct's name or keyword; None for anything else."""
     if word in SAMPLES:
         return word, SAMPLES[word]
-    return WORDS.get(word) or (nodes().get(word) if hasattr(ast, word) else None)
+    return WORDS.get(word)

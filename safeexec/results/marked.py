@@ -1,17 +1,21 @@
-"""Values in JSON that are themselves again at the other end: ``{"type": ..., "base64": ...}``. Pure.
+"""Values in JSON that are themselves again at the other end: ``{"type": ..., "base64": ...}``, and large ints. Pure.
 
-`jsonable` writes bytes like this; `exact` writes any value, in the format of `protocol.values`.
+`jsonable` writes bytes and ints beyond 2**53 like this; `exact` writes any value, in the format of `protocol.values`.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 from safeexec.protocol.values import MAX_DEPTH, Clock, decode, encode
 from safeexec.results.jsonable import to_base64
 
 _KEYS = {"type", "base64"}
+_INT_KEYS = {"type", "repr"}
+_DIGITS = re.compile(r"-?[0-9]{1,4300}").fullmatch
+"""An int beyond 2**53, as `jsonable` writes it: as many digits as Python reads."""
 _DEPTH = 100
 _KINDS = ("bytes", "bytearray", "encoded")
 
@@ -43,4 +47,6 @@ def unmarked(value: Any, depth: int = _DEPTH, clock: Clock | None = None) -> Any
         if value["type"] == "encoded":
             return decode(data, arrays=True, clock=clock)
         return bytearray(data) if value["type"] == "bytearray" else data
+    if value.keys() == _INT_KEYS and value["type"] == "int" and type(value["repr"]) is str and _DIGITS(value["repr"]):
+        return int(value["repr"])
     return {key: unmarked(item, depth - 1, clock) for key, item in value.items()}

@@ -357,19 +357,29 @@ _IMAGE_BLOCKS: dict[str, Callable[[str, str], dict[str, Any]]] = {
 
 
 def failure(result: StepData) -> list[str]:
-    """Why a step did not end well, in lines: the place, what happened, the rule, the hint, the state."""
-    error = result.error
-    if error is None:
+    """Why a step did not end well, in lines: the place, what happened, the rule, the hint, the state, the notes."""
+    if result.error is None:
         return []
-    lines: list[str] = []
-    for entry in error.diagnostics or (error,):
-        shown = printable(entry.traceback).rstrip().split("\n") if entry.traceback.strip() else []
-        head = printable(f"{entry.type}: {entry.message}" if entry.message else entry.type)
-        if not shown or not shown[-1].endswith(head):
-            place = f"line {entry.line}: " if entry.line is not None else ""
-            shown = [place + head, *shown] if entry.rule else [*shown, head]
-        lines += shown
-        lines += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
+    lines = failure_of(result.error)
     if result.state != "kept":
         lines.append(f"state: {STATES[result.state]}")
     return lines + [f"note: {printable(note)}" for note in result.notes]
+
+
+def failure_of(error: ErrorInfo) -> list[str]:
+    """An error, or each refusal of a rejected step, in lines: the place, what happened, the rule, the hint."""
+    lines: list[str] = []
+    for entry in error.diagnostics or (error,):
+        head = printable(f"{entry.type}: {entry.message}" if entry.message else entry.type)
+        traceback = printable(entry.traceback).rstrip()
+        shown, _, last = traceback.rpartition("\n")
+        if not traceback or not (traceback.endswith(head) or head.startswith(last)):
+            place = f"line {entry.line}: " if entry.line is not None else ""
+            told = [place + head, traceback] if entry.rule else [traceback, head]
+        elif traceback.endswith(head) or head.startswith(f"{last} (<"):  # a SyntaxError, whose place stands above
+            told = [traceback]
+        else:
+            told = [shown, head]
+        told += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
+        lines += [line for text in told if text for line in text.split("\n")]
+    return lines

@@ -1,15 +1,12 @@
-"""Jobs of a search: propose, branch, try, score, replay. Each is written once, for the sync and the async API.
-
-A job is a generator that yields calls of a session's methods and is resumed with what they return, awaited where the
-session is that of an event loop.
+"""Jobs of a search: propose, try, score, replay. Each is written once, for the sync and the async API: what a session
+returns is awaited where it is to be.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from random import Random
 from time import monotonic
@@ -25,7 +22,11 @@ REPEATS = 100
 """Programs in a row that a proposer has given before, after which it is not asked further."""
 SHORTEST_SECONDS = 0.01
 """What a step gets although the search is out of time: it ends as late, and is not recorded."""
-Job = Generator[Callable[[], Any], Any, Any]
+
+
+async def now_or_awaited(answer: Any) -> Any:
+    """Return an answer that is there, or the one that is awaited."""
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +68,13 @@ class Proposals:
     problem: str = ""
 
 
-def propose(proposer: Any, state: SearchState, room: int) -> Job:
+async def propose(proposer: Any, state: SearchState, room: int) -> Proposals:
     """Ask for programs that go on from a state, `room` new ones at most."""
     sources: list[str] = []
     tokens, problem = 0, ""
     known = {child.source for child in state.node.children}
     try:
-        if callable(proposer):
-            given = yield partial(proposer, state)
-        else:
-            given = proposer
+        given = await now_or_awaited(proposer(state)) if callable(proposer) else proposer
         for item in _new(given, known, room):
             sources.append(item.source)
             tokens += item.tokens
@@ -104,86 +102,75 @@ def _new(given: Any, known: set[str], room: int) -> Iterator[Proposal]:
         yield proposal
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """Settings of a trial; made by `trial`. `timeout`: seconds of a step, None: the policy's."""
-
-    score: Any
-    takes_result: bool
-    timeout: float | None
-    deadline: float | None
-    """When the search is to end, monotonic seconds."""
-
-    def limit(self, session: Any) -> float | None:
-        """Seconds for the next step; None: the policy's."""
-        if self.deadline is None:
-            return self.timeout
-        own = session.policy.limits.wall_seconds if self.timeout is None else self.timeout
-        return max(SHORTEST_SECONDS, min(own, self.deadline - monotonic()))
-
-    def is_late(self) -> bool:
-        """Return whether the time of the search is over."""
-        return self.deadline is not None and monotonic() >= self.deadline
-
-
-def trial(score: Any, timeout: float | None, deadline: float | None) -> Trial:
-    """`score`: a program whose value it is, or a function of the session, or of the session and the step's result."""
-    takes_result = False
-    if callable(score):
-        try:
-            parameters = list(inspect.signature(score).parameters.values())
-        except (TypeError, ValueError):  # of C code: it is given the session
-            parameters = []
-        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        required = [found for found in parameters if found.kind in kinds and found.default is found.empty]
-        takes_result = len(required) > 1 or any(found.kind is inspect.Parameter.VAR_POSITIONAL for found in parameters)
-    elif not isinstance(score, str):
-        raise TypeError(f"score is a function or a program, not {type(score).__name__}")
-    return Trial(score, takes_result, timeout, deadline)
-
-
-def branch(session: Any, count: int, checkpoints: str) -> Job:
-    """So many sessions that go on from this one's state."""
-    return (yield partial(session.branch, count, checkpoints=checkpoints))
-
-
-def attempt(session: Any, source: str, how: Trial) -> Job:
-    """Try a program in a session of its own. Returns what came of it (`TriedProgram`), or None where there was no time
-    left.
+class Trials:
+    """Tries programs and scores states. `score`: a program whose value it is, or a function of the session, or of the
+    session and the step's result. `timeout`: seconds of a step, None: the policy's. `deadline`: when the search is to
+    end, monotonic seconds.
     """
-    if how.is_late():
-        return None
-    result = yield partial(session.run, source, timeout=how.limit(session))
-    if not result.ok:
-        return None if how.is_late() and result.outcome == "timeout" else TriedProgram(result)
-    try:
-        value, spoiled = yield from scored(session, result, how)
-    except SessionClosed:
-        raise
-    except Exception as error:
-        return TriedProgram(result, None, f"the score raised {in_words(error)}")
-    return TriedProgram(result, value, spoiled=spoiled)
 
+    def __init__(self, score: Any, timeout: float | None, deadline: float | None) -> None:
+        if not callable(score) and not isinstance(score, str):
+            raise TypeError(f"score is a function or a program, not {type(score).__name__}")
+        self._score = score
+        self._takes_result = callable(score) and _takes_two(score)
+        self._timeout = timeout
+        self._deadline = deadline
 
-def scored(session: Any, result: Result, how: Trial) -> Job:
-    """The score of the state that a session is in, and whether the state is another one since."""
-    if callable(how.score):
-        return (yield partial(how.score, session, *([result] if how.takes_result else []))), False
-    found = yield partial(session.run, how.score, timeout=how.limit(session))
-    found.check()
-    changes = found.changes
-    return found.value, bool(changes.created or changes.changed or changes.deleted or found.files)
-
-
-def replay(session: Any, sources: list[str], how: Trial) -> Job:
-    """Run programs once more, to be in the state that they lead to. Why they do not, if they do not."""
-    for source in sources:
-        result = yield partial(session.run, source, timeout=how.limit(session))
+    async def attempt(self, session: Any, source: str) -> TriedProgram | None:
+        """Try a program in a session of its own. None where there was no time left."""
+        if self._is_late():
+            return None
+        result = await self._run(session, source)
         if not result.ok:
-            error = result.error
-            said = result.outcome if error is None else f"{error.type}: {error.message}"
-            return f"a program that had run before failed when it was run once more: {printable(said)}"
-    return ""
+            return None if self._is_late() and result.outcome == "timeout" else TriedProgram(result)
+        try:
+            return await self._scored(session, result)
+        except SessionClosed:
+            raise
+        except Exception as error:
+            return TriedProgram(result, None, f"the score raised {in_words(error)}")
+
+    async def _scored(self, session: Any, result: Result) -> TriedProgram:
+        if callable(self._score):
+            given = (session, result) if self._takes_result else (session,)
+            return TriedProgram(result, await now_or_awaited(self._score(*given)))
+        found = (await self._run(session, self._score)).check()
+        changes = found.changes
+        spoiled = bool(changes.created or changes.changed or changes.deleted or found.files)
+        return TriedProgram(result, found.value, spoiled=spoiled)
+
+    async def replay(self, session: Any, sources: list[str]) -> str:
+        """Run programs once more, to be in the state that they lead to. Why they do not, if they do not."""
+        for source in sources:
+            result = await self._run(session, source)
+            if not result.ok:
+                error = result.error
+                said = result.outcome if error is None else f"{error.type}: {error.message}"
+                return f"a program that had run before failed when it was run once more: {printable(said)}"
+        return ""
+
+    async def _run(self, session: Any, source: str) -> Result:
+        limit = self._timeout
+        if self._deadline is not None:
+            own = session.policy.limits.wall_seconds if limit is None else limit
+            limit = max(SHORTEST_SECONDS, min(own, self._deadline - monotonic()))
+        result: Result = await now_or_awaited(session.run(source, timeout=limit))
+        return result
+
+    def _is_late(self) -> bool:
+        """Return whether the time of the search is over."""
+        return self._deadline is not None and monotonic() >= self._deadline
+
+
+def _takes_two(score: Any) -> bool:
+    """Return whether a function takes the result of the step besides the session."""
+    try:
+        parameters = list(inspect.signature(score).parameters.values())
+    except (TypeError, ValueError):  # of C code: it is given the session
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [found for found in parameters if found.kind in kinds and found.default is found.empty]
+    return len(required) > 1 or any(found.kind is inspect.Parameter.VAR_POSITIONAL for found in parameters)
 
 
 def in_words(error: BaseException) -> str:

@@ -1,24 +1,25 @@
 """`search` and `async_search`: the plan, carried out in sessions.
 
-`Search` says which jobs are to be done next and takes in their results; `search` and `async_search` do them, side by
-side. States are branches of the caller's session. Those that will be needed are kept alive, as far as the policy allows
-so many branches; any other is made again by running the programs that led there.
+`Search` is written once, as a coroutine: on an event loop it waits, in a thread nothing that it calls does. States are
+branches of the caller's session. Those that will be needed are kept alive, as far as the policy allows so many
+branches; any other is made again by running the programs that led there.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
 from safeexec.searching import jobs
+from safeexec.searching.jobs import now_or_awaited
 from safeexec.searching.plan import Budget, Method, Plan, TriedProgram
 from safeexec.searching.tree import OPEN, SearchNode, SearchTree, Spent
 
@@ -85,37 +86,33 @@ class SearchResult(Generic[S]):
         return f"<SearchResult: {self.message}; {self.tree!r}>"
 
 
-class Stopped(BaseException):
-    """The search is to end with what it has."""
+class Job:
+    """Something to do, and what came of it."""
 
+    __slots__ = ("_do", "done", "error", "value")
 
-class SearchTask:
-    """A job, and what came of it."""
-
-    __slots__ = ("done", "error", "job", "value")
-
-    def __init__(self, job: jobs.Job) -> None:
-        self.job = job
+    def __init__(self, do: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        self._do = do
         self.done = False
         self.value: Any = None
         self.error: Exception | None = None
 
-    def next(self, given: Any = None, error: BaseException | None = None) -> Callable[[], Any] | None:
-        """The next call of the job, after what the one before returned or raised. None: it is over."""
+    async def run(self) -> None:
+        """Do it. What it raises is kept, but for what ends the search."""
         try:
-            return self.job.send(given) if error is None else self.job.throw(error)
-        except StopIteration as stop:
-            self.value, self.done = stop.value, True
-        except Exception as failure:
-            self.error = failure
-        return None
+            self.value, self.done = await self._do(), True
+        except Exception as error:
+            self.error = error
 
-
-Tasks = list[SearchTask]
+    def result(self) -> Any:
+        """Return what came of it, or raise why nothing did."""
+        if self.error is not None:
+            raise self.error
+        return self.value
 
 
 class Search:
-    """One search, without the doing. `carry_out` yields jobs to be done side by side."""
+    """One search. `carry_out` has its jobs done side by side by `doing`."""
 
     def __init__(
         self,
@@ -123,6 +120,7 @@ class Search:
         proposer: Any,
         score: Any,
         plan: Plan,
+        doing: SideBySide,
         *,
         timeout: float | None,
         progress: Callable[[SearchTree], object],
@@ -134,7 +132,8 @@ class Search:
         self._proposer = proposer if callable(proposer) else list(proposer)
         self._began = monotonic() - self.tree.spent.seconds
         seconds = plan.budget.seconds
-        self._how = jobs.trial(score, timeout, None if seconds is None else self._began + seconds)
+        self._trials = jobs.Trials(score, timeout, None if seconds is None else self._began + seconds)
+        self._doing = doing
         self._progress = progress
         self._room: int = session.policy.limits.branches
         """Branches that may be open."""
@@ -144,15 +143,28 @@ class Search:
         self.opened: list[Any] = []
         """Sessions to close, and those that were."""
         self.stopping = False
-        """Whether programs that run are being stopped, to be tried again when the search is gone on with."""
+        """Whether programs that ran were stopped, to be tried again when the search is gone on with."""
         self.best: Any = None
         self.why, self.message = EXHAUSTED, "nothing is left to try"
 
-    def carry_out(self) -> Generator[Tasks, None, None]:
+    async def result(self) -> SearchResult[Any]:
+        """Carry it out, and close every session but the best one: with an error that one, too."""
+        try:
+            await self._carry_out()
+        except BaseException:
+            self.best = None
+            raise
+        finally:
+            for session in self._left():
+                with suppress(SandboxError):
+                    await now_or_awaited(session.close())
+        return SearchResult(self.best, self.tree, self.why, self.message)
+
+    async def _carry_out(self) -> None:
         """To its end, whatever that is. After it `best` is a live session, if there can be one."""
         try:
-            yield from self._search()
-        except (Stopped, KeyboardInterrupt):
+            await self._search()
+        except KeyboardInterrupt:
             self.why, self.message = INTERRUPTED, "the search was interrupted"
         except SandboxError as error:
             self._ended(error)
@@ -162,8 +174,8 @@ class Search:
             self.message += f"; no program led to a score, the first because {first}"
         if best is not None and self.why != LOST:
             try:
-                yield from self._keep(best)
-            except (Stopped, KeyboardInterrupt):
+                await self._keep(best)
+            except KeyboardInterrupt:
                 pass
             except SandboxError as error:
                 self._ended(error)
@@ -174,29 +186,28 @@ class Search:
         if not refused:
             self.best = None
 
-    def _keep(self, node: SearchNode) -> Generator[Tasks, None, None]:
+    async def _keep(self, node: SearchNode) -> None:
         """Have the best state in a session whose steps can be undone as those of the caller's can."""
         self.best = self._live.get(node)
-        yield from self._closed(self.left())
+        await self._close(self._left())
         if self.best is None:
-            yield from self._revive([node])
+            await self._revive([node])
             self.best = self._live.get(node)
         elif self._room > 1:
-            (branching,) = yield from self._branched([(self.best, 1)], self._live[self.tree.root].policy.checkpoints)
+            (branching,) = await self._branch([(self.best, 1)], self._live[self.tree.root].policy.checkpoints)
             if isinstance(branching.error, SessionClosed):
                 raise branching.error
             if branching.error is None:
                 (self.best,) = branching.value
-                yield from self._closed(self.left())
+                await self._close(self._left())
 
-    def _search(self) -> Generator[Tasks, None, None]:
+    async def _search(self) -> None:
         plan = self.plan
-
         while (over := plan.over()) is None:
             if untried := plan.untried():
-                yield from self._try(untried[: self._capacity])
+                await self._try(untried[: self._capacity])
             elif nodes := plan.select()[: self._capacity]:
-                yield from self._ask(nodes)
+                await self._ask(nodes)
             else:
                 return
             self._clock()
@@ -212,92 +223,95 @@ class Search:
         """Return how many sessions may come to those that are kept."""
         return max(1, self._room - self._room // 2)
 
-    def _done(self, work: list[jobs.Job]) -> Generator[Tasks, None, Tasks]:
-        tasks = [SearchTask(job) for job in work]
-        yield tasks
-        return tasks
+    async def _do(self, *work: Callable[[], Coroutine[Any, Any, Any]]) -> list[Job]:
+        made = [*map(Job, work)]
+        await self._doing(made, self)
+        return made
 
-    def _branched(self, wanted: list[tuple[Any, int]], checkpoints: str) -> Generator[Tasks, None, Tasks]:
+    async def _branch(self, wanted: list[tuple[Any, int]], checkpoints: str) -> list[Job]:
         """So many branches of each session. Most run one program: ``off``, for nobody goes back in them."""
-        branching = [SearchTask(jobs.branch(session, count, checkpoints)) for session, count in wanted]
+
+        async def branched(session: Any, count: int) -> Any:
+            return await now_or_awaited(session.branch(count, checkpoints=checkpoints))
+
+        branching = [Job(partial(branched, session, count)) for session, count in wanted]
         try:
-            yield branching
+            await self._doing(branching, self)
         finally:
-            for task in branching:
-                self.opened += task.value or []
+            for job in branching:
+                self.opened += job.value or []
         return branching
 
     # Proposals
 
-    def _ask(self, nodes: list[SearchNode]) -> Generator[Tasks, None, None]:
-        yield from self._revive(nodes)
+    async def _ask(self, nodes: list[SearchNode]) -> None:
+        await self._revive(nodes)
         plan, tree = self.plan, self.tree
         asked = [node for node in nodes if node in self._live]
         states = [jobs.SearchState(self._live[node], node, tree, plan.random(node)) for node in asked]
-        tasks = yield from self._done([jobs.propose(self._proposer, state, plan.room(state.node)) for state in states])
-        for node, task in zip(asked, tasks, strict=True):
-            given = _value(task)
+        proposing = [partial(jobs.propose, self._proposer, state, plan.room(state.node)) for state in states]
+        for node, job in zip(asked, await self._do(*proposing), strict=True):
+            given = job.result()
             tree.spent.tokens += given.tokens
             if not plan.proposed(node, given.sources, given.problem):
                 self._trim()
 
     # Programs
 
-    def _try(self, nodes: list[SearchNode]) -> Generator[Tasks, None, None]:
+    async def _try(self, nodes: list[SearchNode]) -> None:
         """Try programs, each in a branch of the state that it is proposed for."""
         parents = list(dict.fromkeys(node.parent for node in nodes if node.parent is not None))
-        yield from self._revive(parents)
+        await self._revive(parents)
         groups = {parent: [node for node in nodes if node.parent is parent] for parent in parents}
         for parent in [parent for parent in parents if parent not in self._live]:
             for node in groups.pop(parent):
                 self.plan.record(node, TriedProgram(None, problem=parent.problem))
         if self._room <= 1 and self.tree.root not in groups:
             # No room for a branch beside the state: it is the state itself that goes on, and is made again if need be.
-            yield from self._run([(group[0], self._live.pop(parent)) for parent, group in groups.items()])
+            await self._run([(group[0], self._live.pop(parent)) for parent, group in groups.items()])
             return
-        tasks = yield from self._branched([(self._live[parent], len(group)) for parent, group in groups.items()], "off")
-        if refusals := [task.error for task in tasks if isinstance(task.error, CheckpointError)]:
-            yield from self._refused(refusals[0], tasks)
+        branching = await self._branch([(self._live[parent], len(group)) for parent, group in groups.items()], "off")
+        if refusals := [job.error for job in branching if isinstance(job.error, CheckpointError)]:
+            await self._refused(refusals[0], branching)
             return
         pairs = [
             (node, session)
-            for (_, group), task in zip(groups.items(), tasks, strict=True)
-            for node, session in zip(group, _value(task), strict=True)
+            for (_, group), job in zip(groups.items(), branching, strict=True)
+            for node, session in zip(group, job.result(), strict=True)
         ]
-        yield from self._run(sorted(pairs, key=lambda pair: pair[0].id))
+        await self._run(sorted(pairs, key=lambda pair: pair[0].id))
 
-    def _refused(self, error: Exception, tasks: Tasks) -> Generator[Tasks, None, None]:
+    async def _refused(self, error: Exception, branching: list[Job]) -> None:
         """Fewer at a time, then: others may have branches of the session, too."""
-        yield from self._closed([session for task in tasks for session in task.value or ()])
+        await self._close([session for job in branching for session in job.value or ()])
         if self._room <= 1:
             raise error
         self._room //= 2
-        yield from self._closed(self._trim())
+        await self._close(self._trim())
 
-    def _run(self, pairs: list[tuple[SearchNode, Any]]) -> Generator[Tasks, None, None]:
-        tasks = [SearchTask(jobs.attempt(session, node.source, self._how)) for node, session in pairs]
+    async def _run(self, pairs: list[tuple[SearchNode, Any]]) -> None:
+        running = [Job(partial(self._trials.attempt, session, node.source)) for node, session in pairs]
         lost: Exception | None = None
         try:
-            yield tasks
+            await self._doing(running, self)
         finally:
             over: list[Any] = []
-            for (node, session), task in zip(pairs, tasks, strict=True):
-                lost = lost or (task.error if isinstance(task.error, SessionClosed) else None)
-                over += self._recorded(node, session, task)
-        yield from self._closed([*over, *self._trim()])
+            for (node, session), job in zip(pairs, running, strict=True):
+                lost = lost or (job.error if isinstance(job.error, SessionClosed) else None)
+                over += self._recorded(node, session, job)
+        await self._close([*over, *self._trim()])
         if lost is not None:
             raise lost
 
-    def _recorded(self, node: SearchNode, session: Any, task: SearchTask) -> list[Any]:
+    def _recorded(self, node: SearchNode, session: Any, job: Job) -> list[Any]:
         """Take in what came of a program. The session, if it is over."""
-        if task.error is not None and not isinstance(task.error, SessionClosed):
-            self.plan.record(node, TriedProgram(None, problem=jobs.in_words(task.error)))
-        elif task.done and task.value is not None:
-            tried = task.value
+        if job.error is not None and not isinstance(job.error, SessionClosed):
+            self.plan.record(node, TriedProgram(None, problem=jobs.in_words(job.error)))
+        elif job.done and job.value is not None:
+            tried = job.value
             if self.stopping and tried.result.outcome == "cancelled":
                 return [session]
             self.plan.record(node, tried)
-
             if tried.spoiled:
                 return [session]
         if node.status != OPEN:
@@ -309,28 +323,28 @@ class Search:
 
     # States
 
-    def _revive(self, nodes: list[SearchNode]) -> Generator[Tasks, None, None]:
+    async def _revive(self, nodes: list[SearchNode]) -> None:
         """Have the states of these nodes in sessions, by running the programs that led there once more, from the root.
         One that cannot be had is no state to go on from; its `problem` says why.
         """
         root = self._live[self.tree.root]
         deep = [self._live.pop(node) for node in nodes if self._layers.get(node, 0) >= DEEPEST and node in self._live]
-        yield from self._closed(deep)
+        await self._close(deep)
         for node in nodes:
             if node in self._live:
                 continue
             mode = root.policy.checkpoints
-            (branching,) = yield from self._branched([(root, 1)], mode)
+            (branching,) = await self._branch([(root, 1)], mode)
             if isinstance(branching.error, CheckpointError) and self._room > 1:
                 self._room //= 2
-                yield from self._closed(self._trim(nodes))
-                (branching,) = yield from self._branched([(root, 1)], mode)
-            (session,) = _value(branching)
+                await self._close(self._trim(nodes))
+                (branching,) = await self._branch([(root, 1)], mode)
+            (session,) = branching.result()
             self.tree.spent.replayed += node.depth
-            (task,) = yield from self._done([jobs.replay(session, node.sources, self._how)])
-            if problem := task.value or ("" if task.error is None else jobs.in_words(task.error)):
+            (job,) = await self._do(partial(self._trials.replay, session, node.sources))
+            if problem := job.value or ("" if job.error is None else jobs.in_words(job.error)):
                 node.problem, node.expanded = problem, True
-                yield from self._closed([session])
+                await self._close([session])
                 continue
             self._live[node], self._layers[node] = session, 1
 
@@ -343,54 +357,34 @@ class Search:
         kept = {*needed, *self.plan.worth()[: self._room // 2]}
         return [self._live.pop(node) for node in list(self._live) if node not in kept]
 
-    def _closed(self, sessions: list[Any]) -> Generator[Tasks, None, None]:
+    async def _close(self, sessions: list[Any]) -> None:
+        async def closed(session: Any) -> None:
+            await now_or_awaited(session.close())
+
         if sessions:
-            yield from self._done([_closing(session) for session in sessions])
+            await self._do(*(partial(closed, session) for session in sessions))
             gone = {id(session) for session in sessions}
             self.opened = [session for session in self.opened if id(session) not in gone]
 
-    def left(self) -> list[Any]:
+    def _left(self) -> list[Any]:
         """Return what is to be closed at the end: every session but the best one."""
         return [session for session in self.opened if session is not self.best]
 
 
-def _closing(session: Any) -> jobs.Job:
-    yield session.close
-
-
-def _value(task: SearchTask) -> Any:
-    if task.error is not None:
-        raise task.error
-    return task.value
-
-
 # Sync and async API
 
-
-def do(task: SearchTask) -> None:
-    """Do a job to its end, blocking."""
-    call = task.next()
-    while call is not None:
-        try:
-            value = call()
-        except BaseException as error:
-            call = task.next(error=error)
-        else:
-            call = task.next(value)
+SideBySide = Callable[[list[Job], Search], Coroutine[Any, Any, None]]
+"""Does the jobs of a search, all of them."""
 
 
-async def do_async(task: SearchTask) -> None:
-    """The same on an event loop."""
-    call = task.next()
-    while call is not None:
-        try:
-            value = call()
-            if inspect.isawaitable(value):
-                value = await value
-        except BaseException as error:
-            call = task.next(error=error)
-        else:
-            call = task.next(value)
+def _at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Return what a coroutine returns that waits for nothing, as none does where a session blocks."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise TypeError("something is awaited: use async_search()")
 
 
 def search(
@@ -433,17 +427,10 @@ def search(
     """
     plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
     with _SearchThreads(_checked(workers)) as threads, _SearchProgress(progress) as shown:
-        made = Search(session, propose, score, plan, timeout=timeout, progress=shown)
-        try:
-            _drive(made, threads)
-        except BaseException:
-            made.best = None
-            raise
-        finally:
-            for left in made.left():
-                with suppress(SandboxError):
-                    left.close()
-    return SearchResult(made.best, made.tree, made.why, made.message)
+        result: SearchResult[S] = _at_once(
+            Search(session, propose, score, plan, threads.do, timeout=timeout, progress=shown).result()
+        )
+        return result
 
 
 async def async_search(
@@ -469,56 +456,22 @@ async def async_search(
     """
     plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
     places = asyncio.Semaphore(_checked(workers))
-    with _SearchProgress(progress) as shown:
-        made = Search(session, propose, score, plan, timeout=timeout, progress=shown)
-        try:
-            await _drive_async(made, places)
-        except BaseException:
-            made.best = None
-            raise
-        finally:
-            for left in made.left():
-                with suppress(SandboxError):
-                    await left.close()
-    return SearchResult(made.best, made.tree, made.why, made.message)
 
-
-def _drive(made: Search, threads: _SearchThreads) -> None:
-    core = made.carry_out()
-    try:
-        tasks = next(core)
-        while True:
-            try:
-                threads.do(tasks, made)
-            except KeyboardInterrupt:
-                tasks = core.throw(Stopped())
-            else:
-                tasks = next(core)
-    except StopIteration:
-        return
-
-
-async def _drive_async(made: Search, places: asyncio.Semaphore) -> None:
-    core = made.carry_out()
-
-    async def one(task: SearchTask) -> None:
+    async def one(job: Job) -> None:
         async with places:
-            await do_async(task)
+            await job.run()
 
-    try:
-        for tasks in core:
-            running = [asyncio.ensure_future(one(task)) for task in tasks]
-            try:
-                await asyncio.gather(*running)
-            except BaseException:
-                for each in running:
-                    each.cancel()
-                await asyncio.gather(*running, return_exceptions=True)
-                with suppress(StopIteration):
-                    core.throw(Stopped())  # it takes in what is done
-                raise
-    finally:
-        core.close()
+    async def doing(work: list[Job], _: Search) -> None:
+        running = [asyncio.ensure_future(one(job)) for job in work]
+        try:
+            await asyncio.gather(*running)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    with _SearchProgress(progress) as shown:
+        return await Search(session, propose, score, plan, doing, timeout=timeout, progress=shown).result()
 
 
 class _SearchThreads:
@@ -534,28 +487,27 @@ class _SearchThreads:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def do(self, tasks: Tasks, made: Search) -> None:
+    async def do(self, work: list[Job], search: Search) -> None:
         """Do all of them. Ctrl-C stops those that run, and waits for that."""
-        if self._pool is None or len(tasks) == 1:
-            for task in tasks:
-                do(task)
+        if self._pool is None or len(work) == 1:
+            for job in work:
+                await job.run()
             return
-        futures = [self._pool.submit(do, task) for task in tasks]
+        futures = [self._pool.submit(lambda job: _at_once(job.run()), job) for job in work]
         try:
             for future in futures:
                 future.result()
         except BaseException:
-            made.stopping = True
-            _stop(futures, made)
-            made.stopping = False
+            search.stopping = True
+            _stop(futures, search)
             raise
 
 
-def _stop(futures: list[Future[None]], made: Search) -> None:
+def _stop(futures: list[Future[Any]], search: Search) -> None:
     for future in futures:
         future.cancel()
     while running := [future for future in futures if not future.done()]:
-        for session in made.opened:
+        for session in search.opened:
             session.cancel()
         wait(running, STOP_SECONDS)
 

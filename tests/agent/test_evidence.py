@@ -669,6 +669,13 @@ _FORMS: list[tuple[object, str, bool, str, str]] = [
     (Opaque("sympy", "5*pi/6", ""), "150°", True, "", ""),
     (Opaque("sympy", "5*pi/6", ""), "120°", False, "", ""),
     (2, "For example, i.e. the value, it is 2.", True, "", ""),
+    (6, "Subtracting 5 from both sides gives 2x = 12, so x = 6.", True, "Solve 2x + 5 = 17.", ""),
+    (6, "Subtracting 5 from both sides gives 2x = 12, so x = 7.", False, "Solve 2x + 5 = 17.", ""),
+    (7, "Then x² = 49 leads to 3x = 21 and x = 7.", True, "Solve 3x = 21.", ""),
+    ({2: 3, 3: 2, 5: 1}, "360 = 2³ · 3² · 5.", True, "Factor 360.", ""),
+    ({2: 3, 3: 2, 5: 1}, "360 = 2² · 3² · 5.", False, "Factor 360.", ""),
+    (Opaque("sympy", "3*2**(1/3)", ""), "∛54 = 3∛2", True, "Simplify the cube root of 54.", ""),
+    (Opaque("sympy", "3*2**(1/3)", ""), "∛54 = 2∛3", False, "Simplify the cube root of 54.", ""),
 ]
 
 

@@ -44,15 +44,7 @@ def test_double():
     assert double(2) == 4
 """
 
-GOOD = """diff = '''--- a/src/shop/pricing.py
-+++ b/src/shop/pricing.py
-@@ -4,3 +4,3 @@
- def buggy_discount(price, rate):
-     \\"\\"\\"The price after a discount.\\"\\"\\"
--    return price - rate
-+    return price * rate
-'''
-print(apply_diff(diff))
+GOOD = """print(replace_text('src/shop/pricing.py', 'return price - rate', 'return price * rate'))
 print(verify('Multiply the price by the rate'))"""
 
 MENDED = (
@@ -144,10 +136,10 @@ def test_a_repair_that_changed_nothing_is_not_applied(shop: Path) -> None:
 
 
 def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
-    step = f"<execute_python>\napply_diff({MENDED!r})\nprint(verify('Mend'))\n</execute_python>"
+    step = f"<execute_python>\n{GOOD}\n</execute_python>"
     model = ScriptedModel([f"The patch:\n\n```diff\n{MENDED}```\n", step, "Done."], keep_requests=True)
     assert RepairAgent(model, shop).run().ok
-    assert "call apply_diff(" in str(model.requests[1][-1].content)
+    assert "with replace_text()" in str(model.requests[1][-1].content)
 
 
 def test_a_change_that_was_never_verified_is_verified_at_the_end(shop: Path) -> None:

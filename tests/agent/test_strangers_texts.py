@@ -23,7 +23,7 @@ from safeexec.agent.mathematics import MathAnswer, _same
 from safeexec.agent.models.attempts import retry_after_seconds
 from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
-from safeexec.agent.repair.edits import Comparisons, apply_hunks, parse_diff, replace_passage
+from safeexec.agent.repair.edits import replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
@@ -31,7 +31,7 @@ from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import MAX_LOG, digest
 from safeexec.agent.repair.verification import _read as read_log
 from safeexec.agent.repair.witness import MAX_CHARACTERS, Witness
-from safeexec.agent.survey import FileSurvey, _read, survey_of
+from safeexec.agent.survey import FileSurvey, survey_of
 from safeexec.agent.transcript import conversation
 from safeexec.errors import SandboxError
 from tests.untrusted.doubling import SLACK, growth
@@ -46,10 +46,6 @@ def diffed(text: str) -> object:
 def decoded(text: str) -> object:
     form = form_of(text.encode("utf-8", "surrogatepass"))
     return form and form.decode(text.encode("utf-8", "surrogatepass"))
-
-
-def patched(text: str) -> object:
-    return [apply_hunks("a\nb\n", file.hunks, "x", Comparisons()) for file in parse_diff(text)]
 
 
 def replayed(text: str) -> object:
@@ -70,7 +66,6 @@ READERS: dict[str, Callable[[str], object]] = {
         ["pytest"], 6000, False, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
     ),
     "the digest of a log": lambda text: digest(text, 1000),
-    "a diff of a model": patched,
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
     "a diff": diffed,
     "the form of a file": decoded,
@@ -222,12 +217,20 @@ def test_a_survey_that_the_program_did_not_write_is_refused(found: object) -> No
     assert survey_of("data.csv", result) == FileSurvey("data.csv", problem="the survey came back damaged")
 
 
-def test_a_survey_is_cut() -> None:
-    column = {"name": "n" * 10**6, "type": "t" * 10**6, "missing": 0, "low": "l" * 10**6, "high": "h", "distinct": 1}
-    columns = [{**column, "examples": ["e" * 10**6] * 1000}] * 1000
-    found = {**SURVEY, "columns": columns, "head": [["c" * 10**6] * 1000] * 1000}
-    survey = _read("data.csv", found)
-    assert isinstance(survey, FileSurvey) and len(survey.render()) < 100_000
+COLUMN = {"name": "n", "type": "t", "missing": 0, "low": "l", "high": 1, "distinct": 1, "examples": ["e"]}
+LONG_SURVEYS: list[dict[str, object]] = [
+    {**SURVEY, "columns": [COLUMN] * 1000}, {**SURVEY, "head": [["c"] * 1000]}, {**SURVEY, "head": [["c"]] * 9},
+    {**SURVEY, "columns": [{**COLUMN, "low": "l" * 10**6}]}, {**SURVEY, "notes": ["n" * 10**6]},
+    {**SURVEY, "options": {"sep": "s" * 10**6}}, {**SURVEY, "options": {"evil": "s"}}, {**SURVEY, "parts": ["p"] * 99},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("found", LONG_SURVEYS, ids=range(len(LONG_SURVEYS)))
+def test_a_survey_that_is_too_large_is_refused(found: object) -> None:
+    result: Any = SimpleNamespace(ok=True, value=found)
+    assert survey_of("data.csv", result).problem == "the survey came back damaged"
+    result = SimpleNamespace(ok=True, value={**SURVEY, "columns": [COLUMN], "problem": "x", "name": "y"})
+    assert survey_of("data.csv", result).render() == "data.csv: 1 rows, 1 columns\n  n: t; l to 1"
 
 
 ANSWERS: list[object] = [10**5000, [10**5000], {10**5000: 1}, "x" * 10**6, [[]] * 1000, float("nan")]

@@ -40,7 +40,7 @@ VALUES: dict[str, Any] = {
 OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "<<", "&", "|", "<", "==", "in")
 FUNCTIONS = (
     "-a", "abs(a)", "round(a)", "round(a, 2)", "round(a, 300)", "round(a, -3)", "int(a)", "float(a)", "str(a)",
-    "f'{a:.3f}'", "'%s' % (a,)", "'%d' % (a,)", "complex(a)", "sum(a)", "min(a)", "max(d, *a)", "min(*a, f)",
+    "f'{a:.3f}'", "complex(a)", "sum(a)", "min(a)", "max(d, *a)", "min(*a, f)",
     "sorted(a)", "list(a)", "set(a)", "frozenset(a)", "math.floor(a)", "math.sqrt(a)", "math.fsum(a)", "math.prod(a)",
     "math.gcd(a, a)", "math.isqrt(a)", "statistics.mean(a)", "statistics.median(a)", "statistics.stdev(a)",
     "{a: 1}", "[a] * 100", "join(',', a)", "repr(a)", "sum(a, d)", "d in a", "a == [d] * 1000",

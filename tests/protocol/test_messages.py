@@ -11,8 +11,7 @@ from safeexec import Session
 from safeexec.engine.host.waiting import drive
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol import turns
-from safeexec.protocol.framing import frame
+from safeexec.protocol.conversation import ANSWERING, RUNNING, STARTING, Conversation, frame
 
 SEAL = bytes(range(8))
 LONG_NOTE, LONG_PROBLEM = "x" * (m.NOTE_CHARACTERS + 1), "x" * (m.PROBLEM_CHARACTERS + 1)
@@ -21,17 +20,17 @@ LONG_NOTE, LONG_PROBLEM = "x" * (m.NOTE_CHARACTERS + 1), "x" * (m.PROBLEM_CHARAC
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        (turns.STARTING, m.Ready(notes=[LONG_NOTE])),
-        (turns.STARTING, m.Ready(notes=[""] * (m.FEW + 1))),
-        (turns.RUNNING, m.StepDone("ok", notes=[LONG_NOTE])),
-        (turns.ANSWERING, m.Done(notes=[LONG_NOTE])),
-        (turns.ANSWERING, m.Done(LONG_PROBLEM)),
-        (turns.ANSWERING, m.Saved(0, [], {}, {}, LONG_PROBLEM)),
+        (STARTING, m.Ready(notes=[LONG_NOTE])),
+        (STARTING, m.Ready(notes=[""] * (m.FEW + 1))),
+        (RUNNING, m.StepDone("ok", notes=[LONG_NOTE])),
+        (ANSWERING, m.Done(notes=[LONG_NOTE])),
+        (ANSWERING, m.Done(LONG_PROBLEM)),
+        (ANSWERING, m.Saved(0, [], {}, {}, LONG_PROBLEM)),
     ],
 )
 def test_a_text_that_is_too_long_is_no_message(state: str, message: Any) -> None:
     with pytest.raises(ProtocolError):
-        turns.Conversation(state, 1 << 20, SEAL).hear(frame(msgspec.msgpack.encode(message), SEAL))
+        Conversation(state, 1 << 20, SEAL).receive(frame(msgspec.msgpack.encode(message), SEAL))
 
 
 def test_a_long_name_is_cut_by_the_child(session: Session) -> None:

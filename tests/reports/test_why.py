@@ -23,7 +23,7 @@ from safeexec.language.imports import Importer, RefusedImport
 from safeexec.language.rules import rules_of
 from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
-from safeexec.reports.syntax import SAMPLES, WORDS, nodes
+from safeexec.reports.syntax import SAMPLES, WORDS
 from safeexec.reports.why import Judge
 
 ROOT = Path(__file__).parents[1]
@@ -102,9 +102,9 @@ def test_why_agrees_with_the_compiler_on_attributes(policy, name):
 
 
 @FEW
-@given(policies(), st.sampled_from(sorted({*SAMPLES, *WORDS, *nodes()} - {"keyword"})))
+@given(policies(), st.sampled_from(sorted({*SAMPLES, *WORDS})))
 def test_why_agrees_with_the_compiler_on_constructs(policy, word):
-    sample = SAMPLES.get(word) or (WORDS.get(word) or nodes()[word])[1]
+    sample = SAMPLES.get(word) or WORDS[word][1]
     assert policy.why(word).allowed == accepts(policy, sample)
 
 
@@ -202,11 +202,10 @@ def test_why_answers_for_every_name_that_programs_use(profile):
 
 
 def test_samples_are_python_and_cover_every_construct():
-    for sample in [*SAMPLES.values(), *(sample for _, sample in (WORDS | nodes()).values())]:
+    for sample in [*SAMPLES.values(), *(sample for _, sample in WORDS.values())]:
         ast.parse(sample)
     assert set(CONSTRUCTS) - set(SAMPLES) <= {"type-alias"}
-    for node, (construct, sample) in nodes().items():
-        assert not construct or construct in CONSTRUCTS, (node, sample)
+    assert {construct for construct, _ in WORDS.values()} <= {"", *CONSTRUCTS}
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,12 @@ def test_what_is_sent_exactly_is_itself_again(value: Any) -> None:
     assert again == value and repr(again) == repr(value)
 
 
-@given(st.recursive(st.binary() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_bytes_in_plain_json_are_bytes_again(value: Any) -> None:
+@given(
+    st.recursive(
+        st.binary() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_bytes_and_ints_in_plain_json_are_themselves_again(value: Any) -> None:
     assert unmarked(json.loads(json.dumps(jsonable(value)))) == value
 
 
@@ -40,6 +44,8 @@ def test_what_is_no_json_and_what_is_too_large() -> None:
 def test_only_the_marked_form_is_read_as_such() -> None:
     for plain in ({"type": "bytes"}, {"type": "other", "base64": "AA=="}, {"type": "bytes", "base64": 1}, [{}]):
         assert unmarked(plain) == plain
+    for digits in ("1e3", "abc", "", "9" * 5000, 7, None):
+        assert unmarked({"type": "int", "repr": digits}) == {"type": "int", "repr": digits}
     for kind in ([], {}, 1, None):
         assert unmarked({"type": kind, "base64": "aa"}) == {"type": kind, "base64": "aa"}
 

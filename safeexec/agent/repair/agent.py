@@ -23,14 +23,14 @@ from safeexec.agent.repair.verification import Command, Verifier, commands_of
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
 no files. Work like this: read the failing verification below, look at the code (list_files, search, read_file), say \
-in one sentence what is wrong, make the smallest change that mends it (replace_text or apply_diff), call \
+in one sentence what is wrong, make the smallest change that mends it (replace_text), call \
 verify("what the change does"), and look at its verdict. A change that makes things better is committed; one that \
 makes things worse is rolled back at once. Mend the code, not the tests. The verification has no network and starts no \
 other program: what fails for that alone is not yours to mend.
 When the verification passes, reply in plain text what was wrong and what you changed."""
 _TOOLS = (
     "The repository is reached by tools: read_file(path), list_files(), search(text); replace_text(path, old, new), "
-    "apply_diff(diff), write_file(path, text); verify(message) runs its checks."
+    "write_file(path, text); verify(message) runs its checks."
 )
 _NO_FILES = ("open", "pathlib.Path", "os", "subprocess")
 _TASK = "Repair the code, so that the verification passes."
@@ -180,6 +180,6 @@ class _Review:
         if pending:
             return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
         if "\n@@ " in str(answer)[:_MAX_ANSWER]:
-            return "A diff in the text changes nothing: call apply_diff('...') with it in a step, then verify()."
+            return "A diff in the text changes nothing: make the changes with replace_text() in a step, then verify()."
         last = self._bench.last
         return f"The verification {last.summary()} still. {_ADVICE}\n\n{last.log}"

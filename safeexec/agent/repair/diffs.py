@@ -5,13 +5,13 @@ quoted names, lines that end at line feeds alone. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 _CONTEXT = 3
-_STEPS_PER_LINE, _STEPS = 16, 500_000
-_MAX_EDITS = 1000
-"""Bounds of the comparison. Past them what differs is one hunk, so that the work is linear whatever the lines are."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN_NAME = re.compile(r'[^\x00-\x1f"\\\x7f-\uffff]+')
 _ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: r"\"", 92: r"\\"}
@@ -77,67 +77,58 @@ def _hunks(old: list[str], new: list[str]) -> str:
 
 
 def _opcodes(old: list[str], new: list[str]) -> list[_Opcode]:
-    """Return what is equal and what is not, as difflib says it. Equal ends are left out of the comparison."""
-    first = _equal(old, new)
-    tail = _equal(old[first:][::-1], new[first:][::-1])
-    i, j = len(old) - tail, len(new) - tail
-    codes: list[_Opcode] = [("equal", 0, first, 0, first)] if first else []
-    a, b = first, first
-    for x, y, length in [*_common(old[first:i], new[first:j]), (i - first, j - first, 0)]:
-        x, y = x + first, y + first
+    """Return what is equal and what is not, as difflib says it."""
+    codes: list[_Opcode] = []
+    a = b = 0
+    for x, y, length in _runs(old, new):
         if a < x or b < y:
             codes.append(("replace", a, x, b, y))
         if length:
             codes.append(("equal", x, x + length, y, y + length))
         a, b = x + length, y + length
-    return [*codes, ("equal", i, len(old), j, len(new))] if tail else codes
+    return codes
 
 
-def _common(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    """Runs of lines that both sides have, in order: (in old, in new, how many). None of them where that takes too many
-    steps. E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the forward search.
+def _runs(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield the runs of lines that both sides have, in order: (in old, in new, how many). They begin with the lines
+    that have one partner, and at both ends, and go on for as long as the lines are equal.
     """
-    if not old or not new:
-        return []  # a new file of 1,000 lines takes all the steps otherwise, and a diff may have 1,000 of them
-    left = _STEPS_PER_LINE * (len(old) + len(new)) + _STEPS
-    furthest, trail = {1: 0}, []
-    for edits in range(min(_MAX_EDITS, len(old) + len(new)) + 1):
-        trail.append(dict(furthest))
-        left -= 2 * len(furthest)
-        for k in range(-edits, edits + 1, 2):
-            down = k == -edits or (k != edits and furthest[k - 1] < furthest[k + 1])
-            x = start = furthest[k + 1] if down else furthest[k - 1] + 1
-            while x < len(old) and x - k < len(new) and old[x] == new[x - k]:
-                x += 1
-            furthest[k] = x
-            left -= x - start + 1
-            if x >= len(old) and x - k >= len(new):
-                return _runs(trail, len(old), len(new))
-            if left < 0:
-                return []
-    return []
+    a = b = 0
+    for x, y in [(0, 0), *_partners(old, new), (len(old), len(new))]:
+        if x < a:
+            continue  # a part of the run before it
+        while x > a and y > b and old[x - 1] == new[y - 1]:
+            x, y = x - 1, y - 1
+        a, b = x, y
+        while a < len(old) and b < len(new) and old[a] == new[b]:
+            a, b = a + 1, b + 1
+        yield x, y, a - x
 
 
-def _runs(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int, int]]:
-    """The runs of equal lines on the way back from the end."""
-    runs = []
-    for edits in range(len(trail) - 1, -1, -1):
-        furthest, k = trail[edits], x - y
-        down = k == -edits or (k != edits and furthest[k - 1] < furthest[k + 1])
-        before = k + 1 if down else k - 1
-        at = furthest[before] if edits else 0
-        start = at if down else at + 1
-        if not edits:
-            start = 0
-        if x > start:
-            runs.append((start, start - k, x - start))
-        x, y = at, at - before
-    return runs[::-1]
+def _partners(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """The longest chain of lines that each side has once, as places in both (patience diff): n log n steps, whatever
+    the lines are.
+    """
+    places = {line: place for place, line in enumerate(new)}
+    here, there = Counter(old), Counter(new)
+    ends: list[_Link] = []
+    for place, line in enumerate(old):
+        if here[line] == there[line] == 1:
+            length = bisect_left(ends, places[line], key=lambda link: link.new)
+            ends[length : length + 1] = [_Link(place, places[line], ends[length - 1] if length else None)]
+    chain, link = [], ends[-1] if ends else None
+    while link is not None:
+        chain.append((link.old, link.new))
+        link = link.before
+    return chain[::-1]
 
 
-def _equal(old: list[str], new: list[str]) -> int:
-    """Return how many lines are equal from the beginning."""
-    return next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+class _Link(NamedTuple):
+    """The end of a chain, and the chain before it."""
+
+    old: int
+    new: int
+    before: _Link | None
 
 
 def _span(first: int, last: int) -> str:

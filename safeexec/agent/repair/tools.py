@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.edits import Comparisons, apply_hunks, numbered, parse_diff, replace_passage
+from safeexec.agent.repair.edits import numbered, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
-from safeexec.agent.repair.patches import Journal, RepairCommit, RepairWarning
+from safeexec.agent.repair.patches import MAX_CHARACTERS, RepairCommit, RepairWarning
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
@@ -39,7 +39,8 @@ class Bench:
         self.rolled_back: list[str] = []
         """Reasons of the patches that were rolled back."""
         self._verifier = verifier
-        self._journal = Journal()
+        self.commits: list[RepairCommit] = []
+        """The accepted patches in order."""
         self._approval = approval
         self._notes: list[RepairWarning] = []
         self._verifications = 0
@@ -56,10 +57,6 @@ class Bench:
         """Return what the held-out commands say, which nothing here shows the model."""
         return self._verifier.run(self.copy, self._held_out, hidden=True) if self._held_out else None
 
-    @property
-    def commits(self) -> list[RepairCommit]:
-        return self._journal.commits
-
     def tools(self) -> list[Callable[..., object]]:
         """The functions that guest code may call."""
         return [
@@ -67,7 +64,6 @@ class Bench:
             self.search,
             self.read_file,
             self.replace_text,
-            self.apply_diff,
             self.write_file,
             self.delete_file,
             self.verify,
@@ -128,24 +124,6 @@ class Bench:
         """Replace one exact passage of a file; it must stand there exactly once, white space included."""
         changed = replace_passage(self.copy.read(path), search, replacement, path)
         return self._change({path: changed})
-
-    def apply_diff(self, diff: str) -> str:
-        """Apply a unified diff ('--- a/path', '+++ b/path', '@@ ... @@', lines with ' ', '-', '+'). All or nothing."""
-        changes: dict[str, str | None] = {}
-        left = Comparisons()
-        for file in parse_diff(diff):
-            if file.old is not None and file.new is not None and file.old != file.new:
-                raise RepairError(f"{file.old}: a diff cannot rename files; delete one and write the other")
-            if file.old is None and self.copy.read_bytes(file.path) is not None:
-                raise RepairError(f"{file.path}: exists already; the diff says it is new")
-            if file.path in changes:
-                raise RepairError(f"{file.path}: stands in the diff twice; put all its hunks behind one header")
-            before = "" if file.old is None else self.copy.read(file.path)
-            after = apply_hunks(before, file.hunks, file.path, left)
-            if file.new is None and after:
-                raise RepairError(f"{file.path}: the diff deletes the file, but not all of its lines")
-            changes[file.path] = None if file.new is None else after
-        return self._change(changes)
 
     def write_file(self, path: str, text: str) -> str:
         """Write a whole file. For a change of a few lines use replace_text."""
@@ -225,7 +203,11 @@ class Bench:
         if not verdict.ok and not verdict.better_than(self.last):
             self._verdict = "no better"
             return f"{head} No better than before: the changes are kept, but not committed; undo() drops them."
-        commit = self._journal.commit(_subject(message, pending), pending, self.copy.diff(since_commit=True))
+        diff = self.copy.diff(since_commit=True)
+        if sum(len(commit.diff) for commit in self.commits) + len(diff) > MAX_CHARACTERS:
+            raise RepairError("the patches of a repair are too large together; undo(), and make smaller changes")
+        commit = RepairCommit(str(len(self.commits) + 1), _subject(message, pending), tuple(pending), diff)
+        self.commits.append(commit)
         if verdict.exit_at in pending:
             self._notes.append(_exit_at(verdict.exit_at))
         self.copy.accept()

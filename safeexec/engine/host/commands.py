@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.output import OutputFile
-from safeexec.engine.host.session.requests import timeout_of
+from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch import lineage
 from safeexec.engine.host.watch.account import Account, Known, Period

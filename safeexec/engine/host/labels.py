@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from safeexec.engine.host.session.turn import BRIEF_SECONDS
-from safeexec.engine.host.waiting import Core, Wait
+from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait
 from safeexec.errors import PolicyError
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from functools import wraps
 from time import monotonic, sleep
 
 from safeexec.common.typed import TYPE_CHECKING
+from safeexec.errors import SessionBusy
 
 if TYPE_CHECKING:
     from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -22,11 +23,20 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
     S = TypeVar("S")
+    T = TypeVar("T")
+    First = dict[None, T]
+    """Holds one thing for ever: the first that anybody puts there, by `setdefault(None, thing)`. That is one call of C
+    code: of threads and handlers of signals that come at once all get the same.
+    """
 
 READ, WRITE = 1, 4
 """POLLIN and POLLOUT, also where there is no `poll`."""
 LONGEST_SECONDS = 3600.0
 """For how long to ask the kernel at a time: it takes no more than 24 days, and a deadline may be infinite."""
+BRIEF_SECONDS = 0.0005
+"""How long to wait at a time for whoever looks after idle sessions: a look takes 0.1 ms."""
+BUSY_SECONDS = 0.02
+"""How often at least to ask whether a session that somebody waits for is free."""
 
 
 class Signal:
@@ -271,3 +281,16 @@ def _abandon(core: Core[Any]) -> None:
             wanted = _go_on(core, wanted)
     except (Abandoned, StopIteration):
         pass
+
+
+def patiently(seconds: float, operation: Callable[[], Core[R]]) -> Core[R]:
+    """Do `operation` when the session is free, within so many seconds. Raises `SessionBusy` after that."""
+    deadline, pause = monotonic() + seconds, BRIEF_SECONDS
+    while True:
+        try:
+            return (yield from operation())
+        except SessionBusy:
+            if (left := deadline - monotonic()) <= 0:
+                raise
+        pause = min(2 * pause, BUSY_SECONDS)
+        yield Wait((), monotonic() + min(pause, left))

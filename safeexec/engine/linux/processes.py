@@ -92,12 +92,17 @@ def pidfd_info(descriptor: int) -> PidfdInfo | None:
     return PidfdInfo(pid, tgid, ppid, status if mask & _INFO_EXIT else None)
 
 
-def cpu_seconds(pid: int | None) -> float | None:
-    """Return the CPU seconds of process `pid` (all its threads); None if there is none. Needs no permission on it."""
-    if pid is None:
-        return None
+def cpu_clock(pid: int) -> int:
+    """Return the clock of `time.clock_gettime` that counts the CPU time of process `pid`, all its threads. Needs no
+    permission on it.
+    """
+    return (~pid << 3) | 2
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Return what that clock says; None if there is no such process."""
     try:
-        return time.clock_gettime((~pid << 3) | 2)
+        return time.clock_gettime(cpu_clock(pid))
     except OSError:
         return None
 

@@ -104,7 +104,11 @@ def direction_of(path: str, before: Any, after: Any) -> Literal["wider", "narrow
     turned = path in _MORE_IS_LESS or path.startswith("language.constructs.except")
     if (ranks := _RANKED.get(path)) and before in ranks and after in ranks:
         return "wider" if ranks.index(after) > ranks.index(before) else "narrower"
-    if path.partition(".")[0] in ("description", "hints", "name") or path in ("checkpoints", "on_error", "preload"):
+    if path.partition(".")[0] in ("description", "hints", "determinism") or path in (
+        "checkpoints",
+        "on_error",
+        "preload",
+    ):
         return "other"
     if path.startswith("limits.") and (before is None or after is None):
         return "wider" if after is None else "narrower"

@@ -180,7 +180,7 @@ def finish(server: Server) -> None:
     server.guest.displays.prepare()
     server.guest.progress.prepare()
     server.guest.loop.prepare()
-    server.guest.streams.repeats.install()
+    server.guest.streams.warnings.install()
     checkpoints.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)

@@ -10,7 +10,44 @@ from __future__ import annotations
 from safeexec.hints.refusals import without_network
 from safeexec.hints.rules import HintRule
 
+_TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
+OF_CALLS: tuple[HintRule, ...] = (
+    HintRule("TypeError", r"data type|interpret",
+        "The shape is one tuple: `{as_tuple}`.", calls=("zeros", "ones", "empty", "full")),
+    HintRule("TypeError", r"takes|iterable|scalar|axis|interpret",
+        "Give them as one list: `{as_list}`.", calls=_TAKE_ONE_LIST),
+    HintRule("TypeError", r"unhashable",
+        "Spread the list with a star: `{function}(*coroutines)`.", calls=("gather", "wait")),
+    HintRule("TypeError", r"'tuple'",
+        "Give the sizes as separate numbers: `{function}(2, 3)`.", calls=("rand", "randn")),
+    HintRule("TypeError", r"only integer scalar arrays",
+        "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`.", calls=("range",)),
+    HintRule("TypeError", r"'str'$",
+        "Turn the items into numbers first: `sum(float(x) for x in values)`; texts are joined with `''.join(parts)`.", calls=("sum",)),
+    HintRule("TypeError", r"can't sum (?:strings|bytes)",
+        "Give the numbers as one list, `sum([1, 2])`; texts are made numbers first, `sum(float(x) for x in values)`, or joined with `''.join(parts)`.", calls=("sum",)),
+    HintRule("TypeError", r"'int' and 'list'$",
+        "`sum` adds numbers: join lists with a comprehension, `[x for part in values for x in part]`.", calls=("sum",)),
+    HintRule("TypeError", r"'(int|float|bool)' object is not iterable",
+        "`{function}` takes a list, or several values: `{function}([1, 2, 3])`; a single number is used as it is.", calls=("sum", "min", "max", "any", "all", "sorted", "mean")),
+    HintRule("TypeError", r"integer|float",
+        "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`.", calls=("linspace",)),
+    HintRule("TypeError", r"[\w.]+(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(?:\d+|one|no) (?:positional )?arguments?",
+        "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair.", calls=("append",)),
+    HintRule("TypeError", r"missing \d+ required positional argument: 'fp'",
+        "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."),
+    HintRule("TypeError", r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument",
+        "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."),
+    HintRule("TypeError", "multiple values for argument",
+        "Give this argument once: by position or by name, not both."),
+)  # fmt: skip
+"""Those of wrong arguments, which say more than the rules of `calls` for any function."""
+
 RULES: tuple[HintRule, ...] = (
+    HintRule("UnboundLocalError", r"variable '([^']+)'",
+        "`{1}` has no value yet on this path through the function: assign it before the `if`, loop or `try` that does."),
+    HintRule("NameError", r"free variable '([^']+)'",
+        "Assign `{1}` in the enclosing function before the inner function is called."),
     HintRule("TypeError", r"the resolved dtypes are not compatible with add\.reduce|ufunc 'add' did not contain a loop with signature matching types \(dtype\('<U|cannot perform reduce with flexible type|when using the string \w+ ufunc",
         "The array holds texts: make numbers of them first, `np.array(values, dtype=float)`."),
     HintRule("TypeError", r"cannot set '(\w+)' attribute of immutable type|'mappingproxy' object does not support",

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Formula, Opaque, Scalar
 from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, unpack_list
@@ -24,7 +24,7 @@ def decode(
     max_depth: int = f.MAX_DEPTH,
     max_nodes: int = f.MAX_NODES,
     arrays: bool = False,
-    labels: bool = True,
+    labels: bool | None = True,
     opaque: list[Opaque] | None = None,
     clock: Clock | None = None,
 ) -> Any:
@@ -32,7 +32,8 @@ def decode(
 
     Raises `ProtocolError` for anything that `encode` does not write: bad tags, lengths, numbers or text, bytes left
     over, more than `max_nodes` values, nesting beyond `max_depth`. `arrays`: import numpy and pandas where needed.
-    `labels`: a Series that becomes plain data keeps labels that are not its positions. `clock`: of the values that come
+    `labels`: a Series that becomes plain data keeps labels that are not its positions; None: it is a `Labelled`, and a
+    frame `Columns`, for a reader that knows only later what it wants. `clock`: of the values that come
     with this one.
     """
     try:

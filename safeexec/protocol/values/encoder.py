@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any
 
-from safeexec.common.identity import identity, module_of, mro_of
+from safeexec.common.identity import module_of, mro_of
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Encoded, Formula, Opaque
 from safeexec.protocol.values.objects import ByFields, write_by_fields
@@ -19,6 +19,7 @@ from safeexec.protocol.values.writer import (
     TooBig,
     Write,
     Writer,
+    container,
     opaque_bytes,
     packed_bytes,
     text_bytes,
@@ -128,61 +129,24 @@ def _bytearray(w: Writer, value: bytearray, depth: int) -> None:
 
 
 def _list(w: Writer, value: list[Any], depth: int) -> None:
-    if w.in_key:
-        w.opaque(value)
-    elif w.enter(value, depth):
-        try:
-            w.emit(f.LIST, 1)
-            w.body(value[:] if len(value) <= w.nodes else value, depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    w.body(value[:] if len(value) <= w.nodes else value, depth)
 
 
 def _tuple(w: Writer, value: tuple[Any, ...], depth: int) -> None:
-    if w.enter(value, depth):
-        try:
-            w.emit(f.TUPLE, 1)
-            w.body(value, depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    w.body(value, depth)
 
 
-def _set(w: Writer, value: set[Any], depth: int) -> None:
-    if w.in_key:
-        w.opaque(value)
-    else:
-        _hashed(w, value, f.SET, depth)
-
-
-def _frozenset(w: Writer, value: frozenset[Any], depth: int) -> None:
-    _hashed(w, value, f.FROZENSET, depth)
-
-
-def _hashed(w: Writer, value: set[Any] | frozenset[Any], tag: bytes, depth: int) -> None:
-    if w.enter(value, depth):
-        w.in_key += 1
-        try:
-            w.emit(tag, 1)
-            w.room(len(value))
-            w.body(list(value), depth + 1)
-        finally:
-            w.in_key -= 1
-            w.open.discard(identity(value))
-
-
-def _dict(w: Writer, value: dict[Any, Any], depth: int) -> None:
-    if w.in_key:
-        w.opaque(value)
-    elif w.enter(value, depth):
-        try:
-            w.emit(f.DICT, 1)
-            w.room(2 * len(value))
-            _mapping(w, value, depth + 1)
-        finally:
-            w.open.discard(identity(value))
+def _hashed(w: Writer, value: set[Any] | frozenset[Any], depth: int) -> None:
+    w.in_key += 1
+    try:
+        w.room(len(value))
+        w.body(list(value), depth)
+    finally:
+        w.in_key -= 1
 
 
 def _mapping(w: Writer, value: dict[Any, Any], depth: int) -> None:
+    w.room(2 * len(value))
     if (
         0 < len(value) <= f.PART
         and _STR_ONLY.issuperset(map(type, value))
@@ -203,9 +167,14 @@ def _mapping(w: Writer, value: dict[Any, Any], depth: int) -> None:
     w.body(values, depth)
 
 
+_write_list, _write_tuple = container(_list, f.LIST), container(_tuple, f.TUPLE, in_keys=True)
+_write_set, _write_frozenset = container(_hashed, f.SET), container(_hashed, f.FROZENSET, in_keys=True)
+_write_dict = container(_mapping, f.DICT)
+
+
 def _ordered_dict(w: Writer, value: OrderedDict[Any, Any], depth: int) -> None:
     # Its order is its own, not that of the dict underneath: `move_to_end` changes only the former.
-    _dict(w, dict(OrderedDict.items(value)), depth)
+    _write_dict(w, dict(OrderedDict.items(value)), depth)
 
 
 def _range(w: Writer, value: range, depth: int) -> None:
@@ -305,11 +274,11 @@ _WRITERS: dict[type, Write] = {
     str: _str,
     bytes: _bytes,
     bytearray: _bytearray,
-    list: _list,
-    tuple: _tuple,
-    set: _set,
-    frozenset: _frozenset,
-    dict: _dict,
+    list: _write_list,
+    tuple: _write_tuple,
+    set: _write_set,
+    frozenset: _write_frozenset,
+    dict: _write_dict,
     OrderedDict: _ordered_dict,
     range: _range,
     date: _date,
@@ -333,11 +302,11 @@ _BASES: tuple[tuple[type, Callable[[Any], Any], Write], ...] = (
     (int, int.__int__, _int),
     (float, float.__float__, _float),
     (bytes, lambda value: bytes.__getitem__(value, slice(None)), _bytes),
-    (list, lambda value: list.__getitem__(value, slice(None)), _list),
-    (tuple, lambda value: tuple.__getitem__(value, slice(None)), _tuple),
-    (dict, dict.copy, _dict),
-    (set, lambda value: set(set.__iter__(value)), _set),
-    (frozenset, lambda value: frozenset(frozenset.__iter__(value)), _frozenset),
+    (list, lambda value: list.__getitem__(value, slice(None)), _write_list),
+    (tuple, lambda value: tuple.__getitem__(value, slice(None)), _write_tuple),
+    (dict, dict.copy, _write_dict),
+    (set, lambda value: set(set.__iter__(value)), _write_set),
+    (frozenset, lambda value: frozenset(frozenset.__iter__(value)), _write_frozenset),
 )
 """Base, how its plain data is read without asking the subclass, and what writes it."""
 
@@ -364,15 +333,8 @@ def _writer_of_subclass(kind: type) -> Write:
 
 
 def _as_base(plain: Callable[[Any], Any], write: Write) -> Write:
-    def written(w: Writer, value: Any, depth: int) -> None:
-        if not w.enter(value, depth):  # the copy has another id: a cycle shows on the original only
-            return
-        try:
-            write(w, plain(value), depth)
-        finally:
-            w.open.discard(identity(value))
-
-    return written
+    # The copy has another id: a cycle shows on the original alone.
+    return container(lambda w, value, depth: write(w, plain(value), depth - 1), in_keys=True)
 
 
 def _writer_of_library(kind: type) -> Write | None:

@@ -12,11 +12,10 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.identity import identity
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.reader import UnknownZone, library, named_zone
-from safeexec.protocol.values.writer import as_table
+from safeexec.protocol.values.writer import as_table, container
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +23,22 @@ if TYPE_CHECKING:
 
     from safeexec.protocol.values.reader import Reader
     from safeexec.protocol.values.writer import Write, Writer
+
+
+class Labelled(list[Any]):
+    """A Series where pandas is missing, for a reader that knows only later what it wants: its values, and `by_label`,
+    the same as a dict; None where a label is there twice.
+    """
+
+    type = "Series"
+    by_label: dict[Any, Any] | None
+
+
+class Columns(dict[Any, Any]):
+    """A DataFrame where pandas is missing, likewise: its columns by name."""
+
+    type = "DataFrame"
+
 
 _NULLABLE = {
     "Int8": "i1", "Int16": "i2", "Int32": "i4", "Int64": "i8", "UInt8": "u1", "UInt16": "u2", "UInt32": "u4",
@@ -52,19 +67,23 @@ def writer_of(kind: type) -> Write | None:
     if pandas is None:
         return None
     writers: dict[Any, Write] = {
-        pandas.DataFrame: as_table(_write_frame),
-        pandas.Series: as_table(_write_series),
+        pandas.DataFrame: _table(_write_frame, f.FRAME),
+        pandas.Series: _table(_write_series, f.SERIES),
         pandas.Timestamp: _write_timestamp,
         pandas.Timedelta: _write_timedelta,
         pandas.Period: _write_period,
         pandas.Interval: _write_interval,
         type(pandas.NaT): _write_constant,
         type(pandas.NA): _write_constant,
-        **{getattr(pandas, name): as_table(_write_index_value) for name in _INDEXES},
+        **{getattr(pandas, name): _table(_write_index, f.INDEX) for name in _INDEXES},
     }
     if issubclass(kind, pandas.api.extensions.ExtensionArray):
-        return as_table(_write_array_value)
+        return _table(_write_array_value, f.INDEX)
     return writers.get(kind)
+
+
+def _table(write: Write, tag: bytes) -> Write:
+    return as_table(container(write, tag, cost=f.OBJECT))
 
 
 def _write_timestamp(w: Writer, value: Any, depth: int) -> None:
@@ -100,20 +119,14 @@ def _write_own(w: Writer, pair: tuple[str, Any], depth: int) -> None:
 
 
 def _write_frame(w: Writer, value: Any, depth: int) -> None:
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.FRAME, 1)
-            _write_index(w, value.index, depth + 1)
-            _write_index(w, value.columns, depth + 1)
-            w.emit(f.LENGTH.pack(value.shape[1]), 4)
-            if (block := _block(value)) is not None:
-                w.put(block, depth + 1)
-                return
-            for position in range(value.shape[1]):
-                w.put(_column(value.iloc[:, position]), depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    _write_index(w, value.index, depth)
+    _write_index(w, value.columns, depth)
+    w.emit(f.LENGTH.pack(value.shape[1]), 4)
+    if (block := _block(value)) is not None:
+        w.put(block, depth)
+        return
+    for position in range(value.shape[1]):
+        w.put(_column(value.iloc[:, position]), depth)
 
 
 def _block(frame: Any) -> Any:
@@ -126,37 +139,15 @@ def _block(frame: Any) -> Any:
 
 
 def _write_series(w: Writer, value: Any, depth: int) -> None:
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.SERIES, 1)
-            _write_index(w, value.index, depth + 1)
-            w.put(value.name, depth + 1)
-            w.put(_column(value), depth + 1)
-        finally:
-            w.open.discard(identity(value))
-
-
-def _write_index_value(w: Writer, value: Any, depth: int) -> None:
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.INDEX, 1)
-            _write_index(w, value, depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    _write_index(w, value.index, depth)
+    w.put(value.name, depth)
+    w.put(_column(value), depth)
 
 
 def _write_array_value(w: Writer, value: Any, depth: int) -> None:
     """`df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
-    if w.enter(value, depth):
-        try:
-            w.spend(f.OBJECT)
-            w.emit(f.INDEX, 1)
-            w.put([], depth + 1)
-            w.put(_column(sys.modules["pandas"].Series(value)), depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    w.put([], depth)
+    w.put(_column(sys.modules["pandas"].Series(value)), depth)
 
 
 def _write_index(w: Writer, index: Any, depth: int) -> None:
@@ -261,16 +252,17 @@ def _of_block(r: Reader, levels: Any, rows: Any, names: Any, block: Any, pandas:
 
 def _plain_frame(r: Reader, levels: list[Any], rows: Any, names: list[Any], columns: list[Any]) -> dict[Any, Any]:
     """The columns by name, after those of an index that says something, which are named as `reset_index` does."""
-    if not _says_something(r, levels, rows):
-        return _columns_apart(r, names, columns)
-    if len(levels) == 1:
-        parts, default = [rows], ["index"]
-    else:
-        parts, default = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in levels], []
-    for number, name in enumerate(levels):
-        default += [f"level_{number}"]
-        levels[number] = default[number] if name is None else name
-    return _columns_apart(r, [*levels, *names], [*parts, *columns])
+    if _says_something(r, levels, rows):
+        if len(levels) == 1:
+            parts, default = [rows], ["index"]
+        else:
+            parts, default = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in levels], []
+        for number, name in enumerate(levels):
+            default += [f"level_{number}"]
+            levels[number] = default[number] if name is None else name
+        names, columns = [*levels, *names], [*parts, *columns]
+    found = _columns_apart(r, names, columns)
+    return Columns(found) if r.labels is None else found
 
 
 def _says_something(r: Reader, levels: list[Any], rows: Any) -> bool:
@@ -309,12 +301,16 @@ def _read_series(r: Reader, depth: int) -> Any:
         raise ProtocolError("a Series of which index and values differ in length")
     if pandas is not None:
         return pandas.Series(data, index=rows, name=name, copy=False)
-    if not r.labels or not _says_something(r, levels, rows):
+    if r.labels is False or not (_says_something(r, levels, rows) or r.labels is None):
         return data
     try:
         labelled = r.dict_of(rows, data)
     except TypeError:  # a label that is a list
         labelled = {}
+    if r.labels is None:
+        both = Labelled(data)
+        both.by_label = labelled if len(labelled) == len(data) else None
+        return both
     return labelled if len(labelled) == len(data) else list(zip(rows, data, strict=True))
 
 

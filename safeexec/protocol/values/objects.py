@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.common.identity import identity
-from safeexec.protocol.values.writer import Write, Writer
+from safeexec.protocol.values.writer import Write, Writer, container
 
 _mro = type.__dict__["__mro__"].__get__
 
@@ -29,25 +28,13 @@ def write_by_fields(w: Writer, value: ByFields, depth: int) -> None:
 
     def writer_of(kind: type) -> Write:
         plain = plain_of(kind)
-        return before(kind) if plain is None else _written_as(plain)
+        return before(kind) if plain is None else container(lambda w, one, at: w.put(plain(one), at - 1), in_keys=True)
 
     w.writer_of = writer_of
     try:
         w.item(value.value, depth)
     finally:
         w.writer_of = before
-
-
-def _written_as(plain: Callable[[Any], Any]) -> Write:
-    def write(w: Writer, value: Any, depth: int) -> None:
-        if not w.enter(value, depth):
-            return
-        try:
-            w.put(plain(value), depth)
-        finally:
-            w.open.discard(identity(value))
-
-    return write
 
 
 def plain_of(kind: type) -> Callable[[Any], Any] | None:

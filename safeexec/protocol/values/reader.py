@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque, Scalar
 
@@ -68,7 +68,7 @@ class Reader:
         self.nodes = self.checked = max_nodes
         self.max_depth = max_depth
         self.arrays = arrays
-        self.labels = True
+        self.labels: bool | None = True
         self.readers = readers
         self.in_key = 0
         self.check_time = clock.check

@@ -12,12 +12,11 @@ from datetime import date, datetime, timedelta
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.identity import identity
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values import formulas, frames
 from safeexec.protocol.values.reader import library
-from safeexec.protocol.values.writer import as_table
+from safeexec.protocol.values.writer import as_table, container
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +54,7 @@ def writer_of(kind: type) -> Write | None:
         if kind in numpy.sctypeDict.values():
             return _write_scalar
         if kind is getattr(sys.modules.get("numpy.ma"), "MaskedArray", None):
-            return as_table(_write_masked)
+            return as_table(container(_masked, f.MASKED, cost=f.OBJECT))
     return frames.writer_of(kind) or formulas.writer_of(kind)
 
 
@@ -91,45 +90,34 @@ def _write_array(w: Writer, value: Any, depth: int) -> None:
         w.emit(f.LENGTH.pack(value.nbytes), 4)
         w.align()
         w.emit(data, value.nbytes)
-    elif value.dtype.kind in "OT" and w.enter(value, depth):
-        try:
-            _write_header(w, f.OBJECT_ARRAY, "|O", value.shape)
-            w.body(value.ravel().tolist(), depth + 1)
-        finally:
-            w.open.discard(identity(value))
+    elif value.dtype.kind in "OT":
+        container(_objects)(w, value, depth)
     elif value.dtype.names is not None:
-        _write_records(w, value, depth)
-    elif value.dtype.kind not in "OT":
+        container(_records)(w, value, depth)
+    else:
         w.opaque(value)
 
 
-def _write_records(w: Writer, value: Any, depth: int) -> None:
+def _objects(w: Writer, value: Any, depth: int) -> None:
+    _write_header(w, f.OBJECT_ARRAY, "|O", value.shape)
+    w.body(value.ravel().tolist(), depth)
+
+
+def _records(w: Writer, value: Any, depth: int) -> None:
     """A structured array, field by field: no offsets cross, and none can be forged."""
-    if not w.enter(value, depth):
-        return
-    try:
-        names = list(value.dtype.names)
-        _write_header(w, f.RECORDS, "|V", value.shape)
-        w.put(names, depth + 1)
-        for name in names:
-            w.put(value[name], depth + 1)
-    finally:
-        w.open.discard(identity(value))
+    names = list(value.dtype.names)
+    _write_header(w, f.RECORDS, "|V", value.shape)
+    w.put(names, depth)
+    for name in names:
+        w.put(value[name], depth)
 
 
-def _write_masked(w: Writer, value: Any, depth: int) -> None:
+def _masked(w: Writer, value: Any, depth: int) -> None:
     """A masked array: what it holds, what is masked, and what stands for it."""
     numpy = sys.modules["numpy"]
-    if not w.enter(value, depth):
-        return
-    try:
-        w.spend(f.OBJECT)
-        w.emit(f.MASKED, 1)
-        w.put(numpy.asarray(value.data), depth + 1)
-        w.put(numpy.ma.getmaskarray(value), depth + 1)
-        w.put(value.fill_value, depth + 1)
-    finally:
-        w.open.discard(identity(value))
+    w.put(numpy.asarray(value.data), depth)
+    w.put(numpy.ma.getmaskarray(value), depth)
+    w.put(value.fill_value, depth)
 
 
 def _buffer(value: Any) -> Any:

@@ -253,6 +253,25 @@ def as_table(write: Write) -> Write:
     return written
 
 
+def container(write: Write, tag: bytes = b"", *, cost: int = 0, in_keys: bool = False) -> Write:
+    """Return what writes a container by its `tag` and what it holds, and an opaque stand-in for one that nests too
+    deeply, is held by itself, or, without `in_keys`, is a key. `cost`: what it counts beyond other containers.
+    """
+
+    def written(w: Writer, value: Any, depth: int) -> None:
+        if w.in_key and not in_keys:
+            w.opaque(value)
+        elif w.enter(value, depth):
+            try:
+                w.spend(cost)
+                w.emit(tag, len(tag))
+                write(w, value, depth + 1)
+            finally:
+                w.open.discard(identity(value))
+
+    return written
+
+
 def packed_bytes(items: Any) -> bytes | None:
     try:
         return _pack(items)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from safeexec import Result
 from safeexec.results.jsonable import jsonable, to_base64
+from safeexec.results.observation import failure_of
 from safeexec.untrusted.json_text import loads
 
 E2B_NAMES = {
@@ -49,17 +50,7 @@ def data_of(data: Mapping[str, str | bytes]) -> dict[str, str]:
 
 def traceback_of(result: Result) -> str:
     """Why a step failed, as a program would tell it: the traceback, what was refused and by which rule, the hint."""
-    if result.error is None:
-        return ""
-    lines = []
-    for error in result.error.diagnostics or (result.error,):
-        head = f"{error.type}: {error.message}" if error.message else error.type
-        traceback = error.traceback.rstrip()
-        lines += [traceback] if traceback else []
-        lines += [head] if not traceback.endswith(head) and error.type != "SyntaxError" else []
-        lines += [f"rule: {error.rule}"] if error.rule else []
-        lines += [f"hint: {error.hint}"] if error.hint else []
-    return "\n".join(lines) + "\n"
+    return "" if result.error is None else "\n".join(failure_of(result.error)) + "\n"
 
 
 def as_result(part: ShownPart) -> dict[str, Any]:

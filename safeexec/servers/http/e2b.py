@@ -381,13 +381,19 @@ async def write_files(request: Request) -> Response:
 
 def _inside(path: str, sessions: list[AsyncSession]) -> str:
     """The name in the workspace of what a client calls `path`. Raises `RefusedRequest` and `WorkspaceError`."""
-    homes = [f"{HOME}/", *(f"{session.workspace}/" for session in sessions if session.workspace is not None)]
-    if len(homes) == 1:
+    homes = [f"{session.workspace}/" for session in sessions if session.workspace is not None]
+    if not homes:
         raise WorkspaceError("the policy of this sandbox gives it no files; data-analysis and confined-python do")
-    name = next((path.removeprefix(home) for home in homes if path.startswith(home)), path)
-    if not name or name.startswith("/") or ".." in name.split("/"):
+    place = next((_placed(path.removeprefix(home)) for home in homes if path.startswith(home)), _placed(path))
+    if not place.startswith(f"{HOME}/") or path.endswith("/"):
         raise RefusedRequest(400, f"{path[:200]!r} is not a file below {HOME}", "WorkspaceError")
-    return name
+    return place.removeprefix(f"{HOME}/")
+
+
+def _placed(path: str) -> str:
+    """What a client calls `path` as a whole path without dots: relative ones, and `~`, begin at home."""
+    home, _, rest = path.partition("/")
+    return os.path.normpath(os.path.join(HOME, rest if home == "~" else path))
 
 
 async def stat(request: Request) -> Response:
@@ -466,10 +472,7 @@ async def _asked(request: Request) -> tuple[str, int]:
         path, depth = asked.path, asked.depth
     else:
         path, depth = _path_of(bytes(await body_of(request)))
-    plain = path.rstrip("/")
-    if plain != HOME and not plain.startswith(f"{HOME}/"):
-        plain = f"{HOME}/{plain}" if plain and not plain.startswith("/") else plain
-    return plain or HOME, depth
+    return _placed(path), depth
 
 
 def _path_of(body: bytes) -> tuple[str, int]:

@@ -11,6 +11,8 @@ from opcode import EXTENDED_ARG, hasname, opmap, opname
 from types import CodeType
 from typing import Any, Final
 
+from safeexec.engine.child.repeat.tables import VIEW_NAMES, VIEW_USERS
+
 IMPORT: Final = opmap["IMPORT_NAME"]
 FROM: Final = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
 """Beginnings of the instructions that take a name from an object or a module."""
@@ -19,8 +21,6 @@ GLOBAL: Final = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
 CO_COROUTINE: Final = 0x80
 CO_OPTIMIZED: Final = 0x1
 """Flags of `inspect`, which is not imported for them. A class body is not optimized."""
-COMPREHENSIONS: Final = ("<setcomp>", "<listcomp>", "<dictcomp>")
-"""Qualified names of the comprehensions of a module, which run at once and never again."""
 _NAMED: Final = {code: opname[code] for code in hasname}
 """Instructions whose argument is a name."""
 _BITS: Final = {
@@ -54,6 +54,18 @@ def passes_class_on(code: CodeType) -> bool:
     return False
 
 
+def passes_view_on(code: CodeType) -> bool:
+    """Tell whether the code may do more with a view of a dict than to take what is in it, at once."""
+    steps = [*_instructions(code)]
+    return any(
+        name in VIEW_NAMES
+        and [does[:4] for does, _ in steps[index + 1 : index + 2]] == ["CALL"]
+        and not any(does in _TAKES_ITEMS for does, _ in steps[index + 2 : index + 3])
+        and not any(used in VIEW_USERS and does.startswith(GLOBAL) for does, used in steps[max(index - 4, 0) : index])
+        for index, (does, name) in enumerate(steps)
+    )
+
+
 def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
     """Yield each instruction that does something, with the name that it uses, if it uses one."""
     names, raw, above = code.co_names, code.co_code, 0
@@ -67,12 +79,9 @@ def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
 
 
 _IDLE: Final = frozenset(opmap.get(name, 0) for name in ("CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "NOP"))
+_TAKES_ITEMS: Final = ("GET_ITER", "LOAD_FAST_AND_CLEAR", "CONTAINS_OP", "POP_TOP")
+"""Instructions after a call that use up what it gave; the second one is of a comprehension (CPython 3.15)."""
 _TAKES_NAME: Final = (("LOAD_ATTR", "__name__"), ("LOAD_ATTR", "__qualname__"))
-
-
-def operators(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Yield each instruction with its argument."""
-    return zip(code.co_code[::2], code.co_code[1::2], strict=True)
 
 
 def with_inner(code: CodeType) -> Iterator[CodeType]:

@@ -53,7 +53,7 @@ def _look_at(name: str, module: ModuleType) -> tuple[list[int], frozenset[str], 
                 if value.__name__.partition(".")[0] != name.partition(".")[0]:
                     others.append(value.__name__)
                 continue
-        elif not callable(value) or attribute[:1] == "_" or is_of_known(value):
+        elif not callable(value) or attribute[:2] == "__" or is_of_known(value):
             continue
         outward.add(attribute)
     return contents_of(module), frozenset(outward), others

@@ -29,18 +29,24 @@ from msgspec.structs import astuple
 
 from safeexec.common.own import ast
 from safeexec.engine.child.repeat import tables
-from safeexec.engine.child.repeat.addresses import ADDRESS, is_ordered_by_address, is_plain_set, is_set, shows_address
+from safeexec.engine.child.repeat.addresses import (
+    ADDRESS,
+    holds_values,
+    is_ordered_by_address,
+    is_set,
+    is_view,
+    shows_address,
+)
 from safeexec.engine.child.repeat.code import (
     CO_COROUTINE,
     CO_OPTIMIZED,
-    COMPREHENSIONS,
     FROM,
     GLOBAL,
     IMPORT,
     all_names,
     named,
-    operators,
     passes_class_on,
+    passes_view_on,
     texts_in,
     with_inner,
 )
@@ -73,28 +79,18 @@ external_events: list[str] = []
 class Seen(Struct):
     """What the steps of a session have named so far. It is saved with a state."""
 
-    sets: bool = False
-    """A set was made."""
-    views: bool = False
-    """A view of a dict was made, of which an operator makes a set."""
-    operates: bool = False
-    """One of the operators that make sets was used."""
-    functions: bool = False
-    """A function or a class was defined."""
+    makes_sets: bool = False
+    """A set was made, and not only a view of a dict."""
     texts: bool = False
     """A string was made of an object."""
     sorts: bool = False
     """One code object sorts, and makes strings of objects."""
     fills_sets: bool = False
     """A set that exists was filled."""
-    makes_sets: bool = False
-    """A set was made, and not a view of a dict."""
-    unshown: bool = False
-    """A function makes sets that are not shown, as no class was there yet."""
-    merges: bool = False
-    """A function has an operator that makes a set of two views, and is not shown, as there was no class yet."""
-    sets_of_anything: bool = False
-    """A set may have held something else than plain values."""
+    sets_by_address: bool = False
+    """A set may have held something whose hash is its address."""
+    unseen_sets: bool = False
+    """A set may have been made that was not shown."""
     computed: bool = False
     """An attribute was named by a computed string."""
     listed: bool = False
@@ -130,13 +126,7 @@ class Repeatable:
         self._loading: set[str] = set()
         """Modules that a step was about to import."""
         self._makes_sets = False
-        """Whether the step that runs may make sets, and not only views of a dict."""
-        self._may_run_again = False
-        """Whether code that does so is in a function."""
-        self._merges = False
-        """Whether a function has an operator that makes a set of two views, before there was a view."""
-        self._defines_class = False
-        """Whether the step that runs defines a class."""
+        """Whether the step that runs may make sets."""
         self.seen = Seen()
         self.deterministic = True
         """Whether nothing speaks against the step that runs."""
@@ -146,7 +136,7 @@ class Repeatable:
         trees that it has rewritten. Costs 2 us for the usual step, 50 for one with a class.
         """
         fine, seen = True, self.seen
-        self._makes_sets = self._may_run_again = self._merges = self._defines_class = False
+        self._makes_sets = False
         if self._loading:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
@@ -162,28 +152,29 @@ class Repeatable:
                 fine = not self._reaches_impure(codes)
             except BaseException:  # raised by the program's own code, which a look at its objects may run
                 fine = False
-        shows = (self._makes_sets or self._merges) and (self._defines_class or self._has_class_by_address())
-        if not shows:
-            seen.makes_sets |= self._makes_sets
-            seen.unshown |= self._may_run_again
-            seen.merges |= self._merges
         self.deterministic = fine and not seen.unpredictable
         external_events.clear()
-        return self.instrument_sets if shows else None
+        return self.instrument_sets if self._makes_sets else None
 
     def instrument_sets(self, *trees: ast.AST) -> None:
         """Rewrite the trees of a step so that each set that it makes is seen by `report_set`."""
         try:
-            shown = instrument_sets([name for name, value in self._namespace.items() if type(value) in _VIEWS], *trees)
+            shown = instrument_sets(*trees)
         except RecursionError:  # what was rewritten until then is as good as what was not
             shown = False
-        self.seen.sets_of_anything |= not shown
+        self.seen.unseen_sets |= not shown
 
     def report_set(self, value: Any) -> Any:
-        """Note what the program has just made, if it is a set. Returns it. A builtin of rewritten code."""
+        """Note what the program has just made, if it is a set or a view of a dict. Returns it. A builtin of rewritten
+        code.
+        """
         seen = self.seen
-        if not seen.sets_of_anything and is_set(value):
-            seen.makes_sets, seen.sets_of_anything = True, not is_plain_set(value)
+        if not seen.sets_by_address and (is_set(value) or is_view(value)):
+            seen.makes_sets |= is_set(value)
+            try:
+                seen.sets_by_address = not holds_values(value)
+            except Exception:  # nested too deeply, filled by a thread meanwhile
+                seen.sets_by_address = True
         return value
 
     def _is_usual(self, code: CodeType) -> bool:
@@ -193,10 +184,7 @@ class Repeatable:
             self._plain.issuperset(names)
             and IMPORT not in does
             and NUMBERS.issuperset(map(type, code.co_consts))
-            and (
-                seen.sets_of_anything
-                or (tables.SETTERS.isdisjoint(names) and tables.SET_CODES.isdisjoint(does) and not seen.views)
-            )
+            and (seen.sets_by_address or (tables.SETTERS.isdisjoint(names) and tables.SET_CODES.isdisjoint(does)))
             and tables.SORTS.isdisjoint(names)
             and (seen.texts or (tables.TEXTS.isdisjoint(names) and tables.TEXT_CODES.isdisjoint(does)))
         )
@@ -223,7 +211,7 @@ class Repeatable:
                 and printed is not None
                 and ADDRESS not in printed
                 and ADDRESS not in outcome
-                and not (self.seen.functions and self._depends_on_addresses())
+                and not self._depends_on_addresses()
             )
         except BaseException:  # raised by the program's own code, as above
             fine = False
@@ -271,47 +259,28 @@ class Repeatable:
         return fine
 
     def _judge_one(self, code: CodeType, source: str | None) -> bool:
-        self._see(code)
-        if IMPORT in code.co_code[::2]:
+        codes = code.co_code[::2]
+        self._see(code, codes)
+        if IMPORT in codes:
             fine = self._judge_closely(code, source)
         else:
             fine = self._plain.issuperset(code.co_names) or self._judge_names(code, source)
         return self._judge_constants(code) and fine
 
-    def _see(self, code: CodeType) -> None:
-        """Note what the code makes: functions, sets, strings of objects."""
-        names, codes, seen = code.co_names, code.co_code[::2], self.seen
-        if not seen.functions:
-            seen.functions = any(
-                (type(inside) is CodeType and inside.co_name[:1] != "<") or getattr(inside, "co_name", "") == "<lambda>"
-                for inside in code.co_consts
-            )
-        names_view = not tables.VIEW_NAMES.isdisjoint(names)
-        found = () if seen.sets and seen.sets_of_anything else {*operators(code)}
-        operates = not tables.SET_OPERATORS.isdisjoint(found)
-        seen.views |= names_view
-        makes_sets = not tables.SET_CODES.isdisjoint(codes)
-        if not seen.sets:
-            seen.operates |= operates
-            seen.sets = makes_sets or not tables.SET_NAMES.isdisjoint(names) or (seen.views and seen.operates)
+    def _see(self, code: CodeType, codes: bytes) -> None:
+        """Note what the code, whose instructions are `codes`, makes: functions, sets, strings of objects."""
+        names, seen = code.co_names, self.seen
+        seen.fills_sets |= not tables.FILLING.isdisjoint(names)
         if not seen.sorts:
             seen.sorts = not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
-        if not seen.sets_of_anything:
-            runs_again = bool(code.co_flags & CO_OPTIMIZED) and code.co_qualname not in COMPREHENSIONS
-            merges = not tables.MERGE_OPERATORS.isdisjoint(found)
-            seen.fills_sets |= not tables.FILLING.isdisjoint(names)
-            if (
-                makes_sets
-                or "set" in names
-                or "frozenset" in names
+        if not seen.sets_by_address:
+            makes_sets = (
+                not tables.SET_CODES.isdisjoint(codes)
+                or not tables.SET_NAMES.isdisjoint(names)
                 or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
-                or (seen.views and merges)
-                or (names_view and operates)
-            ):
-                self._makes_sets = True
-                self._may_run_again |= runs_again
-            else:
-                self._merges |= merges and runs_again
+            )
+            seen.makes_sets |= makes_sets
+            self._makes_sets |= makes_sets or (not tables.VIEW_NAMES.isdisjoint(names) and passes_view_on(code))
         if not seen.texts:
             seen.texts = not tables.TEXTS.isdisjoint(names) or not tables.TEXT_CODES.isdisjoint(codes)
 
@@ -320,9 +289,7 @@ class Repeatable:
         seen = self.seen
         for constant in code.co_consts:
             if type(constant) is CodeType:
-                if not constant.co_flags & CO_OPTIMIZED:
-                    self._defines_class = True
-                    seen.classes |= bool(code.co_flags & CO_OPTIMIZED)
+                seen.classes |= bool(code.co_flags & CO_OPTIMIZED and not constant.co_flags & CO_OPTIMIZED)
             elif type(constant) in (tuple, frozenset):
                 if not self._attributes.isdisjoint(constant):
                     return False
@@ -463,10 +430,10 @@ class Repeatable:
         if kind is FunctionType:
             if thing.__globals__ is self._namespace:
                 return not self._judge(thing.__code__, None)
-            return not is_of_known(thing) or thing.__name__ in self._attributes
+            return not is_of_known(thing) or thing.__name__ in self._attributes or thing.__name__ in tables.SEEDED
+        if _is_of_program(thing):
+            return "__del__" in vars(thing) or any(klass.__name__ in tables.SEEDED for klass in thing.__mro__)
         if kind is BuiltinFunctionType or issubclass(kind, type):
-            if _is_of_program(thing):
-                return "__del__" in vars(thing)
             return not is_of_known(thing) or thing.__name__ in self._attributes or thing.__name__ in tables.IMPURE
         return not (_is_of_program(kind) or is_of_known(kind))
 
@@ -475,16 +442,14 @@ class Repeatable:
         of a set that the step made and dropped.
         """
         seen = self.seen
-        if self._has_class_by_address():
-            seen.sets_of_anything |= (
-                seen.unshown or (seen.makes_sets and seen.fills_sets) or (seen.merges and seen.views)
-            )
-            if seen.sets_of_anything:
-                return True
+        if not seen.sets_by_address and (seen.unseen_sets or (seen.makes_sets and seen.fills_sets)):
+            seen.sets_by_address = self._has_class_by_address()
+        if seen.sets_by_address:
+            return True
         texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in self._own_classes()))
         if texts and seen.sorts:
             return True
-        return (seen.sets or texts) and any(
+        return (seen.makes_sets or texts) and any(
             thing is None or is_ordered_by_address(thing) or (texts and shows_address(gc.get_referents(thing)))
             for thing in walk(self._namespace, [self._values()])
         )
@@ -499,9 +464,6 @@ class Repeatable:
 
     def _values(self) -> list[Any]:
         return [*self._namespace.values(), builtins_of(self._namespace).get("_")]
-
-
-_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.items()))
 
 
 def _is_of_program(kind: Any) -> bool:

@@ -1,50 +1,48 @@
 """Have the sets of a program show what they hold while it runs, also those that no variable keeps.
 
 An expression that makes a set is rewritten to pass it to a builtin, which gives it back. That is done for the steps
-that make sets once the session has a class: the sets before held no instance of one. No other step is parsed for it.
+that make sets, or pass on a view of a dict. No other step is parsed for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 from safeexec.common.own import ast
+from safeexec.engine.child.repeat.tables import VIEW_NAMES, VIEW_USERS
 from safeexec.engine.policy.names import GUARD_SET
 
 _SETS: Final = ("set", "frozenset")
 _MERGE: Final = ("union", "symmetric_difference")
 """Methods of a set that take items from any other object."""
-_OPERATORS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-_ANNOTATED: Final = (*_FUNCTIONS, ast.arg, ast.AnnAssign)
+_OPERATORS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_ITERATING: Final = (ast.For, ast.AsyncFor, ast.comprehension, ast.Starred)
+_ANNOTATIONS: Final = ("annotation", "returns")
 _CLASS_TEXTS: Final = ("__name__", "__qualname__")
 
 
-def instrument_sets(views: Collection[str], *trees: ast.AST) -> bool:
-    """Rewrite, in place, each expression that makes a set. Returns False if a set may be made in another way: by a
-    class of sets that is passed on, or by an assignment to a view of a dict. `views`: variables that hold such views.
+def instrument_sets(*trees: ast.AST) -> bool:
+    """Rewrite, in place, each expression that makes a set, or a view of a dict of which an operator may make one.
+    Returns False if a set may be made in another way: by a class of sets that is passed on.
     """
     nodes = _nodes(trees)
-    views = {*views, *_bound_to_views(nodes)}
-
-    def may_be_view(node: ast.expr) -> bool:
-        return _is_view(node) or (isinstance(node, ast.Name) and node.id in views)
+    harmless = _harmless(nodes)
 
     def makes(node: Any) -> bool:
         kind = type(node)
         if kind is ast.Call:
             function = node.func
             if isinstance(function, ast.Attribute):
-                return function.attr in _MERGE or function.attr == "__class__"
+                passed_on = function.attr in VIEW_NAMES and id(node) not in harmless
+                return passed_on or function.attr in _MERGE or function.attr == "__class__"
             return (isinstance(function, ast.Name) and function.id in _SETS) or _is_class(function)
         if kind is ast.BinOp:
-            # A difference is seldom one of sets: it is watched where a view is plain to see.
-            plain = not isinstance(node.op, ast.Sub) or may_be_view(node.left) or may_be_view(node.right)
-            return isinstance(node.op, _OPERATORS) and plain
-        return kind is ast.Set or kind is ast.SetComp
+            return isinstance(node.op, _OPERATORS) or _is_view(node.left) or _is_view(node.right)
+        if kind is ast.Set:  # one of constants is made once, when it is compiled
+            return not all(isinstance(item, ast.Constant) for item in node.elts)
+        return kind is ast.SetComp
 
-    harmless = _harmless(nodes)
     shown = True
     for node in nodes:
         if id(node) in harmless:
@@ -53,9 +51,9 @@ def instrument_sets(views: Collection[str], *trees: ast.AST) -> bool:
             shown = shown and node.id not in (*_SETS, "type")
         elif isinstance(node, ast.Attribute):
             shown = shown and node.attr != "__class__"
-        elif isinstance(node, ast.AugAssign) and isinstance(node.op, _OPERATORS):
-            shown = shown and not (may_be_view(node.target) or may_be_view(node.value))
         for name, value in vars(node).items():
+            if name in _ANNOTATIONS:
+                continue
             if type(value) is list:
                 for index, part in enumerate(value):
                     if makes(part):
@@ -66,40 +64,40 @@ def instrument_sets(views: Collection[str], *trees: ast.AST) -> bool:
 
 
 def _nodes(trees: Iterable[ast.AST]) -> list[ast.AST]:
-    """Return these and all below, parents first, less the contexts of names: in a third of the time of `ast.walk`."""
+    """Return these and all below, parents first, less the contexts of names and the annotations, which stay as they
+    are written: in a third of the time of `ast.walk`.
+    """
     found = [*trees]
     for node in found:
-        for value in vars(node).values():
+        for name, value in vars(node).items():
             if type(value) is list:
                 found += [part for part in value if isinstance(part, ast.AST)]
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            elif name not in _ANNOTATIONS and isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
                 found.append(value)
     return found
 
 
-def _bound_to_views(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign) and _is_view(node.value):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
-
-
 def _harmless(nodes: Iterable[ast.AST]) -> set[int]:
-    """Return the identities of names and classes that make no set where they stand, or one that is shown."""
+    """Return the identities of names and classes that make no set where they stand, or one that is shown, and of views
+    that are used up at once.
+    """
     harmless: set[int] = set()
     for node in nodes:
         classes: list[Any] = []
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 harmless.update(map(id, _nodes(node.args[1:])))
+            if isinstance(node.func, ast.Name) and node.func.id in VIEW_USERS:
+                harmless.update(id(thing) for thing in node.args if _is_view(thing))
             classes = [node.func]
         elif isinstance(node, ast.Attribute) and node.attr in _CLASS_TEXTS:
             classes = [node.value]
         elif isinstance(node, ast.Compare):
             classes = [node.left, *node.comparators]
-        elif isinstance(node, _ANNOTATED):
-            annotation = node.returns if isinstance(node, _FUNCTIONS) else node.annotation
-            harmless.update(map(id, _nodes([annotation] if annotation is not None else [])))
+            harmless.update(id(thing) for thing in classes if _is_view(thing))
+        elif isinstance(node, _ITERATING):
+            view = node.value if isinstance(node, ast.Starred) else node.iter
+            harmless.update([id(view)] if _is_view(view) else [])
         for thing in classes:
             if isinstance(thing, ast.Name) and thing.id in _SETS:
                 harmless.add(id(thing))
@@ -123,7 +121,7 @@ def _is_class(node: ast.expr) -> bool:
 
 
 def _is_view(node: Any) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEW_NAMES
 
 
 def only_compares(source: str, name: str) -> bool:

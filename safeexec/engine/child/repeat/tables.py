@@ -48,11 +48,16 @@ OUTWARD: Final = {
     "datetime": _words("now today utcnow"),
     "io": _words("open open_code FileIO"),
     "mpmath": _words("randmatrix"),
-    "numpy": _words("memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence"),
+    "numpy": _words(
+        """
+        memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence empty empty_like datetime64
+        """
+    ),
     "random": _words("SystemRandom"),
     "sympy": _words("randMatrix"),
 }
-"""Attributes of modules that compute, and of their objects, that read a clock, take entropy or open files."""
+"""Attributes of modules that compute, and of their objects, that read a clock, take entropy, open files or show
+memory as it was."""
 RANDOM: Final = _words("random numpy.random samples rand")
 """Names of the global random generators, whose state differs from one new child to the next."""
 SEEDED: Final = _words("seed Random default_rng RandomState")
@@ -62,19 +67,19 @@ COMMENT: Final = re.compile(r"""(?m)#[^\n"'()]*$""")
 """A comment that is surely no part of a string, and hides no call."""
 LASTING: Final = _words("gc weakref signal atexit")
 """Modules that run code of the program later, at a time that no step decides."""
-SET_NAMES: Final = _words("set frozenset union intersection difference symmetric_difference and_ or_ xor sub")
+SET_NAMES: Final = _words("set frozenset union symmetric_difference")
 VIEW_NAMES: Final = _words("keys items")
 """Methods that give a view of a dict; an operator makes a set of it."""
-FILLING: Final = _words("add update union symmetric_difference")
+VIEW_USERS: Final = _words("list tuple dict set frozenset sorted len sum min max any all zip map filter enumerate iter")
+"""Builtins that take what is in a view, and make no set of it that is not seen."""
+FILLING: Final = _words("add update")
 """Methods that may put any object into a set that held plain values."""
 CLASS_NAMES: Final = _words("type __class__")
 """Names that give the class of a set, which makes another set."""
+HASHING: Final = _words("hash tuple frozenset sorted list int float round len sum min max abs bool")
+"""Builtins that a `__hash__` may call for it to be computed from values."""
 SETTERS: Final = SET_NAMES | VIEW_NAMES | FILLING | CLASS_NAMES
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
-MERGE_OPERATORS: Final = frozenset((opmap["BINARY_OP"], operator) for operator in (1, 7, 12, 14, 20, 25))
-"""And, or and xor, in place too."""
-SET_OPERATORS: Final = MERGE_OPERATORS | {(opmap["BINARY_OP"], operator) for operator in (10, 23)}
-"""These, and subtract."""
 TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
 TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
 """Instructions that make a string of an object; the string may show its address."""

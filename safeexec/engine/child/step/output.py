@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from safeexec.common.own import os
-from safeexec.engine.child.step.repeats import Repeats
+from safeexec.engine.child.step.warned import RepeatedWarnings
 from safeexec.engine.linux.libc import Call, libc, make, prepared
 from safeexec.protocol.printed import (
     EMPTY_BYTES,
@@ -258,7 +258,7 @@ class Streams:
 
     def __init__(self, output_bytes: int) -> None:
         self._log = Log(output_bytes)
-        self.repeats = Repeats()
+        self.warnings = RepeatedWarnings()
         self._open()
         # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
         libc.setvbuf(_c_stdout, None, _UNBUFFERED, ctypes.c_size_t(0))
@@ -305,7 +305,7 @@ class Streams:
     def begin(self) -> None:
         """Before a step: open again what the guest closed."""
         self._log.rewind()
-        self.repeats.begin()
+        self.warnings.begin()
         if self.stdout.closed or self.stderr.closed:
             self._open()
         if sys.stdout is not self.stdout or sys.stderr is not self.stderr:
@@ -327,7 +327,7 @@ class Streams:
 
     def end(self) -> None:
         """After a step: everything it printed is in the files."""
-        self.repeats.end()
+        self.warnings.end()
         log = self._log
         for stream, own in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
             if stream is not own:

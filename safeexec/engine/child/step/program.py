@@ -35,7 +35,10 @@ class CompiledStep(Struct, eq=False):
     @property
     def codes(self) -> tuple[CodeType, ...]:
         """Both, as far as they are there."""
-        return tuple(code for code in (self.body, self.tail) if code is not None)
+        if self.body is None or self.tail is None:
+            one = self.body or self.tail
+            return () if one is None else (one,)
+        return self.body, self.tail
 
 
 class Diagnostic(Struct, frozen=True, kw_only=True):
@@ -115,10 +118,11 @@ def check_text(source: str) -> None:
 
 def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None, review: Review | None) -> CompiledStep:
     step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
-    passes = judge is None or (step is not None and judge.passes(*step.codes))
+    codes = () if step is None else step.codes
+    passes = judge is None or (step is not None and judge.passes(*codes))
     rewrite = None
     if step is not None and passes:
-        rewrite = review(source, step.codes) if review is not None else None
+        rewrite = review(source, codes) if review is not None else None
         if rewrite is None:
             return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.

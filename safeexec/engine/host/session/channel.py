@@ -11,7 +11,7 @@ import select
 import socket
 from collections.abc import Sequence
 from functools import partial
-from time import monotonic
+from time import clock_gettime, monotonic
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.engine.linux import processes
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import ANSWERING, CALLING, DELIVERING, IDLE, RUNNING, STARTING, Conversation
+from safeexec.protocol.conversation import ANSWERING, CALLING, DELIVERING, IDLE, RUNNING, STARTING, Conversation
 
 AT_WORK = (RUNNING, CALLING, DELIVERING, ANSWERING)
 """States of a conversation in which the process owes an answer."""
@@ -31,8 +31,10 @@ SEND_SECONDS = 10.0
 """How long a living child may leave a request unread before it counts as broken."""
 HALT_SECONDS = 0.0001
 """How often to ask whether a process that was killed runs no more. Mostly it does not when this is first asked."""
+NO_CLOCK = -1
+"""A clock that the kernel does not know."""
 SEAL = os.urandom(8)
-"""Begins each message of the children of this process; see `protocol.framing`."""
+"""Begins each message of the children of this process; see `protocol.conversation`."""
 
 
 class Gone(Exception):
@@ -49,20 +51,21 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 class Channel:
     """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
 
-    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "bill", "pid", "pidfd", "socket")
+    __slots__ = ("_clock", "_conversation", "_inbox", "_poller", "_reading", "_wait", "bill", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         """`ours`: as `new_control` gives it."""
         self.pidfd = -1
         self.pid: int | None = None
+        self._clock = NO_CLOCK
         self.socket = ours
         self.bill = Bill()
         """What reading its messages is charged to."""
         ours.setblocking(False)
-        self._talk = Conversation(state, seal=SEAL)
+        self._conversation = Conversation(state, seal=SEAL)
         self._inbox: list[m.FromChild] = []
         self._reading = False
-        """Whether bytes have been taken from the socket that may not have been heard yet."""
+        """Whether bytes have been taken from the socket that may not be messages in the inbox yet."""
         self._poller = select.poll()
         self._poller.register(ours, READ)
         self._wait = Wait((ours.fileno(),), 0.0, poller=self._poller)
@@ -76,20 +79,20 @@ class Channel:
 
     @property
     def state(self) -> str:
-        """Whose turn it is to speak: a constant of `protocol.turns`."""
-        return self._talk.state
+        """Whose turn it is to speak: a constant of `protocol.conversation`."""
+        return self._conversation.state
 
     @property
     def at_rest(self) -> bool:
         """Whether the process waits for a request, and all that it has said has been taken in."""
-        return self._talk.state == IDLE and not self._inbox
+        return self._conversation.state == IDLE and not self._inbox
 
     @property
     def at_work(self) -> bool:
         """Whether the process owes an answer."""
-        return self._talk.state in AT_WORK
+        return self._conversation.state in AT_WORK
 
-    def heard(self) -> bool:
+    def all_read(self) -> bool:
         """Tell whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From
         any thread.
         """
@@ -100,12 +103,19 @@ class Channel:
             return False
         return not (poller.poll(0) or self._reading or self._inbox)
 
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds of the process; 0 if it is gone, or has not spoken yet."""
+        try:
+            return clock_gettime(self._clock)
+        except OSError:
+            return 0.0
+
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
         if (large := _PAYLOADS.get(type(message))) is None:
-            data = self._talk.say(message)
+            data = self._conversation.send(message)
         else:
-            data = yield from apart(len(getattr(message, large) or b""), partial(self._talk.say, message))
+            data = yield from apart(len(getattr(message, large) or b""), partial(self._conversation.send, message))
         try:
             if fds:
                 sent = socket.send_fds(self.socket, [data], list(fds))
@@ -158,9 +168,9 @@ class Channel:
             raise Gone("the process closed its socket")
         if len(data) <= SMALL_BYTES:
             self.bill.cpu += SMALL_SECONDS
-            self._inbox += self._talk.hear(data)
+            self._inbox += self._conversation.receive(data)
         else:
-            self._inbox += self.bill.charged(len(data), self._talk.hear, data)
+            self._inbox += self.bill.charged(len(data), self._conversation.receive, data)
         self._reading = False
 
     def _identify(self) -> bytes:
@@ -169,6 +179,7 @@ class Channel:
         if data:
             try:
                 self.pid, self.pidfd = processes.sender(ancillary)
+                self._clock = processes.cpu_clock(self.pid)
             except ProcessLookupError:
                 raise Gone("the process ended") from None
             processes.pass_identity(self.socket, False)

@@ -23,7 +23,7 @@ from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import PARKED, PARKING, THAWED
+from safeexec.protocol.conversation import PARKED, PARKING, THAWED
 from safeexec.results import CheckpointInfo
 
 THAW_SECONDS = 3.0

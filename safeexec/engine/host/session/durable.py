@@ -28,8 +28,8 @@ from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session import waits
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.line import Line, wait_for
-from safeexec.engine.host.session.requests import checked_source
 from safeexec.engine.host.session.states import CLOSED
+from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import Supervisor
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.engine.recordings import format as form

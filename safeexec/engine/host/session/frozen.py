@@ -11,7 +11,7 @@ from safeexec.engine.host.waiting import Core
 if TYPE_CHECKING:
     from safeexec.engine.host.session.checkpoints import Checkpoint
     from safeexec.engine.host.session.history import State
-    from safeexec.engine.host.session.output import OutputFile, PrintedFile
+    from safeexec.engine.host.session.output import OutputFile
     from safeexec.engine.host.session.session import SessionCore
 
 
@@ -42,7 +42,7 @@ class FrozenState:
         yield from self._core.line.lineage.end_runner(channel, self._core.line)
         channel.close()
 
-    def adopt(self, channel: Channel, out: PrintedFile, err: OutputFile) -> None:
+    def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
         """The session goes on in a process that was thawed from the copy, and writes to `out` and `err`."""
         self._core.line.adopt(channel, self.copy, out, err)
         self._core.supervisor.arrived()

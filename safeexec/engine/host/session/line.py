@@ -24,7 +24,7 @@ from safeexec.engine.host.session.checkpoints import (
 )
 from safeexec.engine.host.session.decode import notes_of
 from safeexec.engine.host.session.history import FRESH, History, State
-from safeexec.engine.host.session.output import OutputFile, PrintedFile, new_streams
+from safeexec.engine.host.session.output import OutputFile, new_streams
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import Core, Wait, Work
 from safeexec.engine.host.watch import groups
@@ -34,7 +34,7 @@ from safeexec.engine.host.watch.memory import share_bytes
 from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import PARKED, STARTING, THAWED
+from safeexec.protocol.conversation import PARKED, STARTING, THAWED
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Line:
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
 
-    def adopt(self, channel: Channel, origin: Checkpoint, out: PrintedFile, err: OutputFile) -> None:
+    def adopt(self, channel: Channel, origin: Checkpoint, out: OutputFile, err: OutputFile) -> None:
         """Go on in a process that was thawed from `origin` and writes to `out` and `err`."""
         self.out.close()
         self.err.close()
@@ -217,6 +217,18 @@ class Line:
     def lineage(self) -> Lineage:
         """The processes that descend from the first child of this session, or of the one that it branched from."""
         return self.runner.lineage if self.runner is not None else self._lineages[-1]
+
+    def check_branches(self, count: int) -> None:
+        """Raises `CheckpointError` unless so many more branches may descend from its first process."""
+        there, limit = len(self.lineage.sessions) - 1, self.policy.limits.branches
+        if there + count <= limit:
+            return
+        rule = self.policy.origin("limits.branches")
+        open_now = f" beside the {there} that are open" if there else ""
+        raise CheckpointError(
+            f"{count} branch{'' if count == 1 else 'es'} asked for{open_now}, {limit} allowed"
+            f"{f' by {rule}' if rule else ''} (limits.branches); close some, or give the policy more"
+        )
 
     # Control groups
 
@@ -283,21 +295,17 @@ class Line:
             return True
         return not self.repeats or self.history.current.memory.size > MOST_BYTES
 
-    def entry_of(self, request: Any, did: int) -> m.JournalEntry | None:
-        """The entry of the journal for a step that the process says can be repeated."""
-        if self.policy.checkpoints != "idle" or type(request) is not m.Execute:
-            return None
-        if request.stdin or request.argv is not None or request.copied:
-            return None
-        return m.JournalEntry(
-            m.Execute(request.step, request.source) if request.shows or request.frames else request, did
-        )
-
-    def commit(self, files: Snapshot | None, tool_calls: int, entry: m.JournalEntry | None = None) -> None:
-        """Make what was begun part of the session. It can be repeated, as `entry` says; or else a copy will be
-        made of the state after it.
+    def commit(self, files: Snapshot | None, tool_calls: int, request: Any = None, did: int = 0) -> bool:
+        """Make what was begun part of the session. `request`: what the process says can be repeated, and will do `did`
+        again; without one, or where it cannot be had again, a copy will be made of the state after it. Returns whether
+        it is in the journal.
         """
-        history = self.history
+        history, entry = self.history, None
+        if type(request) is m.Assign or type(request) is m.Remove:
+            entry = m.JournalEntry(request, did)
+        elif type(request) is m.Execute and not (request.stdin or request.argv is not None or request.copied):
+            plain = not (request.shows or request.frames)
+            entry = m.JournalEntry(request if plain else m.Execute(request.step, request.source), did)
         for copy in [*history.uncertain]:
             # Steps are done one by one: the copy of the state before has been made by now, or never will be.
             seen = copy.seen()
@@ -316,17 +324,16 @@ class Line:
                 permit.step, permit.created = history.next.step, monotonic()
         elif history.current.memory.depth >= MOST_ENTRIES:
             entry = None  # no child of ours lets it come so far
-        request = None if entry is None else entry.request
         size = len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
-        if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=permit):
+        if gone := history.commit(files, tool_calls, entry=entry, size=0 if entry is None else size, copy=permit):
             self.release(gone)
+        return entry is not None
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
         """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
-        entry = None if self._change is None else m.JournalEntry(self._change, 1 if refused else 0)
-        if entry is None:
+        if self._change is None:
             self.announce()
-        yield from self.commit_with_files(tool_calls, entry)
+        yield from self.commit_with_files(tool_calls, self._change, 1 if refused else 0)
 
     def undo(self) -> None:
         """Give up what was begun. To be done first of all: a stray may hold the other end of a control socket."""
@@ -548,7 +555,7 @@ class Line:
         """The process has done these once more: they are part of the session, and lead to the state of that number."""
         for entry in entries:
             self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
-            self.commit(self.history.current.files, tool_calls, entry)
+            self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
         self.history.current.memory.number = number
 
     def thaw_in_time(self) -> Core[None]:
@@ -661,7 +668,7 @@ class Line:
         workspace.tidy()
         return call()
 
-    def commit_with_files(self, tool_calls: int, entry: m.JournalEntry | None = None) -> Core[None]:
+    def commit_with_files(self, tool_calls: int, request: Any = None, did: int = 0) -> Core[None]:
         """Make what was begun part of the session, with the files as they are. If this is interrupted, or the
         workspace is over its limit, with those of the state before: then the next step ends for that limit.
         """
@@ -672,7 +679,7 @@ class Line:
         except WorkspaceError:
             pass
         finally:
-            self.commit(files, tool_calls, entry)
+            self.commit(files, tool_calls, request, did)
 
     # Ending
 

@@ -48,139 +48,37 @@ NOTHING = Printed("", 0, 0)
 class OutputFile:
     """One stream of one session: a file that holds one step's text, in which the kernel lets nobody write past
     `stream_bytes(output_bytes)`.
+
+    The standard output of a session whose child shares memory with it has two areas (`protocol.printed`): the second is
+    as another stream, and the first is in the file `shared`, which is -1 for every other stream.
     """
 
-    __slots__ = ("_streamed", "fd")
+    __slots__ = ("_hole", "_length", "_partial", "_python", "_start", "_streamed", "fd", "shared")
 
-    def __init__(self, name: str, output_bytes: int) -> None:
+    def __init__(self, name: str, output_bytes: int, shared_bytes: int = 0) -> None:
+        """`shared_bytes`: how much output the sandbox keeps, after which its zygote has made the mappings of its
+        children.
+        """
+        self._start = self._python = self._streamed = 0
+        self._partial = b""
+        self._hole = self.shared = -1
+        self._length = python_bytes(shared_bytes) if shared_bytes else 0
         self.fd = _sealed(name, stream_bytes(output_bytes))
-        self._streamed = 0
+        if self._length:
+            try:
+                self.shared = _sealed(f"{name}-python", PYTHON_AT + self._length)
+            except OSError:
+                self.close()
+                raise
 
     def begin(self) -> None:
         """A step begins, and finds the file empty."""
         if size := os.lseek(self.fd, 0, os.SEEK_CUR):
             _empty(self.fd, 0, size)
             os.lseek(self.fd, 0, os.SEEK_SET)
-        self._streamed = 0
-
-    def size(self) -> int:
-        """Bytes that this step has written."""
-        return self._end()
-
-    def _end(self) -> int:
-        # Three times as fast as fstat, and called four times in a step.
-        return os.lseek(self.fd, 0, os.SEEK_CUR)
-
-    def held(self) -> int:
-        """Bytes of memory that it takes, those included that a guest wrote where nobody reads."""
-        return os.fstat(self.fd).st_blocks * 512
-
-    def _extents(self) -> list[Extent]:
-        """Return where this step's text lies, in its order."""
-        return [(0, size)] if (size := os.lseek(self.fd, 0, os.SEEK_CUR)) else []
-
-    def text(self, cap: int) -> Printed:
-        """Return what this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies
-        between.
-        """
-        extents = self._extents()
-        if not extents:
-            return NOTHING
-        size = sum(length for _, length in extents)
-        if size <= cap:
-            return Printed(_decode(self._read(extents, 0, size)), size, 0)
-        head = _decode(self._read(extents, 0, cap // 2))
-        tail = _decode(self._read(extents, size - (cap - cap // 2), size))
-        # Whole lines where there are any: half a line misleads more than none.
-        head = head[: head.rfind("\n") + 1] or head
-        tail = tail[tail.find("\n") + 1 :] or tail
-        left_out = size - len(head.encode("utf-8", "replace")) - len(tail.encode("utf-8", "replace"))
-        return Printed(f"{head}\n[… {left_out} bytes left out …]\n{tail}", size, left_out)
-
-    def _read(self, extents: list[Extent], start: int, end: int) -> bytes:
-        """The bytes from `start` to `end` of what the extents hold together."""
-        pieces, at = [], 0
-        for offset, length in extents:
-            first, last = max(start - at, 0), min(end - at, length)
-            if first < last:
-                pieces.append(self._at(offset + first, last - first))
-            at += length
-        return b"".join(pieces)
-
-    def _at(self, offset: int, size: int) -> bytes:
-        """Return what an extent, or a part of it, holds."""
-        return os.pread(self.fd, size, offset)
-
-    def position(self) -> Position:
-        """Return where it ends now."""
-        return 0, self._end()
-
-    def fresh(self, cap: int, until: Position) -> str:
-        """Whole lines that came since the last call; the part of a line at the end waits for its newline."""
-        size = min(self._end(), until[1])
-        if size <= self._streamed:
-            return ""
-        data = os.pread(self.fd, min(size - self._streamed, cap), self._streamed)
-        end = data.rfind(b"\n") + 1
-        self._streamed += end
-        return _decode(data[:end])
-
-    def rest(self, cap: int, until: Position) -> str:
-        """Return what `fresh` has not given out yet, an unfinished line included."""
-        size = min(self._end(), until[1])
-        if size <= self._streamed:
-            return ""
-        data = os.pread(self.fd, min(size - self._streamed, cap), self._streamed)
-        self._streamed = size
-        return _decode(data)
-
-    def tail_since(self, mark: int, cap: int) -> bytes:
-        """At most `cap` bytes written after the file had `mark` bytes."""
-        return os.pread(self.fd, max(0, min(cap, self._end() - mark)), mark)
-
-    def hide(self, mark: int) -> None:
-        """Cut off what was written after the file had `mark` bytes: it was not the guest's."""
-        if (end := self._end()) > mark:
-            _empty(self.fd, mark, end)
-            os.lseek(self.fd, mark, os.SEEK_SET)
-
-    def mark(self) -> int:
-        return self._end()
-
-    def close(self) -> None:
-        """Harmless when closed already, also in a process that another thread has forked meanwhile."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-
-class PrintedFile(OutputFile):
-    """The standard output of a session whose child shares memory with it: two areas (`protocol.printed`), of which the
-    second is as another stream, and the first is in the file `shared`.
-
-    `shared_bytes`: how much output the sandbox keeps, after which its zygote has made the mappings of its children.
-    """
-
-    __slots__ = ("_hole", "_length", "_partial", "_python", "_start", "shared")
-
-    def __init__(self, name: str, output_bytes: int, shared_bytes: int) -> None:
-        self._start = 0
-        self._partial = b""
-        self._python = 0
-        self._hole = -1
-        self._length = python_bytes(shared_bytes)
-        super().__init__(name, output_bytes)
-        try:
-            self.shared = _sealed(f"{name}-python", PYTHON_AT + self._length)
-        except OSError:
-            super().close()
-            raise
-
-    def begin(self) -> None:
-        super().begin()
-        if os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
+        if self._length and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
             _empty(self.shared, PYTHON_AT, PYTHON_AT + self._length)
-        self._start = self._python = 0
+        self._start = self._python = self._streamed = 0
         self._partial = b""
         self._hole = -1
 
@@ -188,11 +86,50 @@ class PrintedFile(OutputFile):
         """The descriptors that a branch goes on with, in the order in which it takes them."""
         return self.shared, self.fd, err.fd
 
-    def held(self) -> int:
-        return super().held() + os.fstat(self.shared).st_blocks * 512
+    def size(self) -> int:
+        """Bytes that this step has written."""
+        if self._length:
+            self._python += len(self._python_text(self._python))
+        return self._python + self.mark()
 
-    def _at(self, offset: int, size: int) -> bytes:
-        return os.pread(self.fd if offset < PYTHON_AT else self.shared, size, offset)
+    def mark(self) -> int:
+        """Return where the file ends, without what is shared."""
+        # Three times as fast as fstat, and called four times in a step.
+        return os.lseek(self.fd, 0, os.SEEK_CUR)
+
+    def held(self) -> int:
+        """Bytes of memory that it takes, those included that a guest wrote where nobody reads."""
+        return sum(os.fstat(fd).st_blocks * 512 for fd in (self.fd, self.shared) if fd >= 0)
+
+    def text(self, cap: int) -> Printed:
+        """Return what this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies
+        between.
+        """
+        size = os.lseek(self.fd, 0, os.SEEK_CUR)
+        if not size and not (self._length and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) != _EMPTY):
+            return NOTHING
+        parts = extents(self._python_text(0), size)
+        size = sum(length for _, length in parts)
+        if size <= cap:
+            return Printed(_decode(self._read(parts, 0, size)), size, 0)
+        head = _decode(self._read(parts, 0, cap // 2))
+        tail = _decode(self._read(parts, size - (cap - cap // 2), size))
+        # Whole lines where there are any: half a line misleads more than none.
+        head = head[: head.rfind("\n") + 1] or head
+        tail = tail[tail.find("\n") + 1 :] or tail
+        left_out = size - len(head.encode("utf-8", "replace")) - len(tail.encode("utf-8", "replace"))
+        return Printed(f"{head}\n[… {left_out} bytes left out …]\n{tail}", size, left_out)
+
+    def _read(self, parts: list[Extent], start: int, end: int) -> bytes:
+        """The bytes from `start` to `end` of what the parts hold together."""
+        pieces, at = [], 0
+        for offset, length in parts:
+            first, last = max(start - at, 0), min(end - at, length)
+            if first < last:
+                fd = self.fd if offset < PYTHON_AT else self.shared
+                pieces.append(os.pread(fd, last - first, offset + first))
+            at += length
+        return b"".join(pieces)
 
     def _python_text(self, start: int, end: int = PYTHON_AT) -> bytes:
         """Return what is in the first area from `start` on."""
@@ -208,26 +145,19 @@ class PrintedFile(OutputFile):
             start += size
         return b"".join(pieces).rstrip(b"\0")
 
-    def size(self) -> int:
-        self._python += len(self._python_text(self._python))
-        return self._python + self._end()
-
-    def _extents(self) -> list[Extent]:
-        size = os.lseek(self.fd, 0, os.SEEK_CUR)
-        if not size and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) == _EMPTY:
-            return []
-        return extents(self._python_text(0), size)
-
     def position(self) -> Position:
-        return self._start + len(self._python_text(self._start)), self._end()
+        """Return where it ends now."""
+        return self._start + len(self._python_text(self._start)), self.mark()
 
     def fresh(self, cap: int, until: Position) -> str:
+        """Whole lines that came since the last call; the part of a line at the end waits for its newline."""
         data = self._partial + self._new(self._written(self._python_text(self._start, until[0])), cap, until[1])
         end = data.rfind(b"\n") + 1
         self._partial = data[end:]
         return _decode(data[:end])
 
     def rest(self, cap: int, until: Position) -> str:
+        """Return what `fresh` has not given out yet, an unfinished line included."""
         data, self._partial = self._partial + self._new(self._python_text(self._start, until[0]), cap, until[1]), b""
         return _decode(data)
 
@@ -245,7 +175,7 @@ class PrintedFile(OutputFile):
         """Return what came since the last call, of the second area the first `most` bytes at most: `_start` is how far
         the first area was read, `_streamed` the second.
         """
-        raw = min(self._end(), most)
+        raw = min(self.mark(), most)
         if not python and raw <= self._streamed:
             return b""
         pieces, at, left = [], 0, cap
@@ -262,18 +192,29 @@ class PrintedFile(OutputFile):
         self._streamed = max(self._streamed, at)
         return b"".join(pieces)
 
+    def tail_since(self, mark: int, cap: int) -> bytes:
+        """At most `cap` bytes written after the file had `mark` bytes."""
+        return os.pread(self.fd, max(0, min(cap, self.mark() - mark)), mark)
+
+    def hide(self, mark: int) -> None:
+        """Cut off what was written after the file had `mark` bytes: it was not the guest's."""
+        if (end := self.mark()) > mark:
+            _empty(self.fd, mark, end)
+            os.lseek(self.fd, mark, os.SEEK_SET)
+
     def close(self) -> None:
-        fd, self.shared = self.shared, -1
-        if fd >= 0:
-            os.close(fd)
-        super().close()
+        """Harmless when closed already, also in a process that another thread has forked meanwhile."""
+        (fd, self.fd), (shared, self.shared) = (self.fd, -1), (self.shared, -1)
+        for one in (fd, shared):
+            if one >= 0:
+                os.close(one)
 
 
-def new_streams(limits: Limits, of_sandbox: Limits) -> tuple[PrintedFile, OutputFile]:
+def new_streams(limits: Limits, of_sandbox: Limits) -> tuple[OutputFile, OutputFile]:
     """The files of standard output and standard error of a session, by its limits and those of its sandbox. Raises
     OSError, and leaves nothing open then.
     """
-    out = PrintedFile("stdout", limits.output_kb << 10, of_sandbox.output_kb << 10)
+    out = OutputFile("stdout", limits.output_kb << 10, of_sandbox.output_kb << 10)
     try:
         return out, OutputFile("stderr", limits.output_kb << 10)
     except OSError:

@@ -19,7 +19,7 @@ from safeexec.engine.host.watch.lineage import Lineage, LineageMember
 from safeexec.engine.linux import processes
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 
 if TYPE_CHECKING:
     from msgspec import Struct

@@ -15,7 +15,9 @@ from functools import partial, wraps
 from itertools import count
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from weakref import ref
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from safeexec.common.text import as_bytes, spelt
@@ -33,25 +35,35 @@ from safeexec.engine.host.session.decode import (
 )
 from safeexec.engine.host.session.given import Given, checked_arguments
 from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
-from safeexec.engine.host.session.kept import ToolLog
 from safeexec.engine.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.engine.host.session.protection import as_tried, planned
-from safeexec.engine.host.session.requests import (
+from safeexec.engine.host.session.runner import Runner
+from safeexec.engine.host.session.standard_input import StandardInput
+from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
+from safeexec.engine.host.session.step import (
+    FREEZE_SECONDS,
+    Step,
     arguments_for,
-    check_branches,
     checked_query,
     checked_source,
     timeout_of,
 )
-from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.standard_input import StandardInput
-from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
-from safeexec.engine.host.session.step import FREEZE_SECONDS, Step
 from safeexec.engine.host.session.step_calls import StepCalls
 from safeexec.engine.host.session.supervisor import CLOSED_MEANWHILE, Supervisor
-from safeexec.engine.host.session.turn import BRIEF_SECONDS, Turn, patiently
-from safeexec.engine.host.waiting import AT_ONCE, Core, Wait, Work, apart, drive, ending, weight
+from safeexec.engine.host.session.tool_log import ToolLog
+from safeexec.engine.host.waiting import (
+    AT_ONCE,
+    BRIEF_SECONDS,
+    Core,
+    Wait,
+    Work,
+    apart,
+    drive,
+    ending,
+    patiently,
+    weight,
+)
 from safeexec.engine.host.watch import accountant, lineage
 from safeexec.engine.host.watch.account import Period
 from safeexec.engine.host.watch.bill import Bill
@@ -70,7 +82,7 @@ from safeexec.errors import (
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRecord, Variable
 
 if TYPE_CHECKING:
@@ -81,6 +93,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.host.session.step_calls import AnswersAgain
     from safeexec.engine.host.tools.toolbox import PendingCall, PutOff
+    from safeexec.engine.host.waiting import First
     from safeexec.engine.policy.model import Policy
     from safeexec.engine.recordings.format import Waiting
     from safeexec.engine.recordings.timeline import Timeline
@@ -104,6 +117,34 @@ CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be
 _numbers = count(1)
 
 
+def _nobody() -> None:
+    return None
+
+
+class Turn(Struct, eq=False):
+    """One caller's use of a session: a second caller is refused at once.
+
+    No lock is held, for none could be lost: a turn is a generator of the core, and lasts exactly as long as that runs
+    or waits. However it ends, by returning, by an exception of a signal handler at any byte code, or by being
+    forgotten, the next caller finds it ended.
+    """
+
+    brief: bool = False
+    """Whether it is the host's own and soon over, so that others wait for it."""
+    thread: int = 0
+    """The thread that began it."""
+    core: Callable[[], Any] = _nobody
+    """Gives the generator whose life is that of the turn, as long as it lives."""
+    next: First[Turn] = {}
+    """The turn that follows, once there is one."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its generator runs, or waits for something."""
+        core = self.core()
+        return core is not None and (core.gi_running or core.gi_suspended)
+
+
 def exclusive(
     operation: Callable[Concatenate[SessionCore, P], Core[R]],
 ) -> Callable[Concatenate[SessionCore, P], Core[R]]:
@@ -116,7 +157,9 @@ def exclusive(
             work = operation(self, *args, **kwargs)
         else:
             work = self.recorder.follow(operation, self, args, kwargs)
-        return turn.belongs_to(self._in_turn(turn, work))
+        core = self._in_turn(turn, work)
+        turn.core = ref(core)
+        return core
 
     return begin
 
@@ -251,7 +294,9 @@ class SessionCore:
     def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
         """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
         turn = Turn(brief=True)
-        return turn.belongs_to(self._attend(turn, look))
+        core = self._attend(turn, look)
+        turn.core = ref(core)
+        return core
 
     def _attend(self, turn: Turn, look: Callable[[], Core[None]]) -> Core[None]:
         if self.supervisor.why_closed is not None or not self._take(turn):
@@ -308,7 +353,9 @@ class SessionCore:
 
     def _close(self, why: str) -> Core[None]:
         turn = Turn(brief=True)
-        return turn.belongs_to(self._close_in_turn(turn, why))
+        core = self._close_in_turn(turn, why)
+        turn.core = ref(core)
+        return core
 
     def _close_in_turn(self, turn: Turn, why: str) -> Core[None]:
         """Close it as soon as it is `turn`'s; whoever uses it meanwhile is made to end."""
@@ -713,8 +760,8 @@ class SessionCore:
         result = build_result(facts, done, step.value)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
-            entry = None if done.due or records else line.entry_of(request, done.did)
-            result = (yield from self._undone(result)) if must_go else self._kept(result, entry)
+            again = request if self.policy.checkpoints == "idle" and not (done.due or records) else None
+            result = (yield from self._undone(result)) if must_go else self._kept(result, again, done.did)
         if supervisor.state is STEPPING:
             supervisor.transition(IDLE)
         if listeners is not NOBODY:
@@ -749,14 +796,14 @@ class SessionCore:
             return too_much_in_files(error)
         return None
 
-    def _kept(self, result: Result, entry: m.JournalEntry | None = None) -> Result:
-        """The step is part of the session, and can be repeated as `entry` says."""
+    def _kept(self, result: Result, again: Any = None, did: int = 0) -> Result:
+        """The step is part of the session. `again`: its request, if that can be repeated and will do `did`."""
         line, step = self.line, self.supervisor.doing
         assert step is not None
-        self.sandbox.undo[entry is None] += self.policy.checkpoints != "off"
-        line.commit(step.files, self.supervisor.tool_records.total, entry)
+        repeats = line.commit(step.files, self.supervisor.tool_records.total, again, did)
+        self.sandbox.undo[not repeats] += self.policy.checkpoints != "off"
         notes = result.notes
-        if entry is None and self.policy.checkpoints != "off" and not line.history.undoable:
+        if not repeats and self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
         files = line.workspace.changes(self.supervisor.marks, step.marks) if line.workspace is not None else ()
         self.supervisor.marks = step.marks
@@ -922,7 +969,7 @@ class SessionCore:
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
         yield from self.supervisor.ensure_ready()
-        check_branches(policy, self.line.lineage, count)
+        self.line.check_branches(count)
         self.has_branched = True
         copy = yield from self.supervisor.shared_copy()
         branches: list[SessionCore] = []

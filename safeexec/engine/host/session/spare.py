@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.checkpoints import resumed
-from safeexec.engine.host.session.output import OutputFile, PrintedFile, new_streams
+from safeexec.engine.host.session.output import OutputFile, new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.waiting import Core
 from safeexec.errors import SandboxError
@@ -40,7 +40,7 @@ class Spare:
 
     __slots__ = ("channel", "err", "out", "workspace")
 
-    def __init__(self, channel: Channel, out: PrintedFile, err: OutputFile, workspace: Workspace | None) -> None:
+    def __init__(self, channel: Channel, out: OutputFile, err: OutputFile, workspace: Workspace | None) -> None:
         self.channel = channel
         self.out = out
         self.err = err

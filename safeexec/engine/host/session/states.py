@@ -1,4 +1,4 @@
-"""The states of a session, and what may follow each: one table, as `protocol.turns` has one for messages.
+"""The states of a session, and what may follow each: one table, as `protocol.conversation` has one for messages.
 
 A call moves the session from `IDLE` to `ASKING` or `STEPPING` and back. A call that is cut off in between (Ctrl-C, a
 cancelled task) leaves the state as it stands; the next one sees by it what has to be put in order first.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from msgspec import Struct
 
-from safeexec.common.text import one_line
+from safeexec.common.text import can_be_name, one_line
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.decode import displays
@@ -23,14 +24,18 @@ from safeexec.engine.host.watch.clock import TICK_SECONDS, Place, Watch, where
 from safeexec.engine.host.watch.room import RULE
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
-from safeexec.errors import ProtocolError
+from safeexec.errors import PolicyError, ProtocolError
 from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
 from safeexec.protocol.printed import EVERYWHERE
+from safeexec.results import ErrorInfo
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
     from safeexec.engine.host.session.standard_input import StandardInput
-    from safeexec.engine.host.session.turn import First
+    from safeexec.engine.host.waiting import First
+    from safeexec.engine.policy.model import Policy
+    from safeexec.engine.policy.settings import Limits
 
 AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
 """Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
@@ -54,8 +59,110 @@ AHEAD_SECONDS = TICK_SECONDS
 """How long before a step's deadline the host asks for the process that will go on from the state before it: at its last
 look before the deadline. With pandas such a process takes 2.5 ms.
 """
+SOURCE_CHARACTERS = 4 << 20
+"""Characters of the sources that a session remembers. That of the step that runs is kept whatever its size."""
+LOST_SOURCE = 50_000
+"""Characters of one source that are searched for the names that it binds."""
+NAMES_LOST = 200
+"""Names that are found there."""
+_BINDS = re.compile(
+    # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
+    # a lazy `[^\n]*?(\w+)` took 24 s, with the host's lock held, for a name of 50,000 letters.
+    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)\b[^\n]*(?<!\w)(\w+)[ \t]*$)",
+    re.M,
+)
 UNENDED: Final = Verdict("ok", "")
 """Stands where the verdict would on a step that nobody has ended."""
+
+
+def timeout_of(policy: Policy, timeout: float | None) -> float:
+    """The limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises TypeError,
+    `PolicyError`.
+    """
+    limits = policy.limits
+    if timeout is None:
+        return limits.wall_seconds
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is a number of seconds, not {timeout!r:.60}")
+    if not 0 < timeout <= limits.max_wall_seconds:
+        raise PolicyError(
+            f"timeout={timeout!r} is out of bounds: the policy {policy.name!r} allows more than 0 and at most "
+            f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, {policy.origin('limits.max_wall_seconds')})"
+        )
+    return float(timeout)
+
+
+def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None]:
+    """A source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
+    if not isinstance(source, str):
+        raise TypeError(f"source must be str, not {type(source).__name__}")
+    text, allowed = source.encode("utf-8", "surrogatepass"), policy.limits.step_source_kb
+    if len(text) <= allowed << 10:
+        return text, None
+    return text, ErrorInfo(
+        type="PolicyViolation",
+        message=f"the source has {len(text)} bytes; limits.step_source_kb allows {allowed} KiB",
+        rule=policy.origin("limits.step_source_kb"),
+        hint="Send the program in several smaller steps; variables are kept between them.",
+    )
+
+
+def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limits: Limits) -> bytes:
+    """The arguments of a call as they cross. Raises TypeError for those that cannot."""
+    payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+    if payload.opaque:
+        problem = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
+        problem = problem or foreign(args, kwargs, max_depth=limits.value_depth)
+        raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {problem}")
+    return payload.data
+
+
+def checked_query(query: str, name: str | None) -> bytes:
+    """A SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
+    if not isinstance(query, str):
+        raise TypeError(f"query must be str, not {type(query).__name__}")
+    if name is not None and not can_be_name(name):
+        raise ValueError(f"{name!r} is not a variable name")
+    return query.encode("utf-8", "surrogatepass")
+
+
+class Sources(dict[str, str]):
+    """The sources of a session by file, ``<step 3>``, for tracebacks of steps that are killed. Those of the oldest
+    steps go first; a plugin's stay.
+    """
+
+    __slots__ = ("_size", "last")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._size = 0
+        self.last = ""
+        """The source of the last step; empty where that was a call."""
+
+    def add(self, step: int, source: str) -> None:
+        """Remember the source of a step."""
+        self[f"<step {step}>"] = self.last = source
+        self._size += len(source)
+        while self._size > SOURCE_CHARACTERS:
+            oldest = next(file for file in self if file.startswith("<step "))
+            if oldest == f"<step {step}>":
+                return
+            self._size -= len(self.pop(oldest))
+
+    def bound_last(self) -> list[str]:
+        """Names that the last step seems to bind: when it is undone, a NameError about one can say why that is gone."""
+        found = _BINDS.findall(self.last[:LOST_SOURCE])
+        return list(dict.fromkeys(name for match in found for name in match if name))[:NAMES_LOST]
+
+    def clear(self) -> None:
+        super().clear()
+        self._size, self.last = 0, ""
+
+    def copy(self) -> Self:
+        copied = type(self)()
+        copied.update(self)
+        copied._size, copied.last = self._size, self.last
+        return copied
 
 
 class Step(Struct, eq=False):
@@ -264,7 +371,7 @@ class Step(Struct, eq=False):
     def _stream(self) -> None:
         """Pass on the lines that have come. Not if a display has come, too: what was printed before goes with it."""
         ends = [file.position() for file, _ in self._streams]
-        if not self._runner.channel.heard():
+        if not self._runner.channel.all_read():
             return
         for (file, ears), end in zip(self._streams, ends, strict=True):
             if text := file.fresh(STREAM_BYTES, end):

@@ -12,11 +12,11 @@ from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checkpoints import Checkpoint, check_depth
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.kept import Sources, ToolLog
 from safeexec.engine.host.session.line import PARK_SECONDS, Line
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
-from safeexec.engine.host.session.step import FREEZE_SECONDS, Step
+from safeexec.engine.host.session.step import FREEZE_SECONDS, Sources, Step
+from safeexec.engine.host.session.tool_log import ToolLog
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.frozen import park
 from safeexec.engine.host.session.recorder import TemplateRecord, preparation, record
-from safeexec.engine.host.session.requests import check_branches
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
@@ -146,7 +145,7 @@ class TemplateCore:
         copy = yield from self._living()
         session = self.session
         assert session is not None
-        check_branches(session.policy, session.line.lineage, 1)
+        session.line.check_branches(1)
         branch = session.new_branch(policy)
         branch.label = label
         try:

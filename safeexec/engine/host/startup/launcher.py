@@ -19,7 +19,7 @@ from safeexec.engine.linux import processes
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.protocol.framing import FrameReader, frame
+from safeexec.protocol.conversation import FrameReader, frame
 
 START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
@@ -189,7 +189,7 @@ class ZygoteHandle:
                 return messages[0]
 
     def _hear(self, data: bytes) -> list[m.FromZygote]:
-        heard: list[m.FromZygote] = []
+        received: list[m.FromZygote] = []
         for payload in self._reader.feed(data):
             try:
                 message = _decoder.decode(payload)
@@ -197,5 +197,5 @@ class ZygoteHandle:
                 raise ProtocolError(f"the zygote sent a message that cannot be read: {error}") from None
             if isinstance(message, m.SpawnFailed):
                 self._problem[message.number] = message.message
-            heard.append(message)
-        return heard
+            received.append(message)
+        return received

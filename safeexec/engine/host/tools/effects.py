@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,18 +54,27 @@ class EffectRule(Struct, frozen=True):
     idempotent: bool = False
 
 
+@overload
+def tool(function: F, /) -> F: ...
+@overload
 def tool(
+    *, effect: Literal["at-once", "deferred"] = ..., undo: Callable[..., Any] | None = ..., idempotent: bool = ...
+) -> Callable[[F], F]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
     *,
     effect: Literal["at-once", "deferred"] = "at-once",
     undo: Callable[..., Any] | None = None,
     idempotent: bool = False,
-) -> Callable[[F], F]:
+) -> Any:
     """Say what becomes of the effect of a host tool.
 
     ``deferred``: guest code gets None, and the call is carried out when its step has ended ok (in a branch: when it is
     adopted); a rollback before that drops it. `undo` is called with what the tool returned and its arguments when the
     session is rolled back behind the call. With `idempotent` the function takes a keyword `effect_key`, and a deferred
     call whose outcome is unknown is repeated once, with the same key.
+    Bare, as ``@tool``, it says what holds for any function: the call is carried out at once.
 
     Raises `ToolError` for a declaration that cannot be.
     """
@@ -84,7 +93,7 @@ def tool(
         vars(function)[EFFECT_ATTRIBUTE] = EffectRule(effect == "deferred", undo, idempotent)
         return function
 
-    return declare
+    return declare if function is None else declare(function)
 
 
 class _Entry(Struct, eq=False):

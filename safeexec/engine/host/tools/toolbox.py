@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import inspect
     from typing import Protocol
 
-    from safeexec.engine.host.session.kept import ToolLog
+    from safeexec.engine.host.session.tool_log import ToolLog
     from safeexec.engine.host.tools.tool import Tool
     from safeexec.engine.host.watch.bill import Bill
     from safeexec.engine.policy.model import Policy
@@ -242,6 +242,7 @@ class Toolbox:
             max_depth=self._max_depth,
             max_nodes=CALL_NODES,
             arrays="numpy" in sys.modules,
+            labels=None if tool.checked else False,
         )
         if held is not None:  # an object that stayed in the child
             raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))

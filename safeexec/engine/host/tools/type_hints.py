@@ -12,7 +12,7 @@ import inspect
 import operator
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import PurePath
 from typing import Any
@@ -24,12 +24,12 @@ from safeexec.common.signatures import shown
 from safeexec.common.text import default_text, short_repr, shorten, type_name
 from safeexec.errors import ToolError
 from safeexec.protocol.values import Opaque
+from safeexec.protocol.values.frames import Columns, Labelled
 
 _EXACT = (bytes, bytearray)
 """Never made of text: msgspec would read it as base64."""
 _ITSELF = frozenset({int, str, float, bool, bytes})
 """Types whose values need no conversion: 0.1 us instead of 0.4 for the usual argument."""
-_MAPPINGS = (dict, Mapping, MutableMapping)
 _SHOWN = 60
 _DETAIL = 1000
 _MISMATCH = re.compile(r"Expected `(.+?)`, got `(.+?)`$")
@@ -81,19 +81,11 @@ def convert(call: str, parameter: str, hint: Any, given: Any) -> Any:
 def made(what: str, name: str, hint: Any, given: Any) -> Any:
     """`given`, plain data, as `hint` wants it. Raises TypeError that begins with `what` and calls the value `name`."""
     try:
-        if hasattr(given, "to_dict") and (typing.get_origin(hint) or hint) in _MAPPINGS:
-            given = _as_dict(given)
-        try:
-            value = msgspec.convert(given, hint, builtin_types=_EXACT, dec_hook=_made)
-        except Exception:
-            plain = _without_libraries(given)
-            if plain is given:
-                raise
-            value = msgspec.convert(plain, hint, builtin_types=_EXACT, dec_hook=_made)
+        value = _converted(given, hint)
         if isinstance(given, (dict, list, tuple, set, frozenset)) and _may_hold_dataclass(hint):
             _complete(value, set())
     except Exception as error:  # classes of the host raise what they like: `__post_init__`, `_missing_`, validators
-        kind = given.type if isinstance(given, Opaque) else type_name(type(given))
+        kind = given.type if isinstance(given, Opaque | Labelled | Columns) else type_name(type(given))
         got = f"{kind} {short_repr(given, _SHOWN)}"
         detail = shorten(_detail(_message(error), name), _DETAIL)
         raise TypeError(f"{what}: expected {_wanted(hint)}, got {got}{detail}") from None
@@ -102,37 +94,44 @@ def made(what: str, name: str, hint: Any, given: Any) -> Any:
     return value
 
 
-def _without_libraries(given: Any, depth: int = 20) -> Any:
-    """`given` with plain numbers, lists and dicts for what numpy and pandas have; itself where there is none.
-
-    A host that has imported numpy gets its scalars and arrays from guest code, any other gets the plain ones: a tool's
-    hint says which it wants.
+def _converted(given: Any, hint: Any) -> Any:
+    """`given` as it came, else as plain data: a Series as a list, a frame by its columns; else as a dict by labels and
+    a list of rows. A host that has imported numpy and pandas gets their objects: a tool's hint says which it wants.
     """
+    failed: Exception | None = None
+    for form in (None, False, True):
+        plain = given if form is None else _plain(given, form)
+        if form is None or plain is not given:
+            try:
+                return msgspec.convert(plain, hint, builtin_types=_EXACT, dec_hook=_made)
+            except Exception as error:
+                failed = error
+    assert failed is not None
+    raise failed
+
+
+def _plain(given: Any, labels: bool, depth: int = 20) -> Any:
+    """`given` with plain numbers, lists and dicts for what numpy and pandas have; itself where there is none."""
     kind = type(given)
     if kind in (list, tuple) and depth:
-        items = [_without_libraries(item, depth - 1) for item in given]
+        items = [_plain(item, labels, depth - 1) for item in given]
         return given if all(map(operator.is_, items, given)) else kind(items)
     if kind is dict and depth:
-        values = [_without_libraries(item, depth - 1) for item in given.values()]
-        keys = [_without_libraries(key, depth - 1) for key in given]
+        values = [_plain(item, labels, depth - 1) for item in given.values()]
+        keys = [_plain(key, labels, depth - 1) for key in given]
         same = all(map(operator.is_, values, given.values())) and all(map(operator.is_, keys, given))
         return given if same else dict(zip(keys, values, strict=True))
-    root = kind.__module__.partition(".")[0]
-    if root == "numpy" and hasattr(kind, "tolist"):
-        return given.tolist()  # of an array, of a scalar
-    if root == "pandas":
-        if hasattr(kind, "tolist"):
-            return _without_libraries(given.tolist(), depth - 1) if depth else given
-        if hasattr(kind, "to_dict"):
-            return given.to_dict(orient="records")
-    return given
-
-
-def _as_dict(given: Any) -> Any:
-    """A Series as label and value, a frame as column and list, as they are in a result; anything else as it is."""
-    if type(given).__module__.partition(".")[0] != "pandas":
+    if kind is Labelled and labels and given.by_label is not None:
+        return given.by_label
+    if kind is Columns and labels:
+        return [dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True)]
+    if kind.__module__.partition(".")[0] not in ("numpy", "pandas") or not depth:
         return given
-    return _without_libraries(given.to_dict(orient="list") if hasattr(given, "columns") else given.to_dict())
+    if hasattr(given, "columns"):
+        return _plain(given.to_dict(orient="records" if labels else "list"), labels, depth - 1)
+    if labels and hasattr(given, "to_dict") and given.index.is_unique:
+        return _plain(given.to_dict(), labels, depth - 1)
+    return _plain(given.tolist(), labels, depth - 1) if hasattr(kind, "tolist") else given
 
 
 def _may_hold_dataclass(hint: Any) -> bool:

@@ -93,7 +93,7 @@ class Watch(Struct, eq=False):
 
     def __post_init__(self) -> None:
         """The step begins only now."""
-        self.cpu_start = processes.cpu_seconds(self._runner.pid) or 0.0
+        self.cpu_start = self._runner.cpu_seconds()
         self._bill_start = self._runner.bill.cpu
         self.started = monotonic()
         self._deadline = self.started + self._timeout
@@ -113,7 +113,7 @@ class Watch(Struct, eq=False):
 
     def cpu_seconds(self) -> float:
         """CPU time of this step so far, by the kernel's count: of its process, and of the host to read what it says."""
-        own = (processes.cpu_seconds(self._runner.pid) or 0.0) - self.cpu_start
+        own = self._runner.cpu_seconds() - self.cpu_start
         return max(0.0, own) + self._runner.bill.cpu - self._bill_start
 
     def exceeded(self) -> Verdict | None:

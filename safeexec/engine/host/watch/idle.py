@@ -14,8 +14,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from safeexec.engine.host.session.turn import BRIEF_SECONDS
-from safeexec.engine.host.waiting import Core, Wait, drive
+from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait, drive
 from safeexec.errors import SandboxError
 
 if TYPE_CHECKING:

@@ -162,7 +162,9 @@ class WatchedSession:
                     gate.kill(fork)
                 continue
             channel = runner.channel
-            unrequested = fork.thread != fork.process or (channel.heard() and (channel.at_work or not session.in_use))
+            unrequested = fork.thread != fork.process or (
+                channel.all_read() and (channel.at_work or not session.in_use)
+            )
             if unrequested and gate.waits(fork):
                 allowed, rule = session.policy.limits.processes, session.policy.origin("limits.processes")
                 return Verdict(

@@ -9,7 +9,7 @@ from types import CodeType
 
 import pytest
 
-from safeexec.engine.child.repeat.code import named
+from safeexec.engine.child.repeat.code import named, passes_view_on
 from tests.test_programs import programs
 
 KINDS = "\n".join(
@@ -48,3 +48,25 @@ def test_names_are_those_that_dis_tells() -> None:
 def test_a_name_beyond_the_first_256_is_found(constants: tuple[str, ...]) -> None:
     source = "\n".join(f"n{number} = 1" for number in range(400)) + "\n" + "; ".join(constants)
     assert [name for name, _ in named(compile(source, "s", "exec"))][-len(constants) :] == list(constants)
+
+
+@pytest.mark.parametrize(
+    ("source", "passes"),
+    [
+        ("for k, v in d.items(): pass", False),
+        ("[k for k in self.d.keys()], {k: v for k, v in d.items()}", False),
+        ("sorted(d.items(), key=len)", False),
+        ("list(self.d.keys())[0]", False),
+        ("x in d.keys()", False),
+        ("f(d.keys())", True),
+        ("v = d.items()", True),
+        ("d.keys() - e.keys()", True),
+        ("d.keys().isdisjoint(e)", True),
+        ("m = d.items", False),
+        ("d.items.x", False),
+    ],
+)
+def test_a_view_that_is_passed_on(source: str, passes: bool) -> None:
+    for text in (source, "def g(self, d, e, x):\n    " + source):
+        codes_of = codes(compile(text, "source", "exec", dont_inherit=True))
+        assert any(map(passes_view_on, codes_of)) is passes, text

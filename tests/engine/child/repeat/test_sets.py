@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from safeexec.engine.child.repeat.addresses import holds_values
 from safeexec.engine.child.repeat.repeatable import Repeatable
 from safeexec.engine.child.repeat.sets import only_compares
 from safeexec.engine.policy.names import GUARD_SET
@@ -21,9 +22,10 @@ class ByValue:
     def __eq__(self, other):
         return self.x == other.x
 class A:
-    pass
+    def __init__(self, x=1):
+        pass
 V, items, words, v, a = ByValue, [A(), A()], ["b", "c"], ByValue(), A()
-view, d, e = {A(): 1}.keys(), {"k": 1}, {"l": 2}
+d, e, by_address = {"k": 1}, {"l": 2}, {a: 1}
 """
 VALUES = [
     "x = 1",
@@ -36,6 +38,9 @@ VALUES = [
     "isinstance(items, (set, frozenset)), isinstance({1}, set)",
     "{1}; type(v).__name__, type(v) is int, v.__class__.__qualname__, type({1}) is set",
     "for k in d.keys():\n    4 - 1",
+    "for k, x in sorted({a: 1}.items(), key=len):\n    a in by_address.keys(), [*by_address.items()]",
+    "{V(1), V(2)}; {v}; set(map(V, words))",
+    "def less(a, b):\n    return a - b\nless(d.keys(), e.keys()), d.items() - e.items()",
     "d.keys() | e.keys(), d.keys() - e, d.keys() ^ e.keys(), d.items() & e.items()",
     "k = d.keys()\nk - e.keys(), k | {1}",
     "type({1})([2]), {1}.__class__([2])",
@@ -50,24 +55,36 @@ ANYTHING = [
     "set(items)",
     "frozenset(items)",
     "{A()}",
-    "{V(1), V(2)}",
-    "{v}",
     "{(1, (a,))}",
     "{float('nan')}",
     "f = set",
     "list(map(set, [items]))",
     "defaultdict(set)",
-    "def f():\n    return {V(1)}\nf()",
     "len = lambda x: A()\n{len(x) for x in items}",
+    "{object()}, 1",
+    "{len, a.__init__}",
+    "{ValueError()}",
+    "{[].append}",
+    "{complex('nan')}",
+    "import decimal\n{decimal.Decimal('nan')}",
+    "{list[A]}",
+    "import typing\n{typing.List[A]}",
     "isinstance(set(items), list)",
     "isinstance = print\nlist(map(set, [items]))",
-    "set(map(id, items)), set(map(V, words))",
+    "set(map(id, items)), set(map(A, words))",
     "{x: 1 for x in items}.keys() | set(words)",
     "type({1})(items)",
     "k = type(items)",
     "{1}.__class__(items)",
-    "view - {1}.__class__()",
-    "view - e.keys()",
+    "by_address.keys() - {1}.__class__()",
+    "by_address.items() - e.items()",
+    "def less(a, b):\n    return a - b\nless(by_address.keys(), e.keys())",
+    "class D(dict):\n    def own(self):\n        return self.keys()\nD({a: 1}).own() - e.keys()",
+    "import functools, operator\nfunctools.reduce(operator.or_, [d.keys(), by_address.keys()])",
+    "by_address.keys().__sub__([1])",
+    "[a] - e.keys()",
+    "import collections\n(lambda x: x)(collections.OrderedDict({a: 1}).keys())",
+    "import collections\n(lambda x: x)(collections.UserDict({a: 1}).items())",
     "k = {a: 1}.keys()\nk - {1}",
     "k = {a: 1}.keys()\n(lambda x: x)(k) | {1}",
     "s = {1}\ns |= {a: 1}.keys()",
@@ -85,7 +102,7 @@ def shown(source: str) -> bool:
     tree = ast.parse(source)
     judge.instrument_sets(tree)
     exec(compile(tree, "<program>", "exec"), space)
-    return judge.seen.sets_of_anything
+    return judge.seen.sets_by_address or judge.seen.unseen_sets
 
 
 @pytest.mark.parametrize("source", VALUES)
@@ -130,3 +147,91 @@ def _places(error: BaseException) -> list[tuple[Any, int]]:
 )
 def test_identities_that_are_only_compared(source: str, only: bool) -> None:
     assert only_compares(source, "id") is only
+
+
+HASHES = [
+    ("hash(self.x)", True),
+    ("hash((self.x, self.y, tuple(self.more)))", True),
+    ("hash(self.key)", True),
+    ("hash(self.both())", True),
+    ("hash(self.x.lower())", True),
+    ("hash((type(self), self.x))", False),
+    ("hash((self.__class__, self.x))", False),
+    ("hash((P, self.x))", False),
+    ("hash(self.kind())", False),
+    ("hash(self.of)", False),
+    ("super().__hash__()", False),
+    ("object.__hash__(self)", False),
+    ("hash(str(self))", False),
+]
+
+
+@pytest.mark.parametrize(("hashing", "by_value"), HASHES)
+def test_a_hash_of_values_and_one_of_addresses(hashing: str, by_value: bool) -> None:
+    source = f"""
+class P:
+    def __init__(self):
+        self.x, self.y, self.more, self.of = "x", 1.5, [1, (2, None)], A()
+    def __hash__(self):
+        return {hashing}
+    @property
+    def key(self):
+        return self.x, self.y
+    def both(self):
+        return self.key
+    def kind(self):
+        return type(self)
+class Q(P):
+    pass
+"""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(SETUP + source, space)
+    assert holds_values({"a", 1}) and holds_values({(1, space["V"](2))})
+    for kind in "P", "Q":
+        thing = object.__new__(space[kind])
+        thing.__init__()
+        assert holds_values({thing: 1}.keys()) is by_value
+
+
+def test_a_look_at_a_set_runs_no_code_of_the_program() -> None:
+    source = """
+class Loud(set):
+    def __iter__(self):
+        said.append("iter")
+        return iter(())
+class Item:
+    def __init__(self):
+        self.x = 1
+    def __getattribute__(self, name):
+        said.append(name)
+        return object.__getattribute__(self, name)
+    def __eq__(self, other):
+        said.append("eq")
+        return True
+    def __hash__(self):
+        return 1
+said = []
+Loud([Item()])
+"""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    judge = Repeatable(space, (), ())
+    space[GUARD_SET] = judge.report_set
+    tree = ast.parse(source)
+    judge.instrument_sets(tree)
+    tree.body[-1] = ast.parse(f"{GUARD_SET}(Loud([Item()]))").body[0]
+    exec(compile(tree, "<program>", "exec"), space)
+    assert space["said"] == []
+
+
+def test_annotations_stay_as_they_are_written() -> None:
+    tree = ast.parse("from __future__ import annotations\ndef f(x: int | None) -> {1} | {2}:\n    y: set | int = {x}")
+    Repeatable({}, (), ()).instrument_sets(tree)
+    space: dict[str, Any] = {}
+    exec(compile(tree, "<program>", "exec"), space)
+    assert space["f"].__annotations__ == {"x": "int | None", "return": "{1} | {2}"}
+
+
+def test_a_set_of_constants_is_made_once() -> None:
+    tree = ast.parse("def f(x):\n    return x in {1, 2, 3}")
+    Repeatable({}, (), ()).instrument_sets(tree)
+    assert GUARD_SET not in ast.unparse(tree)

@@ -25,7 +25,7 @@ from tests.footprint import DEADLINE_SECONDS, pause
 
 STEP = "x = x + 1"
 STEPS = 50
-CALLS, BUILTINS, SYSTEM_CALLS = 70, 61, 15
+CALLS, BUILTINS, SYSTEM_CALLS = 65, 61, 15
 """Of one step in the host, without checkpoints: calls of Python functions (and resumed generators), calls of functions
 written in C, and how many of these ask the kernel. On 3.11 it was 69, 59 and 14.
 """

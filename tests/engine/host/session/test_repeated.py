@@ -187,6 +187,16 @@ DIRECTED = {
     ],
     "monkeypatches": ["import math", "math.sqrt = lambda x: -x", "y = math.sqrt(4)", "z = y + math.sqrt(9)"],
     "iterators": ["import itertools", "i = itertools.count(5)\nz = zip(i, 'abc')", "next(z)", "next(z), next(i)"],
+    "sets of objects by value": [
+        "from fractions import Fraction\nclass P:\n    def __init__(self, x):\n        self.x = x\n"
+        "    def __eq__(self, other):\n        return self.x == other.x\n    def __hash__(self):\n"
+        "        return hash((self.x,))",
+        "x = [p.x for p in {P(n) for n in range(20)} | {P(Fraction(1, n)) for n in range(1, 20)}]",
+    ],
+    "views": [
+        "class A:\n    d = {'a': 1}\n    def keys(self):\n        return self.d.keys()",
+        "x = A().keys() - {'b': 1}.keys()",
+    ],
     "sets in a program with classes": [
         "class Matrix:\n    def __init__(self, rows):\n        if len({len(row) for row in rows}) != 1:\n"
         "            raise ValueError('ragged')\n        self.rows = rows",
@@ -297,11 +307,6 @@ COPIED = {
         "def len(x):\n    return A(x)",
         "order = [a.x for a in {len(n) for n in range(20)}]",
     ],
-    "a set of a class that had a hash": [
-        "class B: pass\nclass A:\n    def __init__(self, x):\n        self.x = x\n"
-        "    def __hash__(self):\n        return hash(self.x)",
-        "def f():\n    return [a.x for a in {A(0), A(1), A(2)}]\nf()",
-    ],
     "a set of objects whose hash is made of another's": [
         "class A: pass\nclass P:\n    def __init__(self, x):\n        self.x, self.a = x, A()\n"
         "    def __hash__(self):\n        return hash((self.a,))",
@@ -355,6 +360,37 @@ COPIED = {
         "import datetime as d",
         "t = call(d.datetime, 'n' + 'ow')",
     ],
+    "a set of objects without a class": ["a = [object() for _ in range(20)]", "x = [a.index(b) for b in {*a}]"],
+    "a set of errors": ["a = [ValueError(n) for n in range(20)]", "x = [b.args for b in set(a)]"],
+    "a kept set of errors": ["a = {ValueError(n) for n in range(20)}"],
+    "a set of functions that is dropped": ["a = [lambda n=n: n for n in range(20)]", "x = [f() for f in {*a}]"],
+    "a set of a class that was called for": ["K = type('K', (), {})", "x = {K() for _ in range(20)}"],
+    "a set of a class that a library makes": [
+        "import dataclasses\nK = dataclasses.make_dataclass('K', ['x'], eq=False)",
+        "x = [k.x for k in {K(n) for n in range(20)}]",
+    ],
+    "a set of bound methods": [
+        "class A:\n    def f(self):\n        return 1\n    def __hash__(self):\n        return 1",
+        "a = {A().f for _ in range(20)}",
+    ],
+    "a set of no numbers": ["a = [float('nan') for _ in range(20)]", "x = {*a}"],
+    "a set of a class that hashes its class": [
+        "class P:\n    def __init__(self, x):\n        self.x = x\n    def __hash__(self):\n"
+        "        return hash((type(self), self.x))",
+        "s = {P(n) for n in range(20)}",
+    ],
+    "a difference of views in an older function": [
+        "def less(a, b):\n    return a - b",
+        "class A: pass\nd = {A(): n for n in range(20)}",
+        "x = [d[a] for a in less(d.keys(), {1: 2}.keys())]",
+    ],
+    "entropy of a class of generators": [
+        "import random",
+        "class R(random.Random):\n    pass",
+        "r = R()",
+    ],
+    "a seed that was stored": ["import random\nstart = random.seed", "start()"],
+    "entropy by a private name": ["import random", "x = random._urandom(4)"],
     "a hash by a text": [
         "class A: pass",
         "def call(a, name):\n    return getattr(a, name)()",

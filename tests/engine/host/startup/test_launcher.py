@@ -23,7 +23,7 @@ from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import frame
+from safeexec.protocol.conversation import frame
 from tests.footprint import pause
 
 

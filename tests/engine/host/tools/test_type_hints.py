@@ -16,6 +16,7 @@ from safeexec import ToolError
 from safeexec.common.signatures import shown
 from safeexec.engine.host.tools.tool import Tool
 from safeexec.engine.host.tools.type_hints import convert, legend, made, names_class
+from safeexec.protocol.arguments import decode_call, encode_arguments
 
 
 class Color(enum.Enum):
@@ -272,6 +273,7 @@ class TestNumpyInTheHost:
             (Mapping[str, int], "pd.Series({'a': 1})", {"a": 1}),
             (dict[str, list[int]], "pd.DataFrame({'a': [1, 2]})", {"a": [1, 2]}),
             (list[dict[str, int]], "pd.DataFrame({'a': [1, 2]})", [{"a": 1}, {"a": 2}]),
+            (dict[str, dict[str, int]], "{'n': pd.Series({'a': 1})}", {"n": {"a": 1}}),
         ],
     )
     def test_plain_hints_take_its_values(self, hint: Any, source: str, value: Any) -> None:
@@ -279,6 +281,24 @@ class TestNumpyInTheHost:
         assert found == value and type(found) is type(value)
         if isinstance(found, list):
             assert [type(one) for one in found] == [type(one) for one in value]
+
+    @pytest.mark.parametrize(
+        ("hint", "source", "value"),
+        [
+            (list[int], "pd.Series([3, 1], index=['x', 'y'])", [3, 1]),
+            (dict[str, int], "pd.Series([3, 1], index=['x', 'y'])", {"x": 3, "y": 1}),
+            (dict[int, int], "pd.Series([3, 1])", {0: 3, 1: 1}),
+            (dict[str, dict[str, float]], "{'n': pd.Series({'a': 1.5})}", {"n": {"a": 1.5}}),
+            (list[dict[str, int]], "pd.DataFrame({'a': [1, 2], 'b': [3, 4]})", [{"a": 1, "b": 3}, {"a": 2, "b": 4}]),
+            (dict[str, list[int]], "pd.DataFrame({'a': [1, 2]})", {"a": [1, 2]}),
+        ],
+    )
+    def test_they_are_what_a_hint_wants_where_the_host_has_neither(self, hint: Any, source: str, value: Any) -> None:
+        data = encode_arguments((eval(source, {"np": self.np, "pd": self.pd}),), {}, max_bytes=10_000, max_depth=8).data
+        ((given,), _, _) = decode_call(data, max_bytes=10_000, max_depth=8, arrays=False, labels=None)
+        assert convert("f()", "x", hint, given) == value
+        with pytest.raises(TypeError, match=r"got (Series|DataFrame|dict) "):
+            convert("f()", "x", set[bytes], given)
 
     def test_a_wrong_one_is_told_as_it_came(self) -> None:
         with pytest.raises(TypeError, match=r"expected int, got numpy\.float64"):

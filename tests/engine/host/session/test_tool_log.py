@@ -1,12 +1,11 @@
-"""What a session keeps of its past is bounded, and marks stay true when the oldest goes."""
+"""The calls of tools that a session remembers are bounded, and marks stay true when the oldest goes."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.engine.host.session import kept
-from safeexec.engine.host.session.kept import Sources, ToolLog
+from safeexec.engine.host.session.tool_log import RECORDS, ToolLog
 from safeexec.results import ToolCallRecord
 
 
@@ -24,10 +23,10 @@ def test_a_mark_gives_what_came_after_it(count: int, mark: int) -> None:
 
 
 def test_the_newest_calls_are_kept_and_all_are_counted() -> None:
-    made = log(kept.RECORDS + 500)
-    assert len(made) == kept.RECORDS + 500
+    made = log(RECORDS + 500)
+    assert len(made) == RECORDS + 500
     assert [made.since(mark)[0].step for mark in (0, 499, 500, 10_400)] == [500, 500, 500, 10_400]
-    assert len(made.since(0)) == kept.RECORDS and made.since(len(made)) == ()
+    assert len(made.since(0)) == RECORDS and made.since(len(made)) == ()
 
 
 def test_a_copy_goes_its_own_way() -> None:
@@ -35,16 +34,3 @@ def test_a_copy_goes_its_own_way() -> None:
     second = first.copy()
     second.append(ToolCallRecord("t", 9, "ok"))
     assert (len(first), len(second), second.since(3)[0].step) == (3, 4, 9)
-
-
-def test_the_oldest_sources_go_first_and_a_plugins_stay() -> None:
-    sources, long = Sources(), "x" * (kept.SOURCE_CHARACTERS // 4)
-    sources["<plugin p>"] = "code"
-    for step in range(1, 11):
-        sources.add(step, long)
-    assert list(sources) == ["<plugin p>", *(f"<step {step}>" for step in range(7, 11))]
-    sources.add(11, long * 5)
-    assert list(sources) == ["<plugin p>", "<step 11>"]
-    copied = sources.copy()
-    copied.add(12, "short")
-    assert list(copied) == ["<plugin p>", "<step 12>"] and list(sources) == ["<plugin p>", "<step 11>"]

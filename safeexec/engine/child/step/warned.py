@@ -15,15 +15,19 @@ from safeexec.engine.child.process.on_import import after_import
 
 MAX_KINDS = 200
 """Different ones of a step that are told apart; further ones are written as they come."""
-_SHOWN = 300
+ALIKE = 3
+"""Different texts of one line of code that are written; of further ones their number (`row 17 is odd`, one per row)."""
+_SHOWN = 120
 _OURS = os.path.dirname(os.path.abspath(errors.__file__)) + os.sep
 
 
-class Repeats:
+class RepeatedWarnings:
     """Counts the warnings of one step after the other."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
+        self._places: dict[object, int] = {}
+        """How many different ones have come from one line of code."""
 
     def install(self) -> None:
         """Show warnings by `showwarning`, and look at what is logged. Once per process: a fork inherits it."""
@@ -41,8 +45,12 @@ class Repeats:
         except Exception:  # of a record that cannot be written: its handler says so
             return True
 
-    def _is_first(self, text: str) -> bool:
+    def _is_first(self, text: str, place: object = None) -> bool:
         count = self._counts.get(text, 0)
+        if place is not None and not count and len(self._places) < MAX_KINDS:
+            self._places[place] = kinds = self._places.get(place, 0) + 1
+            if kinds > ALIKE:
+                return False
         if count or len(self._counts) < MAX_KINDS:
             self._counts[text] = count + 1
         return not count
@@ -62,7 +70,7 @@ class Repeats:
         else:
             text = warnings.formatwarning(message, category, filename, lineno, line)
         out = sys.stderr if file is None else file
-        if out is None or (file is None and not self._is_first(text)):
+        if out is None or (file is None and not self._is_first(text, f"{filename}:{lineno}: {category.__name__}")):
             return
         try:
             out.write(text)
@@ -71,18 +79,18 @@ class Repeats:
 
     def begin(self) -> None:
         """A step begins."""
-        if self._counts:
-            self._counts.clear()
+        self._counts.clear()
+        self._places.clear()
 
     def end(self) -> None:
         """A step ends: say how often each came again."""
-        if not self._counts:
-            return
-        for text, count in self._counts.items():
-            if count > 1:
-                times = f"{count - 1} more time{'s' if count > 2 else ''}"
+        told = [(count - 1, "time", text) for text, count in self._counts.items()]
+        told += [(kinds - ALIKE, "text", str(place)) for place, kinds in self._places.items()]
+        for count, what, of in told:
+            if count > 0:
+                line = shorten(of.partition("\n")[0], _SHOWN)
                 try:
-                    sys.stderr.write(f"[{times}: {shorten(text.partition(chr(10))[0], _SHOWN)}]\n")
+                    sys.stderr.write(f"[{count} more {what}{'s' if count > 1 else ''}: {line}]\n")
                 except Exception:  # the stream may be the guest's own, or closed
                     return
-        self._counts.clear()
+        self.begin()

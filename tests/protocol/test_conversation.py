@@ -6,18 +6,18 @@ import pytest
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import CHILD_SAYS, HOST_SAYS, Conversation
+from safeexec.protocol.conversation import FROM_CHILD, FROM_HOST, Conversation
 
-STATES = {*HOST_SAYS.values(), *CHILD_SAYS.values(), *(state for state, _ in (*HOST_SAYS, *CHILD_SAYS))}
+STATES = {*FROM_HOST.values(), *FROM_CHILD.values(), *(state for state, _ in (*FROM_HOST, *FROM_CHILD))}
 
 
 @pytest.mark.parametrize("state", sorted(STATES))
 def test_the_host_speaks_in_its_turn(state: str) -> None:
     for message in (m.Fetch("x"), m.Proceed(1), m.Thaw(), m.Ready()):
         conversation = Conversation(state)
-        if (follows := HOST_SAYS.get((state, type(message)))) is not None:
-            assert conversation.say(message) and conversation.state == follows
+        if (follows := FROM_HOST.get((state, type(message)))) is not None:
+            assert conversation.send(message) and conversation.state == follows
             continue
         with pytest.raises(ProtocolError, match=f"{type(message).__name__} may not be sent while the child is {state}"):
-            conversation.say(message)
+            conversation.send(message)
         assert conversation.state == state
