@@ -403,6 +403,8 @@ def test_a_declaration_that_cannot_be_is_refused(sandbox: Sandbox) -> None:
         tool(effect="later")  # type: ignore[arg-type]
     with pytest.raises(ToolError, match="undo= is no function"):
         tool(undo=3)  # type: ignore[arg-type]
+    with pytest.raises(ToolError, match="its settings have names; found 'deferred'"):
+        tool("deferred")  # type: ignore[type-var]
     with pytest.raises(ToolError, match="takes a keyword 'effect_key'"):
         tool(idempotent=True)(lambda x: x)
     with pytest.raises(ToolError, match="a plugin cannot have them"):
