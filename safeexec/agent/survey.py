@@ -94,14 +94,20 @@ def options_of(name, notes):
     widths, above = {}, {}
     for separator in ",;\t|":
         reader = csv.reader(lines[remarks:], delimiter=separator)
-        rows = [(len(row), reader.line_num) for row in reader if row]
-        counts = [count for count, _ in rows]
+        rows = [(row, reader.line_num) for row in reader if row]
+        counts = [len(row) for row, _ in rows]
         usual = max(set(counts), key=counts.count) if counts else 0
-        first = counts.index(usual) if usual else 0
         widths[separator] = usual if counts[:1] == [usual] else 0
+        filled = [sum(1 for cell in row if cell.strip()) for row, _ in rows]
+        is_padded = filled[:1] == [1] < [usual] and set(counts) == {usual}
+        if is_padded:  # a spreadsheet writes as many separators into its title as into its table
+            counts = filled
+        first = counts.index(usual) if usual in counts else 0
         # A report has lines above its table: fewer fields than most lines have, and several lines of the table follow.
         wide = [count for count in counts if count > 1]
         is_table = usual > 1 and len(wide) > 1 and wide.count(usual) >= 0.6 * len(wide)
+        if is_padded:
+            is_table = first < len(rows) - 1 and not any(re.search(r"\d", cell) for cell in rows[first][0])
         if 0 < first <= 20 and is_table and max(counts[:first]) < usual:
             widths[separator], above[separator] = usual, rows[first][1] - 1
     separator = max(widths, key=lambda each: (widths[each], each not in above))
@@ -109,7 +115,8 @@ def options_of(name, notes):
         title = [line[:60] for line in lines[remarks : remarks + above[separator]] if line.strip()]
         remarks += above[separator]
         notes.append(f"its header is in line {remarks + 1}, below: " + " / ".join(title)[:150])
-    if remarks and 1 < widths[separator] == len(next(csv.reader([lines[remarks - 1]], delimiter=separator))):
+    last = next(csv.reader(lines[remarks - 1 : remarks], delimiter=separator), [])
+    if remarks and lines[remarks - 1][:1] == "#" and 1 < widths[separator] == len(last):
         remarks -= 1  # the names of the columns, the first of which begins with #
     if remarks:
         options["skiprows"] = remarks
@@ -120,7 +127,7 @@ def options_of(name, notes):
         options["sep"] = separator
         cells = [cell for row in rows[1:] for cell in row]
         commas = [cell for cell in cells if "," in cell]
-        if commas and all(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in commas):
+        if commas and all(DECIMAL_COMMA.fullmatch(cell.strip(" %€$£")) for cell in commas):
             options["decimal"] = ","
             if any("." in cell for cell in commas):
                 options["thousands"] = "."
@@ -144,7 +151,7 @@ def oddities(rows):
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
         names = ", ".join(repr(name[:40]) for name in twice[:5])
-        found.append(f"several columns have one name: {names}; pandas calls the others name.1 …")
+        found.append(f"several columns have one name: {names}; pandas calls the others {twice[0][:40]}.1 …")
     again = [number for number, row in enumerate(rows[1:], 1) if [cell.strip() for cell in row] == header]
     if again:
         found.append("the header comes again as data row " + ", ".join(map(str, again[:5])))
@@ -158,6 +165,9 @@ def oddities(rows):
         if len(forms) > 1:
             shown = " and ".join(forms)
             found.append(f"column {name[:40]!r} has dates in several forms, like {shown}: each needs its own format=")
+        days = [re.fullmatch(r"(\d\d?)[/.-](\d\d?)[/.-]\d{2,4}", cell) for cell in cells]
+        if all(any(day and int(day[place]) > 12 for day in days) for place in (1, 2)):
+            found.append(f"column {name[:40]!r} has dates with the day first and with the month first: which is which?")
     return found
 
 def columns_with(pattern, rows):

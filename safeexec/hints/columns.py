@@ -123,6 +123,18 @@ def _uses_labels(failure: Failure) -> bool:
     return re.search(r"\.(loc|at)\s*\[", failure.segment) is not None
 
 
+@RULES.when("KeyError")  # pd.read_csv('report.csv')['amount'], with a title above the header
+def _below_a_title(failure: Failure, match: re.Match[str]) -> str | None:
+    frame, wanted = _first(failure, "pandas.DataFrame"), _wanted(failure)
+    columns = columns_of(frame)
+    if not wanted or wanted[0] in columns or not ((columns and frame.index.nlevels > 1) or "Unnamed: 1" in columns):
+        return None
+    for number, row in enumerate(frame.iloc[:20].values.tolist(), 1):
+        if any(type(cell) is str and cell.strip() == wanted[0] for cell in row):
+            return f"{wanted[0]!r} stands in row {number}, so the header is below a title: read the file anew, with `header={number}`."
+    return None
+
+
 @RULES.when("KeyError")  # df.merge(pd.DataFrame({'Region': ['N']}), on='region')
 def _of_merge(failure: Failure, match: re.Match[str]) -> str | None:
     """A key of `merge` that one of the two frames does not have, although the other does."""

@@ -144,6 +144,8 @@ class _Draft:
                 self.values[key] = self._names(self.values.get(key, ()), value, key, source)
             elif key == "imports":
                 inherited = [*self.imports]
+                for word in WORDS:
+                    self._leave_out(word, value, source)
                 for module, entry in value.items():
                     self._module(module, entry, source)
                 for module, entry in value.items():  # after the line of its package, wherever that is written
@@ -233,6 +235,15 @@ class _Draft:
                 self._note(source.mistake(f"{path}.remove", text))
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
+
+    def _leave_out(self, word: str, lines: dict[str, Any], source: PolicyFile) -> None:
+        """What a word like `stdlib` takes exception to loses the line of its own that is inherited."""
+        entry = lines.get(word)
+        left_out = [*entry.get("except", ()), *entry.get("remove", ())] if isinstance(entry, dict) else []
+        for known in [*self.imports] if left_out else ():
+            if known not in lines and any(known == name or known.startswith(f"{name}.") for name in left_out):
+                del self.imports[known]
+                self.origins[f"imports.{known}"] = source.rule(f"imports.{word}")
 
     def _opened(self, value: Any, source: PolicyFile) -> None:
         """`danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -22,6 +19,7 @@ from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.store import StoreOptions, directory
 from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
+from tests.footprint import until
 
 PRELUDE = """
 import os, signal, sys
@@ -58,13 +56,6 @@ def show(result):
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = monotonic() + 60
-    while not true():
-        assert monotonic() < deadline
-        sleep(0.01)
 
 
 class Hosts:
@@ -361,21 +352,18 @@ def test_a_stored_session_is_a_recording(tmp_path: Path) -> None:
         sandbox.session_for("ada", record=tmp_path / "other")
 
 
-def test_awaited(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with AsyncSandbox("standard", store=tmp_path / "store") as sandbox:
-            session = await sandbox.session_for("ada")
-            await session.run("x = 1")
-            await session.close()
-            session = await sandbox.session_for("ada", wall_seconds=2)
-            assert (await session.run("x")).value == 1
-            with pytest.raises(PolicyError):
-                await sandbox.session_for("ada", wall_seconds=3)
-            assert [row.label for row in await sandbox.stored()] == ["ada"]
-            await sandbox.forget("ada")
-            assert await sandbox.stored() == []
-
-    asyncio.run(run())
+async def test_awaited(tmp_path: Path) -> None:
+    async with AsyncSandbox("standard", store=tmp_path / "store") as sandbox:
+        session = await sandbox.session_for("ada")
+        await session.run("x = 1")
+        await session.close()
+        session = await sandbox.session_for("ada", wall_seconds=2)
+        assert (await session.run("x")).value == 1
+        with pytest.raises(PolicyError):
+            await sandbox.session_for("ada", wall_seconds=3)
+        assert [row.label for row in await sandbox.stored()] == ["ada"]
+        await sandbox.forget("ada")
+        assert await sandbox.stored() == []
 
 
 def test_a_template_is_saved_with_the_first_state(tmp_path: Path) -> None:
