@@ -398,6 +398,18 @@ def test_in_an_event_loop(told: Told) -> None:
     assert told == [("send", "Ada"), ("cancel", "seat 2")]
 
 
+def test_a_bare_declaration_says_what_holds_for_any_function(told: Told) -> None:
+    @tool
+    def plain(row: int) -> int:
+        told.append(("plain", row))
+        return row + 1
+
+    with Sandbox("standard", tools=[plain], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("plain(1)").value == 2
+        session.rollback()
+    assert told == [("plain", 1)]
+
+
 def test_a_declaration_that_cannot_be_is_refused(sandbox: Sandbox) -> None:
     with pytest.raises(ToolError, match="it is 'at-once' or 'deferred'"):
         tool(effect="later")  # type: ignore[arg-type]
