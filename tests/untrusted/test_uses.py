@@ -175,7 +175,6 @@ WHY = {
     "servers/jupyter/notebook.py": BOUND + "the lines that a cell begins with, each in one pass; nine digits",
     "servers/service.py": OWN + "half characters in what json.dumps has escaped",
     "results/jsonable.py": OWN + "writes JSON",
-    "results/marked.py": BOUND + "an int of 4,300 digits at most, which one pattern knows",
     "common/signatures.py": OWN + "hints of the host's own tools",
     "common/matching.py": BOUND + "names, 5,000 of 60 characters at most; one pass for where words begin",
     "common/text.py": BOUND + "possessive patterns, shown linear in tests/common/test_text.py; numbers of lengths",
