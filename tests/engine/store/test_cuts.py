@@ -144,7 +144,7 @@ class Runs:
             if result.ok:
                 done += 1
                 core: Any = session._core
-                drive(core.attend(partial(core.durable.leave, core)))  # as while it is idle
+                drive(core.attend(partial(core.durable.flush, core)))  # as while it is idle
                 result = session.run("1 / 0")  # the numbers of steps are not those of what is done
             if result.outcome != "error":  # what is run next is the step that was lost: so its calls are known
                 done = session.get("done", 0)
