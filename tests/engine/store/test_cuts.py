@@ -161,7 +161,7 @@ def runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield made
 
 
-@pytest.mark.parametrize("runs", ["step", "second"], indirect=True)
+@pytest.mark.parametrize("runs", [pytest.param("step", marks=pytest.mark.slow), "second"], indirect=True)
 def test_a_call_keeps_its_key_wherever_it_is_cut(runs: Runs) -> None:
     whole = Memory()
     runs.check(whole)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import platform
 import secrets
 import sys
-from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from msgspec.structs import replace
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session import waits
+from safeexec.engine.host.session.earlier import EarlierSteps
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.line import Line, wait_for
 from safeexec.engine.host.session.states import CLOSED
@@ -40,7 +40,6 @@ from safeexec.engine.store import recovery
 from safeexec.engine.store.interface import WAITS, Held, Store
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
-from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
 
@@ -88,35 +87,6 @@ class StorePlace:
         """The store knows what it has open."""
 
 
-class EarlierCall:
-    """A call that an earlier run of the same step has made."""
-
-    def __init__(self, call: recovery.MadeCall) -> None:
-        self.key = call.called.key
-        self.unknown = call.unknown
-        self._call = call
-
-    def reply(self, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
-        """Return what it got then. None where the call is to be made now, with the same key."""
-        answer, again = self._call.answer, rule is not None and rule.idempotent
-        if self._call.called.effect == "deferred":
-            if self._call.effect is None or self._call.effect.became == "dropped" or (self.unknown and again):
-                return None
-            return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
-        if answer is None:
-            if again:
-                return None
-            error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
-            return m.ToolReply(call.call, error_type="ToolError", error=error)
-        if answer.value is None:
-            return m.ToolReply(call.call, None, answer.error_type, answer.error, answer.inside)
-        try:
-            return m.ToolReply(call.call, bytes_of(answer.value))
-        except ValueError as error:
-            text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
-            return m.ToolReply(call.call, error_type="ToolError", error=text)
-
-
 class Durable:
     """What keeps one session in a store."""
 
@@ -151,11 +121,7 @@ class Durable:
         """What was read already, for the next time it comes back."""
         self.recorded: Any = None
         """The recording that goes on with each new writer."""
-        self._undone: deque[recovery.Undone] = deque()
-        """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
-        self._repeats = False
-        """Whether the running step is the first of them once more."""
-        self._before: deque[recovery.MadeCall] = deque()
+        self.earlier = EarlierSteps()
         self._listed: object = None
         """What its store lists it to wait for."""
         self._fell = False
@@ -210,31 +176,7 @@ class Durable:
     def begin(self, source: str, values: int, size: int) -> None:
         """A step begins, after so many variables are set. `size`: bytes of its source."""
         self._bytes, self._values = size, values
-        self._before.clear()
-        self._repeats = bool(self._undone) and self._undone[0].run.source == source
-        if self._repeats:
-            self._before.extend(self._undone[0].made)
-        else:
-            self._undone.clear()
-
-    def ended(self, *, part: bool) -> None:
-        """The step that began has ended. `part`: as part of the session; if not, its calls are still to be answered."""
-        if self._repeats and part:
-            self._undone.popleft()
-        self._repeats = False
-
-    def before(self, call: m.ToolRequest) -> EarlierCall | None:
-        """The same call, where an earlier run of this step has made it."""
-        if not self._before:
-            return None
-        made = self._before.popleft()
-        try:
-            if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
-                return EarlierCall(made)
-        except ValueError:
-            pass  # too large to be kept: nobody knows whether it is the same
-        self._before.clear()
-        return None
+        self.earlier.begin(source)
 
     def check(self) -> None:
         """Raises `StoreError` where nothing more can be written."""
@@ -350,7 +292,7 @@ class Durable:
         yield Work(writer.flush)
         held.parts[recovery.part_of(self._part)] = writer.size
         left = yield Work(partial(recovery.read, self._store, held))
-        self._undone, self._fell = deque([] if left is None else left.again), False
+        self.earlier, self._fell = EarlierSteps(() if left is None else left.again), False
 
     def _recover(self, session: SessionCore, result: Result) -> Core[Result]:
         """A step has ended with the processes of the session, which comes back from its store."""
@@ -439,14 +381,7 @@ class Durable:
         """Yield what the lines before the saved state say that is still to be known."""
         for name in session.line.history.named:
             yield form.Named(name=name, step=session.step, now=session.line.history.current.step)
-        for run, made in self._undone:
-            yield replace(run, undone=True)
-            for call in made:
-                yield call.called
-                if call.answer is not None:
-                    yield call.answer
-                if call.effect is not None:
-                    yield call.effect
+        yield from self.earlier.records()
         if session.effects is not None:
             yield from session.effects.unfinished()
         if session.waiting is not None:
@@ -684,7 +619,7 @@ class Durable:
             self._now = doing.moment
             self._ways[self._now] = way
         self._since, session.again, session.files_changed = None, None, False
-        self._undone = deque(left.undone)
+        self.earlier = EarlierSteps(left.undone)
         place = StorePlace(self._store, held, recovery.part_of(left.part), left.size)
         writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
         recorded.writer, recorded.calls = writer, count(left.calls + 1)

@@ -333,7 +333,7 @@ class Recorder:
         except BaseException as error:
             self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
             if self.recording.durable is not None:
-                self.recording.durable.ended(part=False)
+                self.recording.durable.earlier.ended(part=False)
             raise
         where = self._where(session)
         if result.value is None:
@@ -348,7 +348,7 @@ class Recorder:
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
         if self.recording.durable is not None:
-            self.recording.durable.ended(part=where["now"] == where["step"])
+            self.recording.durable.earlier.ended(part=where["now"] == where["step"])
         writer.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
         if session.waiting is not None and result.outcome == "waiting":
             self.tell(replace(session.waiting, session=self.number))
@@ -536,7 +536,7 @@ class RecordedTools:
         shape = session.sandbox.toolbox.tools.get(call.tool)
         rule = getattr(shape, "effect", None)
         again = None if session.calls is None else session.calls.again
-        before = None if durable is None or again is not None else durable.before(call)
+        before = None if durable is None or again is not None else durable.earlier.same(call)
         session.recorder.call = number
         key = before.key if before is not None else "" if again is None else again.key
         session.call_key = key or session.next_key()
