@@ -199,7 +199,7 @@ class SandboxCore:
         if self.store is not None:
             for session in list(self._open):
                 if session.durable is not None:
-                    yield from session.attend(partial(session.durable.leave, session))
+                    yield from session.attend(partial(session.durable.flush, session))
         self.closed = True
         if self._spares:
             yield Work(self._spares.close)
@@ -364,8 +364,8 @@ class SandboxCore:
     ) -> Core[SessionCore]:
         """`session_for`, of a session that the store may have."""
         from safeexec.engine.host.session.durable import Durable  # with the modules of recordings
-        from safeexec.engine.host.session.recorder import RecordedLineage
-        from safeexec.engine.store import comeback
+        from safeexec.engine.host.session.recorder import SessionRecording
+        from safeexec.engine.store import recovery
 
         self.check_usable()
         store, tightened = self.store, dict(keywords)
@@ -374,7 +374,7 @@ class SandboxCore:
             raise RecordingError("a stored session is recorded in its store: leave out `record`")
         held = yield Work(partial(store.claim, label))
         try:
-            left = yield Work(partial(comeback.read, store, held))
+            left = yield Work(partial(recovery.read, store, held))
             durable = Durable(store, held, self._durable)
             if left is None and not new:
                 yield Work(partial(store.remove, held))
@@ -390,8 +390,8 @@ class SandboxCore:
                 from safeexec.engine.host.tools import effects  # with the modules of recordings
 
                 effects.follow_effects(session, self.toolbox)
-            durable.take(left, given.get("queue_seconds"))
-            RecordedLineage(None, durable).follow(session)
+            durable.resume_later(left, given.get("queue_seconds"))
+            SessionRecording(None, durable).follow(session)
             yield from session.arouse()
             return session
         except BaseException:
@@ -438,14 +438,14 @@ class SandboxCore:
         yield from self._enter(session.label, self._queue_seconds if seconds is None else seconds)
         self._places.take(session)
 
-    def session_returns(self, session: SessionCore) -> None:
+    def session_resumed(self, session: SessionCore) -> None:
         """It has a process again, after it was left to the store."""
         if session not in self._open:
             session.watch_anew()
             with descriptors.reserved():
                 self.session_opened(session)
 
-    def session_sleeps(self, session: SessionCore) -> None:
+    def session_suspended(self, session: SessionCore) -> None:
         """It is left to the store, and has nothing here until it is used again."""
         if session in self._open:
             self._open.discard(session)
@@ -567,7 +567,7 @@ class SandboxCore:
         """Return what its sessions wait for, the oldest first: those that are open here, and those that rest in its
         store. Raises `StoreError`.
         """
-        here = [one for one in self.open_sessions() if one.durable is None or not one.durable.away(one)]
+        here = [one for one in self.open_sessions() if one.durable is None or not one.durable.is_suspended(one)]
         calls = [call for one in here if one.waiting is not None and (call := one.waiting_call()) is not None]
         if (store := self.store) is not None:
             from safeexec.engine.host.session import waits  # with the modules of recordings

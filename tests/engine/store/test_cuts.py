@@ -144,7 +144,7 @@ class Runs:
             if result.ok:
                 done += 1
                 core: Any = session._core
-                drive(core.attend(partial(core.durable.leave, core)))  # as while it is idle
+                drive(core.attend(partial(core.durable.flush, core)))  # as while it is idle
                 result = session.run("1 / 0")  # the numbers of steps are not those of what is done
             if result.outcome != "error":  # what is run next is the step that was lost: so its calls are known
                 done = session.get("done", 0)
@@ -161,7 +161,7 @@ def runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield made
 
 
-@pytest.mark.parametrize("runs", ["step", "second"], indirect=True)
+@pytest.mark.parametrize("runs", [pytest.param("step", marks=pytest.mark.slow), "second"], indirect=True)
 def test_a_call_keeps_its_key_wherever_it_is_cut(runs: Runs) -> None:
     whole = Memory()
     runs.check(whole)

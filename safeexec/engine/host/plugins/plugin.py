@@ -37,7 +37,7 @@ from safeexec.protocol.values import Opaque
 from safeexec.results import PluginError, Result, in_words
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.recorder import RecordedLineage
+    from safeexec.engine.host.session.recorder import SessionRecording
 
 State = Literal["keep", "fresh"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
@@ -99,7 +99,7 @@ class PluginCore:
         self._settings = dict(settings or {})
         self._api = api
         self._record = None if record is False else record
-        self._recording: RecordedLineage | None = None
+        self._recording: SessionRecording | None = None
         self._released: deque[HeldPlace] = deque()
         self.state = state
         self.definition = self._defined(source)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import platform
 import secrets
 import sys
-from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from msgspec.structs import replace
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session import waits
+from safeexec.engine.host.session.earlier import EarlierSteps
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.line import Line, wait_for
 from safeexec.engine.host.session.states import CLOSED
@@ -36,11 +36,10 @@ from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.writer import NewPlace, RecordOptions, RecordWriter, numbered
-from safeexec.engine.store import comeback
+from safeexec.engine.store import recovery
 from safeexec.engine.store.interface import WAITS, Held, Store
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
-from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
 
@@ -88,35 +87,6 @@ class StorePlace:
         """The store knows what it has open."""
 
 
-class EarlierCall:
-    """A call that an earlier run of the same step has made."""
-
-    def __init__(self, call: comeback.MadeCall) -> None:
-        self.key = call.called.key
-        self.unknown = call.unknown
-        self._call = call
-
-    def reply(self, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
-        """Return what it got then. None where the call is to be made now, with the same key."""
-        answer, again = self._call.answer, rule is not None and rule.idempotent
-        if self._call.called.effect == "deferred":
-            if self._call.effect is None or self._call.effect.became == "dropped" or (self.unknown and again):
-                return None
-            return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
-        if answer is None:
-            if again:
-                return None
-            error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
-            return m.ToolReply(call.call, error_type="ToolError", error=error)
-        if answer.value is None:
-            return m.ToolReply(call.call, None, answer.error_type, answer.error, answer.inside)
-        try:
-            return m.ToolReply(call.call, bytes_of(answer.value))
-        except ValueError as error:
-            text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
-            return m.ToolReply(call.call, error_type="ToolError", error=text)
-
-
 class Durable:
     """What keeps one session in a store."""
 
@@ -128,7 +98,7 @@ class Durable:
         self.identity = secrets.token_hex(8)
         self.entropy = b""
         """What the random numbers of its first process came from."""
-        self.asleep = False
+        self.suspended = False
         """Whether the session is left to the store, until it is used again."""
         self._writer: RecordWriter | None = None
         self._place: StorePlace | None = None
@@ -147,15 +117,11 @@ class Durable:
         self._saving_seconds = 0.0
         """What the last saved state took."""
         self._queue_seconds: float | None = None
-        self._left: comeback.Left | None = None
+        self._left: recovery.Left | None = None
         """What was read already, for the next time it comes back."""
-        self.lineage: Any = None
+        self.recorded: Any = None
         """The recording that goes on with each new writer."""
-        self._undone: deque[comeback.Undone] = deque()
-        """The steps that were undone, and their calls: if a source runs again, they are answered as they were."""
-        self._repeats = False
-        """Whether the running step is the first of them once more."""
-        self._before: deque[comeback.MadeCall] = deque()
+        self.earlier = EarlierSteps()
         self._listed: object = None
         """What its store lists it to wait for."""
         self._fell = False
@@ -169,8 +135,8 @@ class Durable:
         """The writer of a session of which nothing is stored yet."""
         held = self._held
         assert held is not None
-        self._part = next(iter(comeback.names(held)), 0) + 1
-        return self._writer_for(StorePlace(self._store, held, comeback.part_of(self._part), 0))
+        self._part = next(iter(recovery.names(held)), 0) + 1
+        return self._writer_for(StorePlace(self._store, held, recovery.part_of(self._part), 0))
 
     def _writer_for(self, place: StorePlace, **there: Any) -> RecordWriter:
         options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
@@ -204,37 +170,13 @@ class Durable:
         held = self._held
         if held is None:
             raise StoreError(f"the session {self._label!r} rests in its store: use it first")
-        part = comeback.part_of(self._part)
+        part = recovery.part_of(self._part)
         return Recording(f"{self._label}/{part}", partial(self._store.read, held, part))
 
     def begin(self, source: str, values: int, size: int) -> None:
         """A step begins, after so many variables are set. `size`: bytes of its source."""
         self._bytes, self._values = size, values
-        self._before.clear()
-        self._repeats = bool(self._undone) and self._undone[0].run.source == source
-        if self._repeats:
-            self._before.extend(self._undone[0].made)
-        else:
-            self._undone.clear()
-
-    def ended(self, *, part: bool) -> None:
-        """The step that began has ended. `part`: as part of the session; if not, its calls are still to be answered."""
-        if self._repeats and part:
-            self._undone.popleft()
-        self._repeats = False
-
-    def before(self, call: m.ToolRequest) -> EarlierCall | None:
-        """The same call, where an earlier run of this step has made it."""
-        if not self._before:
-            return None
-        made = self._before.popleft()
-        try:
-            if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
-                return EarlierCall(made)
-        except ValueError:
-            pass  # too large to be kept: nobody knows whether it is the same
-        self._before.clear()
-        return None
+        self.earlier.begin(source)
 
     def check(self) -> None:
         """Raises `StoreError` where nothing more can be written."""
@@ -247,7 +189,7 @@ class Durable:
         """
         current, again, values = session.line.history.current, session.again, self._values
         memory, session.again, self._values = current.memory, None, 0
-        if self.away(session):
+        if self.is_suspended(session):
             return {}
         self._fell = self._fell or session.line.fell_back
         session.line.fell_back = False
@@ -286,14 +228,14 @@ class Durable:
         self._now = -1
         self._since = self._since or monotonic()
 
-    def away(self, session: SessionCore) -> bool:
+    def is_suspended(self, session: SessionCore) -> bool:
         """Leave the session to the store if it has lost what the store has: no copy of its state was left, or only an
         older one. Returns whether it is left there, until it is used again.
         """
         current = session.line.history.current
         if session.line.fell_back and (current.step < self._safe or current.memory is FRESH):
-            self.asleep = True
-        return self.asleep
+            self.suspended = True
+        return self.suspended
 
     # When what is written
 
@@ -308,12 +250,12 @@ class Durable:
     @property
     def overdue(self) -> bool:
         """Whether that is to be done now, while nobody uses the session."""
-        return self._held is not None and not self.asleep and self.mode != "close" and self.due
+        return self._held is not None and not self.suspended and self.mode != "close" and self.due
 
     def after(self, session: SessionCore, result: Result) -> Core[Result]:
         """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
-        if self.away(session):
-            return (yield from self._again_there(session, result))
+        if self.is_suspended(session):
+            return (yield from self._recover(session, result))
         writer = self._writer
         assert writer is not None
         late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
@@ -348,17 +290,17 @@ class Durable:
         held = self._held
         assert held is not None
         yield Work(writer.flush)
-        held.parts[comeback.part_of(self._part)] = writer.size
-        left = yield Work(partial(comeback.read, self._store, held))
-        self._undone, self._fell = deque([] if left is None else left.again), False
+        held.parts[recovery.part_of(self._part)] = writer.size
+        left = yield Work(partial(recovery.read, self._store, held))
+        self.earlier, self._fell = EarlierSteps(() if left is None else left.again), False
 
-    def _again_there(self, session: SessionCore, result: Result) -> Core[Result]:
+    def _recover(self, session: SessionCore, result: Result) -> Core[Result]:
         """A step has ended with the processes of the session, which comes back from its store."""
         notes = [*result.notes]
         if notes and notes[-1].endswith((STARTS_EMPTY, NEWEST_LEFT)):
             notes.pop()
         try:
-            yield from self.wake(session)
+            yield from self.resume(session)
         except (SandboxError, OSError) as error:
             notes.append(f"the session is to come back from its store: {one_line(str(error), 300)}")
         else:
@@ -368,7 +310,7 @@ class Durable:
 
     def _refused(self, session: SessionCore, result: Result, error: Exception) -> Result:
         """The store did not take a step: it is no part of the session, which comes back as it is stored."""
-        self.asleep, self._refusal = True, session.step
+        self.suspended, self._refusal = True, session.step
         kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
         told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
         return replace(
@@ -387,7 +329,7 @@ class Durable:
         `StateFileError`.
         """
         held, writer, began = self._held, self._writer, monotonic()
-        if held is None or writer is None or self.away(session) or not self.due:
+        if held is None or writer is None or self.is_suspended(session) or not self.due:
             return
         self.check()
         number = self._part + 1
@@ -420,9 +362,9 @@ class Durable:
             # In one: a host that is killed in between would lose what the lines before had of it.
             records = [heading, *carried]
             lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
-            part = comeback.part_of(number)
+            part = recovery.part_of(number)
             self._store.append(held, part, 0, lines, sync=True)
-            held.parts[comeback.part_of(number - 1)] = size
+            held.parts[recovery.part_of(number - 1)] = size
             self._heading, self._place = heading, StorePlace(self._store, held, part, len(lines))
             return NewPlace(self._place, len(lines), len(records))
 
@@ -439,14 +381,7 @@ class Durable:
         """Yield what the lines before the saved state say that is still to be known."""
         for name in session.line.history.named:
             yield form.Named(name=name, step=session.step, now=session.line.history.current.step)
-        for run, made in self._undone:
-            yield replace(run, undone=True)
-            for call in made:
-                yield call.called
-                if call.answer is not None:
-                    yield call.answer
-                if call.effect is not None:
-                    yield call.effect
+        yield from self.earlier.records()
         if session.effects is not None:
             yield from session.effects.unfinished()
         if session.waiting is not None:
@@ -459,7 +394,7 @@ class Durable:
     def _put(self, held: Held, number: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
         """Store a saved state: in the heading, or beside it where it is large."""
         data = bytearray()
-        part, at = comeback.part_of(number, comeback.STATE), 0
+        part, at = recovery.part_of(number, recovery.STATE), 0
         for piece in pieces:
             data += piece
             if at or len(data) > CONTENT_BYTES // 8:
@@ -484,22 +419,22 @@ class Durable:
 
     # To the store, and back
 
-    def leave(self, session: SessionCore) -> Core[None]:
+    def flush(self, session: SessionCore) -> Core[None]:
         """The session is about to end, and nobody uses it: what is not in the store yet is written."""
-        if not self.away(session) and self._held is not None and session.supervisor.state is not CLOSED:
+        if not self.is_suspended(session) and self._held is not None and session.supervisor.state is not CLOSED:
             try:
                 yield from self._list(session)
                 yield from self.save(session)
             except (SandboxError, OSError) as error:
                 session.supervisor.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
 
-    def sleep(self, session: SessionCore) -> Core[None]:
+    def suspend(self, session: SessionCore) -> Core[None]:
         """Leave the session to the store, until it is used again."""
-        if self.asleep or session.supervisor.state is CLOSED:
+        if self.suspended or session.supervisor.state is CLOSED:
             return
-        yield from self.leave(session)
+        yield from self.flush(session)
         yield from self._drop(session)
-        self.asleep = True
+        self.suspended = True
 
     def _drop(self, session: SessionCore) -> Core[None]:
         """End all that the session has in this process."""
@@ -510,7 +445,7 @@ class Durable:
         if (workspace := session.line.workspace) is not None:
             yield from ending(1 << 20, workspace.close)
         session.line.close()
-        session.sandbox.session_sleeps(session)
+        session.sandbox.session_suspended(session)
         if self._writer is not None:
             yield Work(self._writer.close)
         self.release()
@@ -527,16 +462,16 @@ class Durable:
         if held is not None:
             self._store.release(held)
 
-    def attend(self, session: SessionCore) -> Core[None]:
+    def ensure_resumed(self, session: SessionCore) -> Core[None]:
         """Before it is used, by who has the turn: have its process ready, or go on with what is in the store. Raises
         `StoreError`, `StateFileError`, `SandboxError`.
         """
-        if not self.asleep:
+        if not self.suspended:
             yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
-        if self.away(session):
-            yield from self.wake(session)
+        if self.is_suspended(session):
+            yield from self.resume(session)
 
-    def wake(self, session: SessionCore) -> Core[None]:
+    def resume(self, session: SessionCore) -> Core[None]:
         """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and
         `SessionClosed` where nothing is.
         """
@@ -548,35 +483,35 @@ class Durable:
             if self._held is None:
                 self._held = yield Work(partial(self._store.claim, self._label))
             left, self._left = self._left, None
-            left = left or (yield Work(partial(comeback.read, self._store, self._held)))
+            left = left or (yield Work(partial(recovery.read, self._store, self._held)))
             if left is None:
                 session.supervisor.why_closed = why = (
                     f"nothing of {self._label!r} is in the store: ask for the session again"
                 )
                 raise SessionClosed(why)
-            yield from self._come_back(session, left, notes)
+            yield from self._restore(session, left, notes)
         except BaseException:
             yield from wait_for(session.line.end_processes())
             session.line.close()
-            session.sandbox.session_sleeps(session)
+            session.sandbox.session_suspended(session)
             self.release()
             raise
-        self.asleep = False
+        self.suspended = False
 
-    def take(self, left: comeback.Left, queue_seconds: float | None) -> None:
+    def resume_later(self, left: recovery.Left, queue_seconds: float | None) -> None:
         """The session is the one that was left so. It comes back with its first use."""
-        self.asleep, self._left, self._queue_seconds = True, left, queue_seconds
+        self.suspended, self._left, self._queue_seconds = True, left, queue_seconds
         self.identity = left.heading.identity or self.identity
 
-    def _come_back(self, session: SessionCore, left: comeback.Left, notes: list[str]) -> Core[None]:
+    def _restore(self, session: SessionCore, left: recovery.Left, notes: list[str]) -> Core[None]:
         doings, size = left.doings, BATCH
         try:
             entropy = bytes.fromhex(left.heading.entropy)[: m.ENTROPY_BYTES]
         except ValueError:
             raise StoreError(f"the stored session {self._label!r} is damaged: its entropy is none") from None
         while True:
-            yield from self._begin(session, left)
-            done = yield from self._again(session, doings, size, entropy)
+            yield from self._restore_state(session, left)
+            done = yield from self._repeat(session, doings, size, entropy)
             if done == len(doings):
                 break
             yield from wait_for(session.line.end_processes())
@@ -585,15 +520,15 @@ class Durable:
                 # Up to the one that came out otherwise, and no further.
                 otherwise = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
                 left.lost = sorted({*left.lost, *(run.step for run in otherwise)})
-                left.undone = [*(comeback.Undone(run, []) for run in otherwise), *left.undone]
+                left.undone = [*(recovery.Undone(run, []) for run in otherwise), *left.undone]
                 left.now = doings[done - 1].step if done else left.heading.now
                 notes = [*notes, OTHERWISE]
                 doings = doings[:done]
             size = 1 if size > 1 else BATCH
         session.supervisor.notes_next[:0] = notes
-        self._resume(session, left, doings)
+        self._go_on(session, left, doings)
 
-    def _begin(self, session: SessionCore, left: comeback.Left) -> Core[None]:
+    def _restore_state(self, session: SessionCore, left: recovery.Left) -> Core[None]:
         """A process in the state that the part begins with."""
         sandbox, held, policy = session.sandbox, self._held, session.policy
         assert held is not None
@@ -604,12 +539,12 @@ class Durable:
         yield from line.begin()
         session.mechanisms = sandbox.mechanisms
         supervisor.arrived()
-        sandbox.session_returns(session)
+        sandbox.session_resumed(session)
         if left.heading.state is None:
             return
         told = f"the stored session {self._label!r}"
         saved = yield Work(
-            lambda: state_file.read_pieces(comeback.state_of(self._store, held, left), policy.limits, told)
+            lambda: state_file.read_pieces(recovery.state_of(self._store, held, left), policy.limits, told)
         )
         try:
             header = saved.header
@@ -622,7 +557,7 @@ class Durable:
         finally:
             yield from ending(saved.size(), saved.close)
         line.history.current.memory.number = left.heading.moment
-        failed = list(header.failed.items())[: comeback.NAMED]
+        failed = list(header.failed.items())[: recovery.NAMED]
         supervisor.notes_next += [
             one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed
         ]
@@ -632,7 +567,7 @@ class Durable:
                 f"{state_file.python_version()}: no function or class of it is kept"
             )
 
-    def _again(self, session: SessionCore, doings: list[comeback.Doing], size: int, entropy: bytes) -> Core[int]:
+    def _repeat(self, session: SessionCore, doings: list[recovery.Doing], size: int, entropy: bytes) -> Core[int]:
         """Do once more what led to the newest state, so many at a time. Returns how many came out as they did, if not
         all did: of them, those of whole parts.
         """
@@ -649,7 +584,7 @@ class Durable:
                 session.supervisor.sources.add(doing.step, doing.record.source)
         return len(doings)
 
-    def _entries(self, session: SessionCore, doing: comeback.Doing) -> list[m.JournalEntry]:
+    def _entries(self, session: SessionCore, doing: recovery.Doing) -> list[m.JournalEntry]:
         record = doing.record
         try:
             if isinstance(record, form.Deleted):
@@ -664,12 +599,12 @@ class Durable:
             raise StoreError(f"step {record.step} of the stored session {self._label!r}: {refusal.message}")
         return [*(m.JournalEntry(one, 0) for one in given), m.JournalEntry(m.Execute(record.step, text), doing.did)]
 
-    def _resume(self, session: SessionCore, left: comeback.Left, doings: list[comeback.Doing]) -> None:
+    def _go_on(self, session: SessionCore, left: recovery.Left, doings: list[recovery.Doing]) -> None:
         """The session is in the newest state that can be had: go on writing."""
-        held, lineage = self._held, self.lineage
-        assert held is not None and lineage is not None
+        held, recorded = self._held, self.recorded
+        assert held is not None and recorded is not None
         if self._done > left.step:
-            session.supervisor.notes_next.append(f"{comeback.steps(left.step + 1, self._done)} lost: not in the store")
+            session.supervisor.notes_next.append(f"{recovery.steps(left.step + 1, self._done)} lost: not in the store")
         if self._refusal and left.now >= self._refusal:
             session.supervisor.notes_next.append(f"step {self._refusal} is in the store after all, and not undone")
         self._done = self._refusal = 0
@@ -684,10 +619,10 @@ class Durable:
             self._now = doing.moment
             self._ways[self._now] = way
         self._since, session.again, session.files_changed = None, None, False
-        self._undone = deque(left.undone)
-        place = StorePlace(self._store, held, comeback.part_of(left.part), left.size)
+        self.earlier = EarlierSteps(left.undone)
+        place = StorePlace(self._store, held, recovery.part_of(left.part), left.size)
         writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
-        lineage.writer, lineage.calls = writer, count(left.calls + 1)
+        recorded.writer, recorded.calls = writer, count(left.calls + 1)
         if (effects := session.effects) is not None:
             effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
@@ -699,7 +634,7 @@ class Durable:
             except RecordingError as error:
                 session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         self._listed = (session.waiting or held) if WAITS in held.parts else None
-        session.supervisor.notes_next += comeback.told(left)
+        session.supervisor.notes_next += recovery.told(left)
         resumed = form.Resumed(
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
             steps=len(left.lost),

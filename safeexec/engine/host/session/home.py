@@ -68,20 +68,20 @@ class RecordsSession(Protocol):
 class KeepsSession(Protocol):
     """What keeps a session in a store."""
 
-    def away(self, session: Any) -> bool:
+    def is_suspended(self, session: Any) -> bool:
         """Whether the session is left to the store, until it is used again, or has lost what the store still has."""
 
     @property
     def overdue(self) -> bool:
         """Whether its state is to be saved, now that nobody uses it."""
 
-    def attend(self, session: Any) -> Core[None]:
+    def ensure_resumed(self, session: Any) -> Core[None]:
         """Before it is used: where it is away, go on with what is in the store."""
 
-    def leave(self, session: Any) -> Core[None]:
+    def flush(self, session: Any) -> Core[None]:
         """See to it that all of the session is in the store."""
 
-    def sleep(self, session: Any) -> Core[None]:
+    def suspend(self, session: Any) -> Core[None]:
         """Leave it to the store."""
 
 
@@ -169,10 +169,10 @@ class Home(Protocol):
     def admit(self, session: Any, seconds: float | None) -> Core[None]:
         """A place for a session that comes back from its store. Raises `SandboxBusy`."""
 
-    def session_returns(self, session: Any) -> None:
+    def session_resumed(self, session: Any) -> None:
         """A session that was left to its store has a process again."""
 
-    def session_sleeps(self, session: Any) -> None:
+    def session_suspended(self, session: Any) -> None:
         """A session is left to its store."""
 
     def look_after(self, session: Any) -> None:

@@ -52,7 +52,7 @@ class TemplateRecord(NamedTuple):
 
 def record(
     session: SessionCore, options: Any, state: bytes | None = None, prepared: TemplateRecord | None = None
-) -> RecordedLineage:
+) -> SessionRecording:
     """Record a session that has just been opened, with the `state` that it goes on from, or how its template was
     `prepared`. `options`: a path, True (in memory), or `RecordOptions`. Raises `RecordingError`.
     """
@@ -63,7 +63,7 @@ def record(
         options = RecordOptions()
     if durable is None and not isinstance(options, RecordOptions):
         options = RecordOptions(path=options)
-    recording = RecordedLineage(RecordWriter(options) if durable is None else durable.new_writer(), durable)
+    recording = SessionRecording(RecordWriter(options) if durable is None else durable.new_writer(), durable)
     redacted = sorted(recording.writer.options.redact)
     started = datetime.now(UTC).isoformat()
     files = {} if state is not None or prepared is not None else _workspace_files(session)
@@ -84,7 +84,7 @@ def record(
     return recording
 
 
-def preparation(session: SessionCore, recording: RecordedLineage, name: str) -> TemplateRecord:
+def preparation(session: SessionCore, recording: SessionRecording, name: str) -> TemplateRecord:
     """Return what was recorded of a session that has prepared a template; nothing more is. Raises `RecordingError`
     where the recording stopped before.
     """
@@ -137,7 +137,7 @@ def _heading(
     )
 
 
-class RecordedLineage:
+class SessionRecording:
     """One recording: a session and its branches."""
 
     writer: RecordWriter
@@ -148,7 +148,7 @@ class RecordedLineage:
             self.writer = writer
         self.durable = durable
         if durable is not None:
-            durable.lineage = self
+            durable.recorded = self
         self.calls = count(1)
         self._numbers: Iterator[int] = count(1)
         self._open = 0
@@ -209,7 +209,7 @@ class Recorder:
 
     __slots__ = ("_stop_noted", "call", "inner", "number", "recording")
 
-    def __init__(self, recording: RecordedLineage, number: int) -> None:
+    def __init__(self, recording: SessionRecording, number: int) -> None:
         self.recording = recording
         self.number = number
         self.call = 0
@@ -333,7 +333,7 @@ class Recorder:
         except BaseException as error:
             self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
             if self.recording.durable is not None:
-                self.recording.durable.ended(part=False)
+                self.recording.durable.earlier.ended(part=False)
             raise
         where = self._where(session)
         if result.value is None:
@@ -348,7 +348,7 @@ class Recorder:
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
         if self.recording.durable is not None:
-            self.recording.durable.ended(part=where["now"] == where["step"])
+            self.recording.durable.earlier.ended(part=where["now"] == where["step"])
         writer.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
         if session.waiting is not None and result.outcome == "waiting":
             self.tell(replace(session.waiting, session=self.number))
@@ -521,7 +521,7 @@ def _overheard(pieces: Iterator[bytes], heard: list[bytes]) -> Iterator[bytes]:
 class RecordedTools:
     """The tools of a recorded session: each call is written down before it is made, and what came of it after."""
 
-    def __init__(self, tools: ToolAnswers, recording: RecordedLineage) -> None:
+    def __init__(self, tools: ToolAnswers, recording: SessionRecording) -> None:
         self._tools = tools
         self.recording = recording
 
@@ -536,7 +536,7 @@ class RecordedTools:
         shape = session.sandbox.toolbox.tools.get(call.tool)
         rule = getattr(shape, "effect", None)
         again = None if session.calls is None else session.calls.again
-        before = None if durable is None or again is not None else durable.before(call)
+        before = None if durable is None or again is not None else durable.earlier.same(call)
         session.recorder.call = number
         key = before.key if before is not None else "" if again is None else again.key
         session.call_key = key or session.next_key()

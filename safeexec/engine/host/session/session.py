@@ -261,7 +261,7 @@ class SessionCore:
             self.rests = False
         try:
             if self.durable is not None:
-                yield from self.durable.attend(self)
+                yield from self.durable.ensure_resumed(self)
             return (yield from work)
         finally:
             self.used = monotonic()
@@ -325,7 +325,7 @@ class SessionCore:
         it stays.
         """
         if self.durable is not None:
-            yield from self.attend(partial(self.durable.leave, self))
+            yield from self.attend(partial(self.durable.flush, self))
         yield from self._close(CLOSED_HERE)
 
     def close_if_idle(self, seconds: float) -> Core[None]:
@@ -333,12 +333,12 @@ class SessionCore:
         if self._turn.goes_on or monotonic() - self.used < seconds:
             return
         if self.durable is not None and not self.abandoned:
-            yield from self.attend(partial(self.durable.sleep, self))
+            yield from self.attend(partial(self.durable.suspend, self))
             return
         if self.waiting is not None and self.waiting.until > time() and not self.abandoned:
             return  # somebody is asked, who may take longer
         if self.durable is not None:
-            yield from self.attend(partial(self.durable.leave, self))
+            yield from self.attend(partial(self.durable.flush, self))
         why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
         yield from self._close(f"the session was closed {why}")
 
@@ -458,7 +458,7 @@ class SessionCore:
         """While it is idle: give up its process, or at least memory."""
         self.rested = self.used
         if self.durable is not None:
-            yield from self.durable.leave(self)
+            yield from self.durable.flush(self)
         yield from self.supervisor.rest()
         if self.supervisor.state is RESTING:
             self.rests = True
@@ -1218,7 +1218,7 @@ class SessionCore:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.supervisor.why_closed is not None:
             raise SessionClosed(self.supervisor.why_closed)
-        if self.durable is not None and self.durable.away(self):
+        if self.durable is not None and self.durable.is_suspended(self):
             drive(self.arouse())
         if self.line.workspace is None:
             raise WorkspaceError(

@@ -58,7 +58,7 @@ def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
             raise ToolError(f"{name}({parameter}): a tool cannot take a function of the guest; pass data instead")
     found = {}
     for parameter, hint in hints.items():
-        if hint is not Any:
+        if hint is not Any and hint is not object:
             try:
                 msgspec.convert(None, hint, dec_hook=_made)
             except msgspec.ValidationError:

@@ -84,7 +84,7 @@ class IdleSessions:
         for session in sandbox.open_sessions(awake=awake):
             try:
                 if session.durable is not None and session.durable.overdue:
-                    drive(session.attend(partial(session.durable.leave, session)))
+                    drive(session.attend(partial(session.durable.flush, session)))
                 if session.can_rest():
                     drive(session.attend(session.rest))
                 if session.abandoned and not sandbox.labelled(session):

@@ -610,7 +610,7 @@ def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Pat
         session.run("total = 1")
         session.write_file("list.txt", "")
         assert session.run(SHOPPING).outcome == "waiting"
-        until(lambda: session._core.durable.away(session._core))  # type: ignore[union-attr]
+        until(lambda: session._core.durable.is_suspended(session._core))  # type: ignore[union-attr]
         assert sandbox.waiting() == [session.waiting_for]
         assert session.answer(Allow()).value == "8 to shop"
         assert session.run("pay(1)").outcome == "waiting"

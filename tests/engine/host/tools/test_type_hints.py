@@ -147,6 +147,15 @@ def test_a_class_and_an_object_with_call_are_tools() -> None:
         Tool("called", Called()).bind(({"x": 1},), {})
 
 
+@pytest.mark.parametrize("hint", [Any, object])
+def test_a_parameter_that_takes_anything_is_given_what_came(hint: Any) -> None:
+    def f(x: Any) -> None: ...
+
+    f.__annotations__["x"] = hint
+    given = [3 + 4j, {1, 2}]
+    assert Tool("f", f).bind((given,), {}).arguments["x"] is given
+
+
 @pytest.mark.parametrize(
     ("hint", "told"),
     [

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec import Sandbox, tool
-from safeexec.engine.store import StoreOptions, comeback, open_store
+from safeexec.engine.store import StoreOptions, open_store, recovery
 from safeexec.errors import StateFileError, StoreError
 from tests.engine.store.kills import run as killed
 
@@ -22,14 +22,14 @@ def lines(*records: dict[str, Any]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in numbered)
 
 
-def left(folder: Path, **parts: bytes) -> comeback.Left | None:
+def left(folder: Path, **parts: bytes) -> recovery.Left | None:
     store = open_store(StoreOptions(at=folder, session_mb=8))
     try:
         held = store.claim("ada")
         for number, data in parts.items():
             store.append(held, number.removeprefix("p") + ".jsonl", 0, data)
         store.release(held)
-        return comeback.read(store, store.claim("ada"))
+        return recovery.read(store, store.claim("ada"))
     finally:
         store.close()
 
@@ -46,7 +46,7 @@ def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
     assert [doing.step for doing in found.doings] == [1, 2]
     assert (found.now, found.step, found.lost, found.begun) == (2, 4, [3, 4], 0)
     assert [one.run.source for one in found.undone] == ["x = 3", "x = 4"]
-    assert comeback.told(found) == ["steps 3 to 4 are lost: no state was saved after them"]
+    assert recovery.told(found) == ["steps 3 to 4 are lost: no state was saved after them"]
 
 
 def test_a_rollback_leads_to_a_state_that_was(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_cut_at_every_byte_it_is_what_it_was_after_some_line(stored: bytes, tmp_
     for cut in range(first, len(stored) + 1):
         store.append(held, "000001.jsonl", 0, stored[:cut])
         held.parts["000001.jsonl"] = cut
-        found = comeback.read(store, held)
+        found = recovery.read(store, held)
         assert found is not None
         assert found.size == stored[:cut].rindex(b"\n") + 1
         if stored[cut - 1 : cut] == b"\n":
@@ -116,7 +116,7 @@ def test_cut_at_every_byte_it_is_what_it_was_after_some_line(stored: bytes, tmp_
             assert (found.doings, found.lost, found.begun) == (
                 (before.doings, before.lost, before.begun) if before else ([], [], 0)
             )
-        comeback.told(found)
+        recovery.told(found)
     store.close()
     assert len(seen) > 3
 
@@ -137,7 +137,7 @@ def test_what_a_stranger_writes_is_read_or_refused(stored: bytes, data: st.DataO
         found = left(folder, p000001=written)
     except StoreError:
         return
-    assert found is None or len(comeback.told(found)) < 100
+    assert found is None or len(recovery.told(found)) < 100
 
 
 @pytest.mark.parametrize(
