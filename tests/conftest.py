@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import faulthandler
+import inspect
 import os
 import shutil
 import signal
@@ -79,6 +81,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an asynchronous test: on a loop of asyncio, or on that of its fixture `on_loop`."""
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    given = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
+    run = pyfuncitem.funcargs.get("on_loop", lambda main: asyncio.run(main()))
+    run(lambda: test(**given))
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

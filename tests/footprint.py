@@ -7,7 +7,7 @@ import re
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import NamedTuple
 
@@ -62,6 +62,14 @@ def settled() -> Footprint:
 def pause() -> None:
     """Let 20 ms pass between two looks at something that must come true by a deadline."""
     wait(Wait((), monotonic() + 0.02))
+
+
+def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until it holds. Raises AssertionError when that takes too long."""
+    deadline = monotonic() + seconds
+    while not condition():
+        assert monotonic() < deadline, "it does not come true"
+        pause()
 
 
 def difference(after: Footprint, before: Footprint) -> Footprint:

@@ -162,38 +162,36 @@ class DataAnalyst:
 
     def run(self, question: str) -> Analysis:
         """Survey the files, then answer `question` about them."""
-        kept, start = self._begun(question)
-        return drive(self._agent, start, aparts=True, hold=kept)
+        return drive(self._agent, *self._begun(question))
 
     async def run_async(self, question: str) -> Analysis:
         """As `run`."""
-        kept, start = self._begun(question)
-        return await drive_async(self._agent, start, aparts=True, hold=kept)
+        return await drive_async(self._agent, *self._begun(question))
 
     def resume(self, transcript: Transcript, question: str | None = None, *, answer: Any = UNSET) -> Analysis:
         """Go on from a transcript, as `CodeAgent.resume`: also with the `answer` to a call of a tool that waits."""
-        start = self._resumed(transcript, question, answer)
-        return drive(self._agent, start, aparts=True, hold=transcript)
+        return drive(self._agent, *self._resumed(transcript, question, answer))
 
     async def resume_async(
         self, transcript: Transcript, question: str | None = None, *, answer: Any = UNSET
     ) -> Analysis:
         """As `resume`."""
-        start = self._resumed(transcript, question, answer)
-        return await drive_async(self._agent, start, aparts=True, hold=transcript)
+        return await drive_async(self._agent, *self._resumed(transcript, question, answer))
 
-    def _begun(self, question: str) -> tuple[Transcript, _Start]:
+    def _begun(self, question: str) -> tuple[_Start, bool, Transcript]:
         agent, kept = self._agent, self._agent.new_transcript()
-        return kept, lambda session: self._analysis(
-            question, session, kept, lambda task: agent.loop(session, task, kept)
-        )
 
-    def _resumed(self, transcript: Transcript, question: str | None, answer: Any) -> _Start:
+        def start(session: Any) -> Generator[Request, Any, Analysis]:
+            return self._analysis(question, session, kept, lambda task: agent.loop(session, task, kept))
+
+        return start, True, kept
+
+    def _resumed(self, transcript: Transcript, question: str | None, answer: Any) -> tuple[_Start, bool, Transcript]:
         asked = question or transcript.task.partition(_HEADING)[0]
         if transcript.held is None:
             transcript.untouched = None  # the session is another one
-        _, _, loop = self._agent.begin(transcript, question, rebuild=True, answer=answer)
-        return lambda session: self._analysis(asked, session, transcript, lambda _: loop(session))
+        loop, _, _ = self._agent.begin(transcript, question, rebuild=True, answer=answer)
+        return lambda session: self._analysis(asked, session, transcript, lambda _: loop(session)), True, transcript
 
     def _analysis(
         self, question: str, session: Any, kept: Transcript, loop: Callable[[str], Loop]

@@ -43,7 +43,7 @@ class Driven(Protocol):
 
 
 def drive(
-    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool, hold: Transcript | None = None
+    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], aparts: bool, hold: Transcript | None = None
 ) -> T:
     """Run the loop in this thread. `aparts`: it may have programs run apart. `hold` keeps the session of a run that
     ends to wait, open for the one that goes on.
@@ -52,7 +52,7 @@ def drive(
 
 
 async def drive_async(
-    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], *, aparts: bool, hold: Transcript | None = None
+    agent: Driven, start: Callable[[Any], Generator[Request, Any, T]], aparts: bool, hold: Transcript | None = None
 ) -> T:
     """As `drive`, in this task; a model or a session that blocks gets a thread."""
     return await _drive(agent, start, aparts, hold, blocking=False)

@@ -195,11 +195,11 @@ class CodeAgent:
 
     def run(self, task: str) -> AgentResult:
         """Work on `task` until there is an answer or a limit. The model's mistakes are in the result; none raises."""
-        return self._run(None, task)
+        return drive(self, *self.begin(None, task))
 
     async def run_async(self, task: str) -> AgentResult:
         """As `run`."""
-        return await self._run_async(None, task)
+        return await drive_async(self, *self.begin(None, task))
 
     def resume(
         self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET, rebuild: bool = True
@@ -211,30 +211,18 @@ class CodeAgent:
         session is kept open by the transcript that the run has given; a transcript that was loaded needs an agent with
         that session, restored or still open.
         """
-        return self._run(transcript, task, rebuild, answer)
+        return drive(self, *self.begin(transcript, task, rebuild, answer))
 
     async def resume_async(
         self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET, rebuild: bool = True
     ) -> AgentResult:
         """As `resume`."""
-        return await self._run_async(transcript, task, rebuild, answer)
-
-    def _run(
-        self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
-    ) -> AgentResult:
-        proven, kept, start = self.begin(transcript, task, rebuild, answer)
-        return drive(self, start, aparts=proven, hold=kept)
-
-    async def _run_async(
-        self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
-    ) -> AgentResult:
-        proven, kept, start = self.begin(transcript, task, rebuild, answer)
-        return await drive_async(self, start, aparts=proven, hold=kept)
+        return await drive_async(self, *self.begin(transcript, task, rebuild, answer))
 
     def begin(
-        self, transcript: Transcript | None, task: str | None, rebuild: bool, answer: Any
-    ) -> tuple[bool, Transcript, Callable[[Any], Loop]]:
-        """For a driver: whether programs are run apart, the transcript, and the loop for a session. Raises
+        self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
+    ) -> tuple[Callable[[Any], Loop], bool, Transcript]:
+        """For a driver: the loop for a session, whether programs are run apart, and the transcript. Raises
         `AgentError`.
         """
         kept = self.new_transcript() if transcript is None else transcript
@@ -248,9 +236,9 @@ class CodeAgent:
                 )
         again = rebuild and answer is UNSET and kept.held is None
         return (
+            lambda session: self.loop(session, task, kept, rebuild=again, answer=answer),
             self.conclude is not None,
             kept,
-            lambda session: self.loop(session, task, kept, rebuild=again, answer=answer),
         )
 
     def loop(

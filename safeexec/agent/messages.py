@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import msgspec
+
 from safeexec.common.text import short_repr
+from safeexec.engine.recordings.format import TokenUsage as TokenUsage
+from safeexec.engine.recordings.format import ToolCall as ToolCall
 
 Role = Literal["system", "user", "assistant", "tool"]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A native call that the model asks for. `arguments` is the JSON text as it came."""
-
-    id: str
-    name: str
-    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +73,12 @@ def _as_message(message: Mapping[str, Any]) -> Message:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
-    """Tokens of one reply; `estimated` where the server did not count them (four characters a token)."""
-
-    prompt: int = 0
-    completion: int = 0
-    estimated: bool = False
-
-    @property
-    def total(self) -> int:
-        return self.prompt + self.completion
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """One reply of a model. `finish` is the server's reason: `stop`, `length`, `tool_calls`, `content_filter` …"""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
-    usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: TokenUsage = TokenUsage()
     finish: str = "stop"
 
     @property
@@ -106,22 +87,10 @@ class Reply:
 
     def to_dict(self) -> dict[str, Any]:
         """The reply as JSON data; `from_dict` reads it back."""
-        data: dict[str, Any] = {"text": self.text, "finish": self.finish}
-        if self.tool_calls:
-            data["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.tool_calls]
-        data["usage"] = {
-            "prompt": self.usage.prompt,
-            "completion": self.usage.completion,
-            "estimated": self.usage.estimated,
-        }
+        data: dict[str, Any] = msgspec.to_builtins(self)
         return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Reply:
-        """Raises KeyError or TypeError for data that `to_dict` did not write."""
-        calls = tuple(ToolCall(str(c["id"]), str(c["name"]), str(c["arguments"])) for c in data.get("tool_calls") or ())
-        usage = data.get("usage") or {}
-        counts = TokenUsage(
-            int(usage.get("prompt", 0)), int(usage.get("completion", 0)), bool(usage.get("estimated", False))
-        )
-        return cls(str(data["text"]), calls, counts, str(data.get("finish") or "stop"))
+        """Raises msgspec.ValidationError for data that `to_dict` did not write."""
+        return msgspec.convert({name: value for name, value in data.items() if value is not None}, cls)

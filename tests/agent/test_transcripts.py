@@ -30,16 +30,6 @@ def test_a_reply_comes_back_as_it_was(reply: Reply, tmp_path: Path) -> None:
     assert Transcript.load(tmp_path / "t.jsonl").pending_reply == reply
 
 
-def test_a_recorded_model_says_again_what_the_model_said(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    recording = RecordedModel(path, ScriptedModel(["one", "two"]))
-    said = [recording.complete([Message("user", "?")]) for _ in range(2)]
-    replay = RecordedModel(path)
-    assert [replay.complete([]) for _ in range(2)] == said
-    with pytest.raises(TranscriptError, match="no further reply"):
-        replay.complete([])
-
-
 def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with Sandbox("calculator") as sandbox:
@@ -48,6 +38,10 @@ def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
         again = CodeAgent(RecordedModel(path), sandbox).run(first.transcript.task)
     assert again.answer == first.answer == "42"
     assert [step.result.value for step in again.steps] == [None, 42]
+    replay = RecordedModel(path)
+    assert [replay.complete([]).text for _ in range(3)] == ["```python\nx = 6\n```", "```python\nx * 7\n```", "42"]
+    with pytest.raises(TranscriptError, match="no further reply"):
+        replay.complete([])
 
 
 @pytest.mark.parametrize(
@@ -104,19 +98,11 @@ def test_a_run_that_died_in_the_middle_of_a_line_loses_that_line(tmp_path: Path)
         assert [entry["kind"] for entry in Transcript.load(path)] == ["task", "notice"]
 
 
-def test_a_recording_is_a_transcript(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
+def test_a_transcript_holds_what_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
     with Sandbox("calculator") as sandbox:
-        for task in ("6 times 7?", "And 7 times 7?"):
-            model = RecordedModel(path, ScriptedModel(["```python\nx = 6\n```", "the end"]))
-            CodeAgent(model, sandbox).run(task)
-    assert Transcript.load(path).tasks == ["6 times 7?", "And 7 times 7?"]
-
-
-def test_a_recording_holds_what_is_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    said = RecordedModel(path, ScriptedModel(["lone \ud800"])).complete([])
-    assert RecordedModel(path).complete([]) == said
+        CodeAgent(ScriptedModel(["lone \ud800"]), sandbox, transcript=path).run("Say it.")
+    assert RecordedModel(path).complete([]).text == "lone \ud800"
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

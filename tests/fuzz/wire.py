@@ -19,6 +19,7 @@ from tests.fuzz.target import Target, plain
 from tests.protocol.damage import INTERESTING, seeds_of_messages, seeds_of_values
 
 CAP = 1 << 16
+SEAL = bytes(range(8))
 NAMES = {"datetime": datetime, "zoneinfo": zoneinfo, "Decimal": Decimal, "Fraction": Fraction, "UUID": UUID}
 STATES = (STARTING, IDLE, RUNNING, ANSWERING, PARKING)
 FRAGMENTS = [
@@ -27,45 +28,54 @@ FRAGMENTS = [
 ]
 
 
-def heard(given: tuple[str, list[bytes], list[int]]) -> None:
-    """A stream of frames, in pieces of any size, after any state of the conversation."""
+def heard(given: tuple[str, list[bytes], list[int]]) -> bool:
+    """Hear a stream of frames, in pieces of any size, in any state of the conversation. Returns whether there was
+    anything to hear, and none of it was refused.
+    """
     state, payloads, cuts = given
-    stream = b"".join(map(frame, payloads))
-    conversation = Conversation(state, CAP)
-    at = 0
+    stream = b"".join(frame(payload, SEAL) for payload in payloads)
+    conversation = Conversation(state, CAP, SEAL)
+    at = said = 0
     try:
         for cut in [*cuts, len(stream)]:
-            conversation.receive(stream[at : at + cut])
+            said += len(conversation.receive(stream[at : at + cut]))
             at += cut
     except ProtocolError:
-        pass
+        return False
+    return said > 0
 
 
-def streamed(given: tuple[list[bytes], bytes, list[int]]) -> None:
-    """What was framed comes back, and what follows it is frames or a refusal; never more than was sent."""
+def streamed(given: tuple[list[bytes], bytes, list[int]]) -> bool:
+    """Check that what was framed comes back, and what follows it is frames or a refusal; never more than was sent.
+    Returns whether nothing was refused.
+    """
     payloads, rest, cuts = given
-    stream = b"".join(map(frame, payloads)) + rest
-    reader, got, at = FrameReader(CAP), [], 0
+    stream = b"".join(frame(payload, SEAL) for payload in payloads) + rest
+    reader, got, at = FrameReader(CAP, SEAL), [], 0
     try:
         for cut in [*cuts, len(stream)]:
             got += reader.feed(stream[at : at + cut])
             at += cut
     except ProtocolError:
-        return
+        return False
     assert got[: len(payloads)] == payloads
     assert sum(map(len, got)) <= len(stream)
+    return True
 
 
-def decoded(data: bytes) -> None:
-    """What can be read can be sent again, and then read as the same."""
+def decoded(data: bytes) -> bool:
+    """Check that what can be read can be sent again, and then read as the same. Returns whether it can."""
+    readable = False
     for arrays in (False, True):
         try:
             value = decode(data, arrays=arrays)
         except ProtocolError:
             continue
+        readable = True
         again = encode(value, max_bytes=1 << 20, max_depth=200, arrays=arrays).data
         third = encode(decode(again, arrays=arrays), max_bytes=1 << 20, max_depth=200, arrays=arrays).data
         assert third == again
+    return readable
 
 
 def crossed(value: Any) -> None:

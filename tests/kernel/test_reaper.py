@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from safeexec.engine.linux import processes
+from tests.footprint import until
 from tests.kernel import harness
 from tests.kernel.conftest import SITUATIONS
 
@@ -38,13 +38,6 @@ def base() -> Iterator[Path]:
         yield Path(directory)
 
 
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def _living(family: list[processes.ProcessStat]) -> list[processes.ProcessStat]:
     found = []
     for member in family:
@@ -56,7 +49,7 @@ def _living(family: list[processes.ProcessStat]) -> list[processes.ProcessStat]:
 
 def _family(host: subprocess.Popen[str], base: Path) -> list[processes.ProcessStat]:
     """Reaper, zygote, child and its three orphans. The orphans fall to the zygote or to its reaper."""
-    _until(lambda: (base / "workspaces" / "one" / "ready").exists() or host.poll() is not None)
+    until(lambda: (base / "workspaces" / "one" / "ready").exists() or host.poll() is not None)
     assert host.poll() is None, host.communicate()
     family = processes.descendants(host.pid)
     assert len(family) == 6, family
@@ -71,7 +64,7 @@ def test_the_host_is_killed(situation: str, base: Path) -> None:
     with _start(situation, base) as host:
         family = _family(host, base)
         host.send_signal(signal.SIGKILL)
-        _until(lambda: not _living(family))
+        until(lambda: not _living(family))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -82,7 +75,7 @@ def test_the_reaper_is_told_to_end(situation: str, base: Path, number: int) -> N
         reaper = next(member for member in family if member.ppid == host.pid)
         assert _signal(reaper.pid, number)
         if number == signal.SIGTERM or not situation.endswith("without-namespaces"):
-            _until(lambda: not _living(family))
+            until(lambda: not _living(family))
         host.wait(PATIENCE)
         for member in _living(family):
             _signal(member.pid, signal.SIGKILL)

@@ -8,18 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from safeexec.servers.jsonrpc import reply
-from safeexec.servers.methods import INTERNAL, METHODS, OURS, PARAMETERS, PARSE, REQUEST
+from safeexec.servers.methods import INTERNAL, OURS, PARAMETERS, PARSE, REQUEST
 from safeexec.servers.service import Service
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=8,
-)
 
 
 class Served:
@@ -60,42 +52,6 @@ def served() -> Iterator[Served]:
     made.loop.close()
 
 
-@given(line=st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
-@example(line=b"[" * 100_000)
-@example(line=b"1" * 10_000)
-@example(line=b'{"jsonrpc":"2.0","id":1e400,"method":"x"}')
-@example(line=b'{"jsonrpc":"2.0","id":NaN,"method":"x"}')
-@example(line=b'{"jsonrpc":"2.0","id":"\\ud800","method":"\\ud800"}')
-@example(line=b'{"jsonrpc":"\\ud800","id":1,"method":"x"}')
-@example(line=b'{"jsonrpc":"2.0","id":1,"method":"x","\\ud800":1}')
-def test_any_line_gets_a_defined_answer(served: Served, line: bytes) -> None:
-    message = served.reply(line.replace(b"\n", b" "))
-    for part in message if isinstance(message, list) else [message]:
-        assert part is None or "error" in part
-
-
-def parameters_of(method: str) -> st.SearchStrategy[dict[str, Any]]:
-    names = sorted(METHODS[method].parameters.__struct_fields__)
-    return st.dictionaries(st.sampled_from([name for name in names if name != "session"] or ["x"]), JSON, max_size=4)
-
-
-CALLS = st.sampled_from(sorted(METHODS.keys() - {"session.close"})).flatmap(
-    lambda method: st.tuples(st.just(method), parameters_of(method))
-)
-
-
-@given(call=CALLS)
-def test_any_parameters_of_any_method_get_a_defined_answer(served: Served, call: tuple[str, dict[str, Any]]) -> None:
-    method, params = call
-    message = served.call(method, **params)
-    if message.get("error", {}).get("data", {}).get("type") == "SessionClosed" or not served.service.sessions:
-        served.session = served.call("sandbox.session")["result"]["session"]
-    for identity in [*served.service.sessions]:
-        if identity != served.session:
-            served.call("session.close", session=identity)
-    assert served.call("session.run", source="1 + 1")["result"]["value"] == 2
-
-
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -110,6 +66,13 @@ def test_any_parameters_of_any_method_get_a_defined_answer(served: Served, call:
         (b'{"jsonrpc":"2.0","id":[],"method":"x"}', REQUEST),
         (b'{"jsonrpc":"2.0","id":true,"method":"x"}', REQUEST),
         (b'{"jsonrpc":"2.0","id":1}', REQUEST),
+        (b"[" * 100_000, PARSE),
+        (b"1" * 10_000, REQUEST),
+        (b'{"jsonrpc":"2.0","id":1e400,"method":"x"}', REQUEST),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"x"}', PARSE),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"\\ud800"}', PARSE),
+        (b'{"jsonrpc":"\\ud800","id":1,"method":"x"}', PARSE),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","\\ud800":1}', PARSE),
         (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":"x"}', PARAMETERS),
         (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":["x"]}', PARAMETERS),
         (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":{"session":"x","source":"1"}}', OURS),

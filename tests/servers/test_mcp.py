@@ -128,16 +128,6 @@ async def connected(server: Server, mode: str = "auto", **options: Any) -> Async
         yield client
 
 
-def run(test: Callable[[Client], Awaitable[None]], client: Any) -> None:
-    """Run `test` with a client, within the deadline."""
-
-    async def inside() -> None:
-        async with asyncio.timeout(DEADLINE), client as connection:
-            await test(connection)
-
-    asyncio.run(inside())
-
-
 async def step(client: Client, code: str, session: str | None = None, **more: Any) -> dict[str, Any]:
     """The structured answer of a step."""
     arguments = {"code": code, **more} | ({} if session is None else {"session_id": session})
@@ -176,8 +166,8 @@ async def endless(client: Client, session: str | None = None) -> tuple[Awaitable
 
 
 @both
-def test_tools_are_declared_with_schemas_and_short_descriptions(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
+async def test_tools_are_declared_with_schemas_and_short_descriptions(server: Server, mode: str) -> None:
+    async with connected(server, mode) as client:
         assert (client.protocol_version == "2026-07-28") is (mode == "auto")
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         names = "run_python list_variables checkpoint rollback branch files answer cancel_waiting close"
@@ -189,8 +179,6 @@ def test_tools_are_declared_with_schemas_and_short_descriptions(server: Server, 
         assert "price(item: str) -> int" in card and "memory" in card
         assert tools["run_python"].input_schema["required"] == ["code"]
         assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
-
-    run(test, connected(server, mode))
 
 
 def test_a_long_card_is_cut_to_what_clients_show(tmp_path: Path) -> None:
@@ -206,8 +194,8 @@ def test_a_long_card_is_cut_to_what_clients_show(tmp_path: Path) -> None:
 
 
 @both
-def test_a_step_is_told_as_text_and_as_structure(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
+async def test_a_step_is_told_as_text_and_as_structure(server: Server, mode: str) -> None:
+    async with connected(server, mode) as client:
         result = await client.call_tool("run_python", {"code": "x = {'a': [1, 2.5]}\nprint('hello')\nx"})
         answer = result.structured_content
         assert answer["observation"] == result.content[0].text
@@ -231,17 +219,13 @@ def test_a_step_is_told_as_text_and_as_structure(server: Server, mode: str) -> N
         assert (answer["outcome"], answer["state"]) == ("timeout", "restored")
         assert (await step(client, "len(x)", session))["value"] == 2
 
-    run(test, connected(server, mode))
 
-
-def test_programs_read_what_they_are_given(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_programs_read_what_they_are_given(server: Server) -> None:
+    async with connected(server) as client:
         code = "import sys\nsys.stdin.read()"
         for text in ('{"a": 1}', "[1, 2]", "plain"):
             assert (await step(client, code, stdin=text))["value"] == text
         assert (await step(client, "1", None, stdin=None, timeout=None))["value"] == 1
-
-    run(test, connected(server))
 
 
 def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_ends_then() -> None:
@@ -273,8 +257,9 @@ def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_ends_th
 
 
 @pytest.mark.modules("matplotlib", "tqdm")
-def test_plots_are_images_and_progress_bars_are_progress(home: Path) -> None:
-    async def test(client: Client) -> None:
+async def test_plots_are_images_and_progress_bars_are_progress(home: Path) -> None:
+    arguments = ["-m", "safeexec", "mcp", "--policy", "data-analysis"]
+    async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
         at_end = asyncio.Event()
 
         async def progress(_: float, of: float | None, message: str | None) -> None:
@@ -290,12 +275,9 @@ def test_plots_are_images_and_progress_bars_are_progress(home: Path) -> None:
         assert base64.b64decode(image.data).startswith(b"\x89PNG")
         assert "picture" in text.text
 
-    arguments = ["-m", "safeexec", "mcp", "--policy", "data-analysis"]
-    run(test, Client(StdioServerParameters(command=sys.executable, args=arguments)))
 
-
-def test_a_large_value_does_not_flood_a_model(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_a_large_value_does_not_flood_a_model(server: Server) -> None:
+    async with connected(server) as client:
         answer = await step(client, "list(range(100_000))")
         assert isinstance(answer["value"], str) and len(json.dumps(answer)) < 40_000
         assert (await step(client, "list(range(1000))"))["value"] == list(range(1000))
@@ -310,11 +292,9 @@ def test_a_large_value_does_not_flood_a_model(server: Server) -> None:
         ):
             await step(client, code)
 
-    run(test, connected(server))
 
-
-def test_states_of_a_session(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_states_of_a_session(server: Server) -> None:
+    async with connected(server) as client:
         session = (await step(client, "x = 1"))["session_id"]
 
         async def call(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -341,14 +321,12 @@ def test_states_of_a_session(server: Server) -> None:
         for n in (0, 9, 10**30, "x"):
             await refused(client, "branch", session_id=session, n=n)
         await call("close")
-        assert "it was closed" in await refused(client, "run_python", session_id=session, code="1")
+        assert "was closed" in await refused(client, "run_python", session_id=session, code="1")
         assert (await step(client, "x", left))["value"] == "left"
 
-    run(test, connected(server))
 
-
-def test_files_by_tool_and_as_resources(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_files_by_tool_and_as_resources(server: Server) -> None:
+    async with connected(server) as client:
         session = (await step(client, "pass"))["session_id"]
 
         async def files(op: str, **arguments: Any) -> dict[str, Any]:
@@ -382,24 +360,20 @@ def test_files_by_tool_and_as_resources(server: Server) -> None:
         await step(client, "open('large', 'wb').write(bytes(5_000_000))", session)
         assert "5000000 bytes" in await refused(client, "files", session_id=session, op="read", path="large")
 
-    run(test, connected(server))
 
-
-def test_the_policy_is_a_resource(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_the_policy_is_a_resource(server: Server) -> None:
+    async with connected(server) as client:
         assert [str(resource.uri) for resource in (await client.list_resources()).resources] == ["safeexec://policy"]
         (content,) = (await client.read_resource("safeexec://policy")).contents
         assert "Imports: " in content.text and "order(item: str) -> str" in content.text
-
-    run(test, connected(server))
 
 
 # While a step runs
 
 
 @both
-def test_progress_is_told_while_the_step_runs(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
+async def test_progress_is_told_while_the_step_runs(server: Server, mode: str) -> None:
+    async with connected(server, mode) as client:
         heard: list[tuple[float, str | None]] = []
         first = asyncio.Event()
 
@@ -414,12 +388,10 @@ def test_progress_is_told_while_the_step_runs(server: Server, mode: str) -> None
         call.cancel()
         await asyncio.wait({call})
 
-    run(test, connected(server, mode))
-
 
 @both
-def test_a_cancelled_call_stops_the_step_and_undoes_it(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
+async def test_a_cancelled_call_stops_the_step_and_undoes_it(server: Server, mode: str) -> None:
+    async with connected(server, mode) as client:
         session = (await step(client, "x = 1"))["session_id"]
         began, call = await endless(client, session)
         await began
@@ -427,12 +399,10 @@ def test_a_cancelled_call_stops_the_step_and_undoes_it(server: Server, mode: str
         await asyncio.wait({call})
         assert (await step(client, "x", session))["value"] == 1
 
-    run(test, connected(server, mode))
-
 
 @both
-def test_a_client_that_leaves_stops_its_step(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
+async def test_a_client_that_leaves_stops_its_step(server: Server, mode: str) -> None:
+    async with connected(server, mode) as client:
         session = (await step(client, "x = 1"))["session_id"]
         body = {"code": "x = 2\nprint('begun')\nwhile True: pass", "session_id": session, "timeout": 60}
         async with raw_call(server, mode, body) as lines:
@@ -440,8 +410,6 @@ def test_a_client_that_leaves_stops_its_step(server: Server, mode: str) -> None:
                 if "notifications/progress" in line:
                     break
         assert (await step(client, "x", session))["value"] == 1
-
-    run(test, connected(server, mode))
 
 
 @asynccontextmanager
@@ -480,18 +448,16 @@ def message(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-def test_a_client_that_does_not_read_holds_up_nobody(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_a_client_that_does_not_read_holds_up_nobody(server: Server) -> None:
+    async with connected(server) as client:
         session = (await step(client, "x = 1"))["session_id"]
         body = {"code": "x = 2\nfor _ in range(2000): print('o' * 100)", "session_id": session}
         async with raw_call(server, "auto", body):
             assert (await step(client, "x", session))["value"] == 2
 
-    run(test, connected(server))
 
-
-def test_a_client_that_floods_gets_an_answer_to_each_call(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_a_client_that_floods_gets_an_answer_to_each_call(server: Server) -> None:
+    async with connected(server) as client:
         calls = [client.call_tool("run_python", {"code": str(number)}) for number in range(100)]
         answers = await asyncio.gather(*calls)
         for number, answer in enumerate(answers):
@@ -502,11 +468,9 @@ def test_a_client_that_floods_gets_an_answer_to_each_call(server: Server) -> Non
         assert sum(answer.is_error for answer in answers) < 100
         assert (await step(client, "1"))["value"] == 1
 
-    run(test, connected(server))
 
-
-def test_two_clients_on_one_session_take_turns(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_two_clients_on_one_session_take_turns(server: Server) -> None:
+    async with connected(server) as client:
         session = (await step(client, "import time\nx = 0"))["session_id"]
         async with connected(server, "legacy") as other:
             code = "y = x\ntime.sleep(0.05)\nx = y + 1\nx"
@@ -518,8 +482,6 @@ def test_two_clients_on_one_session_take_turns(server: Server) -> None:
             assert not (await client.call_tool("close", {"session_id": session})).is_error
             assert "session was closed" in (await running).content[0].text
             assert "closed" in await waiting
-
-    run(test, connected(server))
 
 
 # Approval
@@ -537,10 +499,10 @@ def person(answers: list[str]) -> tuple[list[str], Any]:
 
 
 @both
-def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: str) -> None:
+async def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: str) -> None:
     questions, callback = person(["accept", "decline", "cancel"])
 
-    async def test(client: Client) -> None:
+    async with connected(server, mode, elicitation_callback=callback) as client:
         code = "print('before')\nprice('pear'), order('pear')"
         answer = await step(client, code)
         assert answer["value"] == [4, "bought pear"]
@@ -549,36 +511,24 @@ def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: str) ->
         assert answer["error"]["type"] == "PermissionError"
         answer = await step(client, "try: order('nut')\nexcept PermissionError as e: print(e)", answer["session_id"])
         assert "did not allow it" in answer["observation"]
-
-    run(test, connected(server, mode, elicitation_callback=callback))
     assert ["'pear'" in questions[0], "'fig'" in questions[1], "'nut'" in questions[2]] == [True] * 3
 
 
 @both
-def test_several_questions_of_one_step(server: Server, mode: str) -> None:
+async def test_several_questions_of_one_step(server: Server, mode: str) -> None:
     questions, callback = person(["accept", "decline", "accept"])
 
-    async def test(client: Client) -> None:
+    async with connected(server, mode, elicitation_callback=callback) as client:
         code = (
             "got = []\nfor item in 'abc':\n    try: got.append(order(item))\n"
             "    except PermissionError: got.append(0)\ngot"
         )
         assert (await step(client, code))["value"] == ["bought a", 0, "bought c"]
-
-    run(test, connected(server, mode, elicitation_callback=callback))
     assert len(questions) == 3
 
 
 @both
-def test_a_session_can_be_closed_while_a_person_is_asked(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
-        session = (await step(client, "pass"))["session_id"]
-        call = asyncio.create_task(step(client, "order('pear')", session))
-        await asked.wait()
-        assert not (await client.call_tool("close", {"session_id": session})).is_error
-        call.cancel()
-        await asyncio.wait({call})
-        assert "it was closed" in await refused(client, "run_python", session_id=session, code="1")
+async def test_a_session_can_be_closed_while_a_person_is_asked(server: Server, mode: str) -> None:
 
     async def callback(*_: Any) -> ElicitResult:
         asked.set()
@@ -586,24 +536,30 @@ def test_a_session_can_be_closed_while_a_person_is_asked(server: Server, mode: s
         raise AssertionError
 
     asked = asyncio.Event()
-    run(test, connected(server, mode, elicitation_callback=callback))
+    async with connected(server, mode, elicitation_callback=callback) as client:
+        session = (await step(client, "pass"))["session_id"]
+        call = asyncio.create_task(step(client, "order('pear')", session))
+        await asked.wait()
+        assert not (await client.call_tool("close", {"session_id": session})).is_error
+        call.cancel()
+        await asyncio.wait({call})
+        assert "was closed" in await refused(client, "run_python", session_id=session, code="1")
 
 
 @both
-def test_a_client_that_cannot_ask_is_refused(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
+async def test_a_client_that_cannot_ask_is_refused(server: Server, mode: str) -> None:
+    async with connected(server, mode) as client:
         answer = await step(client, "order('pear')")
         assert answer["error"]["type"] == "PermissionError"
         assert "cannot ask" in answer["error"]["message"]
 
-    run(test, connected(server, mode))
 
-
-def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> None:
+async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> None:
     arguments: dict[str, Any] = {"code": "x = x + price('fig')\ngot = order('pear')\ngot"}
     yes = {"approval": ElicitResult(action="accept", content={})}
 
-    async def test(client: Client) -> None:
+    _, callback = person([])
+    async with connected(server, elicitation_callback=callback) as client:
         session = (await step(client, "x = 1"))["session_id"]
         arguments["session_id"] = session
         call = client.session.call_tool
@@ -621,14 +577,11 @@ def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> None:
         with pytest.raises(MCPError, match="requestState"):
             await call("run_python", arguments, request_state="v1.guessed")
 
-    _, callback = person([])
-    run(test, connected(server, elicitation_callback=callback))
 
-
-def test_a_step_that_waits_goes_on_with_answer_or_is_given_up(server: Server) -> None:
+async def test_a_step_that_waits_goes_on_with_answer_or_is_given_up(server: Server) -> None:
     questions, callback = person(["accept"])
 
-    async def test(client: Client) -> None:
+    async with connected(server, elicitation_callback=callback) as client:
         session = (await step(client, "x = 1"))["session_id"]
         arguments = {"code": "order('pear')", "session_id": session}
         for _ in range(2):
@@ -640,22 +593,18 @@ def test_a_step_that_waits_goes_on_with_answer_or_is_given_up(server: Server) ->
         assert not (await client.call_tool("cancel_waiting", {"session_id": session})).is_error
         assert (await step(client, "x", session))["value"] == 1
         assert "no step of this session waits" in await refused(client, "answer", session_id=session)
-
-    run(test, connected(server, elicitation_callback=callback))
     assert len(questions) == 1
 
 
 @both
-def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
-    async def test(client: Client) -> None:
+async def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
+    async with connected(server, mode) as client:
         answer = await step(client, "print('once more')\nlater()")
         assert (answer["outcome"], answer["state"]) == ("waiting", "restored")
         assert answer["waiting_for"] == {"tool": "later", "asked": "tool", "note": "not yet"}
         assert "not yet" in answer["observation"]
         done = await client.call_tool("answer", {"session_id": answer["session_id"]})
         assert done.structured_content["value"] == "now"
-
-    run(test, connected(server, mode))
 
 
 @pytest.mark.parametrize(
@@ -671,19 +620,19 @@ def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
         ("files", {"session_id": "x", "op": "write", "content": {"a": 1}}, "files: content: Input should be a valid"),
     ],
 )
-def test_wrong_arguments_are_told_in_a_line(server: Server, tool: str, arguments: dict[str, Any], told: str) -> None:
-    async def test(client: Client) -> None:
+async def test_wrong_arguments_are_told_in_a_line(
+    server: Server, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    async with connected(server) as client:
         message = await refused(client, tool, **arguments)
         assert message.startswith(told) and len(message) < 200 and "pydantic" not in message
-
-    run(test, connected(server))
 
 
 # Sessions that come and go
 
 
-def test_only_handles_that_were_given_out_are_good(server: Server) -> None:
-    async def test(client: Client) -> None:
+async def test_only_handles_that_were_given_out_are_good(server: Server) -> None:
+    async with connected(server) as client:
         session = (await step(client, "x = 1"))["session_id"]
         assert "no session" in await refused(client, "list_variables", session_id="")
         for guess in ("guess", session[:-1], session + "=", session.swapcase(), "../" + session, "\0", "x" * 100_000):
@@ -691,48 +640,39 @@ def test_only_handles_that_were_given_out_are_good(server: Server) -> None:
                 told = await refused(client, tool, session_id=guess, **more)
                 assert "gave out no such session_id" in told and len(told) < 400
 
-    run(test, connected(server))
 
-
-def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     from safeexec.servers import mcp
 
     monkeypatch.setattr(mcp, "IDLE_SECONDS", 0.5)
     monkeypatch.setattr(mcp, "MAX_SESSIONS", 3)
 
-    async def inside() -> None:
-        server = mcp.McpServer("calculator")
-        await server.open()
-        async with Client(server.server) as client:
-            old = (await step(client, "x = 1"))["session_id"]
-            kept = [(await step(client, "1"))["session_id"] for _ in range(3)]
-            assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")
-            assert "3" in await refused(client, "branch", session_id=kept[0], n=4)
-            deadline = monotonic() + DEADLINE
-            while server._sandbox._core.open_sessions():
-                assert monotonic() < deadline
-                await asyncio.sleep(0.01)
-            for _ in range(2):
-                assert "without use" in await refused(client, "run_python", session_id=kept[2], code="1")
-        await server.close()
-
-    asyncio.run(inside())
+    server = mcp.McpServer("calculator")
+    await server.open()
+    async with Client(server.server) as client:
+        old = (await step(client, "x = 1"))["session_id"]
+        kept = [(await step(client, "1"))["session_id"] for _ in range(3)]
+        assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")
+        assert "3" in await refused(client, "branch", session_id=kept[0], n=4)
+        deadline = monotonic() + DEADLINE
+        while server._sandbox._core.open_sessions():
+            assert monotonic() < deadline
+            await asyncio.sleep(0.01)
+        for _ in range(2):
+            assert "without use" in await refused(client, "run_python", session_id=kept[2], code="1")
+    await server.close()
 
 
 # Invalid input
 
 
-def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Server, home: Path) -> None:
+async def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Server, home: Path) -> None:
     code = "x = 1\n" * (10_000_000 // 6)
-
-    async def test(client: Client) -> None:
-        answer = await client.call_tool("run_python", {"code": code})
-        assert "step_source_kb" in answer.content[0].text
-        assert (await step(client, "1"))["value"] == 1
-
-    run(test, connected(server))
-    run(test, connected(server, "legacy"))
-    run(test, stdio(home))
+    for connecting in (connected(server), connected(server, "legacy"), stdio(home)):
+        async with connecting as client:
+            answer = await client.call_tool("run_python", {"code": code})
+            assert "step_source_kb" in answer.content[0].text
+            assert (await step(client, "1"))["value"] == 1
 
 
 def stdio(home: Path, **options: Any) -> Client:
@@ -853,18 +793,14 @@ def test_a_token_of_ones_own(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "mode"), [(signal.SIGTERM, "auto"), (signal.SIGTERM, "legacy"), (signal.SIGINT, "auto")]
 )
-def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: signal.Signals, mode: str) -> None:
+async def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: signal.Signals, mode: str) -> None:
     with started(home) as server:
-        children: list[psutil.Process] = []
-
-        async def test(client: Client) -> None:
+        async with connected(server, mode) as client:
             began, call = await endless(client)
             await began
-            children.extend(psutil.Process(server.process.pid).children(recursive=True))
+            children = psutil.Process(server.process.pid).children(recursive=True)
             server.process.send_signal(number)
             assert "stopped" in (await call).content[0].text
-
-        run(test, connected(server, mode))
         assert server.process.wait(15) == 0
         assert len(children) > 2
         assert psutil.wait_procs(children, timeout=15)[1] == []
@@ -872,29 +808,27 @@ def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: s
     assert (home / "stderr").read_text() == ""
 
 
-def test_a_sandbox_that_died_is_opened_anew(home: Path) -> None:
-    async def test(client: Client) -> None:
-        session = (await step(client, "x = 1"))["session_id"]
-        dead = psutil.Process(server.process.pid).children(recursive=True)
-        for process in dead:
-            with suppress(psutil.NoSuchProcess):  # the zygote is among them, and its children end with it
-                process.kill()
-        psutil.wait_procs(dead, timeout=15)
-        assert "Traceback" not in await refused(client, "run_python", session_id=session, code="x")
-        assert (await step(client, "1"))["value"] == 1
-
+async def test_a_sandbox_that_died_is_opened_anew(home: Path) -> None:
     with started(home) as server:
-        run(test, connected(server))
+        async with connected(server) as client:
+            session = (await step(client, "x = 1"))["session_id"]
+            dead = psutil.Process(server.process.pid).children(recursive=True)
+            for process in dead:
+                with suppress(psutil.NoSuchProcess):  # the zygote is among them, and its children end with it
+                    process.kill()
+            psutil.wait_procs(dead, timeout=15)
+            assert "Traceback" not in await refused(client, "run_python", session_id=session, code="x")
+            assert (await step(client, "1"))["value"] == 1
 
 
 # The standard streams
 
 
 @both
-def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None:
+async def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None:
     questions, callback = person(["accept"])
 
-    async def test(client: Client) -> None:
+    async with stdio(home, mode=mode, elicitation_callback=callback) as client:
         session = (await step(client, "x = price('pear')"))["session_id"]
         assert (await step(client, "x, order('pear')", session))["value"] == [4, "bought pear"]
         began, call = await endless(client, session)
@@ -902,8 +836,6 @@ def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None:
         call.cancel()
         await asyncio.wait({call})
         assert (await step(client, "x", session))["value"] == 4
-
-    run(test, stdio(home, mode=mode, elicitation_callback=callback))
     assert len(questions) == 1
 
 

@@ -84,26 +84,22 @@ class Served:
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("headers", [(), ("Connection: close",)])
-def test_who_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch, headers: tuple[str, ...], whole: bool) -> None:
+async def test_who_takes_nothing_is_left(
+    monkeypatch: pytest.MonkeyPatch, headers: tuple[str, ...], whole: bool
+) -> None:
     """However the server ends the connection: it waited for ever for what it had written."""
     monkeypatch.setattr(running, "TAKE_SECONDS", 0.05)
 
-    async def main() -> None:
-        async with Served(answering(whole=whole)) as served:
-            await served.ask(*headers)
-            await asyncio.wait_for(served.lost.wait(), 60)
-
-    asyncio.run(main())
+    async with Served(answering(whole=whole)) as served:
+        await served.ask(*headers)
+        await asyncio.wait_for(served.lost.wait(), 60)
 
 
 @pytest.mark.parametrize("headers", [(), ("Connection: close",)])
-def test_who_begins_late_gets_all(headers: tuple[str, ...]) -> None:
-    async def main() -> None:
-        async with Served(answering(whole=True)) as served:
-            await served.ask(*headers)
-            assert await served.read() == SIZE
-
-    asyncio.run(main())
+async def test_who_begins_late_gets_all(headers: tuple[str, ...]) -> None:
+    async with Served(answering(whole=True)) as served:
+        await served.ask(*headers)
+        assert await served.read() == SIZE
 
 
 def test_who_takes_slowly_is_waited_for_as_long_as_enough_is_taken() -> None:

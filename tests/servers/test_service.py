@@ -6,7 +6,7 @@ import asyncio
 import base64
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -31,14 +31,6 @@ async def serving(*arguments: Any, **options: Any) -> AsyncIterator[Service]:
         await service.close()
 
 
-def served(test: Callable[[Service], Awaitable[None]], *arguments: Any, **options: Any) -> None:
-    async def main() -> None:
-        async with serving(*arguments, **options) as service:
-            await test(service)
-
-    asyncio.run(main())
-
-
 async def call(service: Service, name: str, parameters: object, tell: Tell | None = None) -> dict[str, Any]:
     return await service.call(name, json.dumps(parameters).encode(), tell)
 
@@ -49,15 +41,13 @@ async def problem(service: Service, name: str, parameters: object) -> CallProble
     return problem_of(raised.value)
 
 
-def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> None:
-    async def uses(service: Service) -> None:
+async def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> None:
+    async with serving("standard", record=str(tmp_path)) as service:
         opened = await call(service, "sandbox.session", {"namespace": {"x": 20}})
         await call(service, "session.run", {**opened, "source": "x += 1\nx"})
         saved = await call(service, "session.save", opened)
         again = await call(service, "sandbox.restore", {"state": saved["state"]})
         await call(service, "session.run", {**again, "source": "x * 2"})
-
-    served(uses, "standard", record=str(tmp_path))
     assert len([*tmp_path.iterdir()]) == 2
     ends = []
     for path in tmp_path.iterdir():
@@ -67,8 +57,8 @@ def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> 
     assert sorted(ends) == [21, 42]
 
 
-def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(tmp_path: Path) -> None:
-    async def fills(service: Service) -> None:
+async def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(tmp_path: Path) -> None:
+    async with serving("standard", record=str(tmp_path), record_mb=1) as service:
         opened = await call(service, "sandbox.session", {})
         await call(service, "session.run", {**opened, "source": "kept = 1"})
         (tmp_path / "old.jsonl").write_bytes(bytes(1 << 20))
@@ -81,8 +71,6 @@ def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(tmp_p
         assert (
             told.type == "RecordingError" and "total_mb allows 1: move some away, for none is deleted" in told.message
         )
-
-    served(fills, "standard", record=str(tmp_path), record_mb=1)
     assert len([*tmp_path.iterdir()]) == 2
 
 
@@ -91,10 +79,16 @@ def test_recordings_need_a_directory(tmp_path: Path) -> None:
         Service("standard", record=str(tmp_path / "none"))
 
 
-def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says() -> None:
+async def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says() -> None:
     seen: set[str] = set()
 
-    async def uses(service: Service) -> None:
+    def pay(amount: int, to: str = "") -> Any:
+        return f"{amount} to {to}" if amount else Later("closed")
+
+    confined = Policy.load("confined-python").replace(tools={"approval": ["pay"]})
+    asked = iter([Later("ask"), Later("ask"), True, Later("ask")])
+    async with serving("calculator", [confined], tools=[pay], approval=lambda *_: next(asked)) as service:
+
         async def ask(name: str, /, **parameters: Any) -> Any:
             answer = json.loads(encoded(await call(service, name, parameters)))
             seen.add(name)
@@ -157,13 +151,6 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
             assert (told.type, "has no store" in told.message) == ("SandboxError", True)
         seen.add("session.command")  # no shipped profile allows one
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
-
-    def pay(amount: int, to: str = "") -> Any:
-        return f"{amount} to {to}" if amount else Later("closed")
-
-    confined = Policy.load("confined-python").replace(tools={"approval": ["pay"]})
-    asked = iter([Later("ask"), Later("ask"), True, Later("ask")])
-    served(uses, "calculator", [confined], tools=[pay], approval=lambda *_: next(asked))
     assert seen == set(METHODS)
 
 
@@ -195,8 +182,8 @@ def test_the_schema_of_every_row_can_be_made() -> None:
         assert schema["$defs"][row.parameters.__name__]["additionalProperties"] is False
 
 
-def test_values_cross_exactly_where_the_client_says_so() -> None:
-    async def uses(service: Service) -> None:
+async def test_values_cross_exactly_where_the_client_says_so() -> None:
+    async with serving() as service:
         source = "from datetime import date\nx = {(1, 2): date(2020, 2, 29), 'b': {b'x'}}\nx"
         at = await call(service, "sandbox.session", {})
         value = (await call(service, "session.run", {**at, "source": source, "exact": True}))["value"]
@@ -206,13 +193,11 @@ def test_values_cross_exactly_where_the_client_says_so() -> None:
         assert (await call(service, "session.run", {**at, "source": "x == y"}))["value"] is True
         assert {type(key) for key in unmarked(value)} == {tuple, str}
 
-    served(uses)
 
-
-def test_output_is_told_while_a_step_runs_and_in_order() -> None:
+async def test_output_is_told_while_a_step_runs_and_in_order() -> None:
     told: list[tuple[str, dict[str, Any]]] = []
 
-    async def uses(service: Service) -> None:
+    async with serving() as service:
         at = await call(service, "sandbox.session", {})
         source = "import sys\nprint('a')\nprint('b', file=sys.stderr)"
         await call(service, "session.run", {**at, "source": source}, lambda *event: told.append(event))
@@ -224,8 +209,6 @@ def test_output_is_told_while_a_step_runs_and_in_order() -> None:
         ]
         assert {name for name, _ in told} == {"session.output"}
         assert {params["session"] for _, params in told} == {at["session"]}
-
-    served(uses)
 
 
 WRONG: list[tuple[str, Any, int, str]] = [
@@ -262,31 +245,27 @@ WRONG: list[tuple[str, Any, int, str]] = [
 ]
 
 
-def test_a_namespace_that_looks_like_a_marked_value_is_one_of_two_names() -> None:
-    async def uses(service: Service) -> None:
+async def test_a_namespace_that_looks_like_a_marked_value_is_one_of_two_names() -> None:
+    async with serving() as service:
         given = {"namespace": {"type": "bytes", "base64": "AAE="}}
         at = await call(service, "sandbox.session", given)
         for method, where in (("sandbox.run", given), ("session.run", at), ("session.run", at | given)):
             told = await call(service, method, {**where, "source": "type + base64"})
             assert told["value"] == "bytesAAE="
 
-    served(uses)
 
-
-def test_all_values_of_a_call_share_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_values_of_a_call_share_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    async def uses(service: Service) -> None:
+    async with serving() as service:
         monkeypatch.setattr("safeexec.results.marked.decode", lambda data, clock, **how: seen.append(clock))
         namespace = {"a": exact({1}, 100), "b": exact({2}, 100)}
         await call(service, "sandbox.run", {"namespace": namespace, "source": "a"})
-
-    served(uses)
     assert len(seen) == 2 and seen[0] is seen[1]
 
 
-def test_a_wrong_call_is_told_as_what_it_is() -> None:
-    async def uses(service: Service) -> None:
+async def test_a_wrong_call_is_told_as_what_it_is() -> None:
+    async with serving("confined-python") as service:
         at = await call(service, "sandbox.session", {})
         for name, given, code, kind in WRONG:
             told = await problem(service, name, {**given, **at} if "S" in str(given) else given)
@@ -295,29 +274,25 @@ def test_a_wrong_call_is_told_as_what_it_is() -> None:
             assert "codec" not in told.message
         assert (await call(service, "session.run", {**at, "source": "1 + 1"}))["value"] == 2
 
-    served(uses, "confined-python")
-
 
 def test_of_a_fault_of_our_own_nothing_is_told() -> None:
     assert problem_of(OSError("/secret/path")) == CallProblem(INTERNAL, "InternalError", "internal error")
 
 
-def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) -> None:
+async def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("extends: calculator\n")
 
-    async def uses(service: Service) -> None:
+    async with serving(mine, ["standard"]) as service:
         assert set(service.policies) == {"mine", "standard"}
         assert (await call(service, "sandbox.policy", {}))["policy"]["name"] == "mine"
         assert (await call(service, "sandbox.policy", {"policy": "standard"}))["policy"]["name"] == "standard"
         for name in ("calculator", str(mine), "confined-python"):
             assert "there are mine, standard" in (await problem(service, "sandbox.policy", {"policy": name})).message
-
-    served(uses, mine, ["standard"])
     assert {"calculator", "standard", "confined-python"} <= Service(mine).policies.keys()
 
 
-def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither of one that the policy does not let in, nor of those that come with it."""
     built: list[str] = []
 
@@ -330,7 +305,7 @@ def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest.Monke
     inside = [[False] * 900, "\1" * 900, ["", -1, 2.5] * 80, {"type": "bytes", "base64": "YWJj" * 300}, [[]] * 90]
     parts, spaces = [[]] * 600, b"[" + b" " * 10_000 + b"1]"
 
-    async def uses(service: Service) -> None:
+    async with serving("calculator") as service:
         at = await call(service, "sandbox.session", {"value_kb": 1})
         for value in inside:
             assert await call(service, "session.set", {**at, "name": "x", "value": value}) == {}
@@ -354,35 +329,28 @@ def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest.Monke
         told = await call(service, "sandbox.session", {"namespace": {"x": parts, "y": parts}})
         assert (await call(service, "session.run", {**told, "source": "len(x + y)"}))["value"] == 1200
 
-    served(uses, "calculator")
+
+async def test_two_clients_do_not_find_each_others_sessions() -> None:
+    async with serving("calculator") as service, serving("calculator") as other:
+        at = await call(other, "sandbox.session", {})
+        assert (await problem(service, "session.close", at)).type == "SessionClosed"
+        assert (await call(other, "session.run", {**at, "source": "1"}))["ok"]
 
 
-def test_two_clients_do_not_find_each_others_sessions() -> None:
-    async def uses(service: Service) -> None:
-        async with serving("calculator") as other:
-            at = await call(other, "sandbox.session", {})
-            assert (await problem(service, "session.close", at)).type == "SessionClosed"
-            assert (await call(other, "session.run", {**at, "source": "1"}))["ok"]
-
-    served(uses, "calculator")
-
-
-def test_ids_of_sessions_name_their_server() -> None:
-    async def uses(service: Service) -> None:
+async def test_ids_of_sessions_name_their_server() -> None:
+    async with serving("calculator", replica="safeexec-0") as service:
         at = await call(service, "sandbox.session", {})
         branches = (await call(service, "session.branch", at))["sessions"]
         for identity in [at["session"], *branches]:
             assert identity.startswith("safeexec-0.")
             assert (await call(service, "session.run", {"session": identity, "source": "1"}))["ok"]
-
-    served(uses, "calculator", replica="safeexec-0")
     for wrong in ("a.b", "a/b", "é", "a" * 64):
         with pytest.raises(SandboxError, match="name of a replica"):
             Service("calculator", replica=wrong)
 
 
-def test_a_session_is_for_one_call_at_a_time_and_others_run_beside_it() -> None:
-    async def uses(service: Service) -> None:
+async def test_a_session_is_for_one_call_at_a_time_and_others_run_beside_it() -> None:
+    async with serving("calculator") as service:
         at, beside = [await call(service, "sandbox.session", {}) for _ in range(2)]
         endless = asyncio.create_task(call(service, "session.run", {**at, "source": "while True: pass", "timeout": 60}))
         while not service.sessions[at["session"]].calls:
@@ -395,11 +363,9 @@ def test_a_session_is_for_one_call_at_a_time_and_others_run_beside_it() -> None:
         assert (await endless)["outcome"] == "cancelled"
         assert (await call(service, "session.run", {**at, "source": "2"}))["ok"]
 
-    served(uses, "calculator")
 
-
-def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
-    async def uses(service: Service) -> None:
+async def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
+    async with serving("confined-python") as service:
         at = await call(service, "sandbox.session", {})
         data = base64.b64encode(bytes(20 << 20)).decode()
         answer = await call(
@@ -411,8 +377,6 @@ def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
         told = await problem(service, "session.read_file", {**at, "name": "y"})
         assert (told.type, "may be read at once" in told.message) == ("WorkspaceError", True)
         assert (await problem(service, "session.save", at)).message.endswith("are the most that is sent")
-
-    served(uses, "confined-python")
 
 
 def test_an_answer_is_json_for_strict_readers_too() -> None:

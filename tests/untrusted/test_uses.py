@@ -51,14 +51,11 @@ WHY = {
     + "the arguments of one call, as long as the model may answer; ValueError and RecursionError are caught",
     "adapters/dspy.py": BOUND + "what a program submits, within limits.value_kb, is written as JSON and read again",
     "agent/mathematics.py": BOUND + "the code of one reply, as `agent/snippets.py` parses it",
-    "agent/messages.py": BOUND + "counts of a recorded reply; whoever reads the recording catches what int raises",
     "agent/models/attempts.py": BOUND + "a header of a server's answer, cut first; what its parser raises is caught",
     "agent/models/assembly.py": OWN + "writes JSON",
     "agent/models/compatible.py": BOUND
     + "the arguments of recorded calls, by the bounded reader of JSON; imports the client library that its class names",
     "agent/models/mistral.py": OWN + "numbers that the client library has made",
-    "agent/models/offline.py": BOUND
-    + "a recording that the user names, line by line; every error of a line is caught and told",
     "agent/formulas.py": BOUND + "a form of 300 characters at most, a token at a time; numbers of 30 digits",
     "agent/inequalities.py": BOUND + "a text of 2,000 characters at most, a token at a time",
     "agent/readings.py": BOUND + "12 readings of an answer at most, in one pass each; numbers as long as `int` takes",

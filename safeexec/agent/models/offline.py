@@ -1,14 +1,13 @@
-"""Models that need no server: `ScriptedModel` says what it is given, `RecordedModel` records a model and replays it."""
+"""Models that need no server: `ScriptedModel` says what it is given, `RecordedModel` what another one has said."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.messages import Message, Messages, Reply, TokenUsage, ToolSpec, as_messages
-from safeexec.agent.models.base import NO_EVENTS, Model, ModelEvents
+from safeexec.agent.models.base import NO_EVENTS, ModelEvents
 from safeexec.agent.transcript import read_replies
 from safeexec.common.text import estimate_tokens
 
@@ -49,37 +48,21 @@ class ScriptedModel:
 
 
 class RecordedModel:
-    """Replays the replies of a JSON Lines file, or with `model=` asks that model and appends tasks and replies to it.
+    """Replays the replies of a transcript, which an agent writes (`transcript=`)."""
 
-    The lines are those of a transcript: every line of kind `reply` counts, the others are passed over.
-    """
-
-    def __init__(self, path: str | Path, model: Model | None = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        self._model = model
-        self._replies = iter(()) if model is not None else read_replies(self._path)
+        self._replies = read_replies(self._path)
 
     @property
     def name(self) -> str:
-        return self._model.name if self._model is not None else f"recorded {self._path.name}"
+        return f"recorded {self._path.name}"
 
     def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
-        """The next recorded reply, or the model's own. Raises TranscriptError when the recording has no more."""
-        messages = as_messages(messages)
-        if self._model is not None:
-            reply = self._model.complete(messages, tools=tools, events=events)
-            if all(message.role != "assistant" for message in messages):
-                self._write("task", task=messages[-1].content if messages else "")
-            self._write("reply", **reply.to_dict())
-            return reply
+        """The next recorded reply. Raises TranscriptError when the recording has no more."""
         recorded = next(self._replies, None)
         if recorded is None:
             raise TranscriptError(f"{self._path}: the recording has no further reply")
         if recorded.text:
             events.on_text(recorded.text)
         return recorded
-
-    def _write(self, kind: str, **content: object) -> None:
-        assert self._model is not None
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"kind": kind, "model": self._model.name, **content}) + "\n")

@@ -1,12 +1,10 @@
-"""Hold what a repair has done: its accepted patches, numbered, and what a person should look at in them. No version
-control is used: a patch is known by its diff.
+"""What a repair has done: its accepted patches, and what a person should look at in them. No version control is used:
+a patch is known by its diff.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from safeexec.agent.errors import RepairError
 
 MAX_CHARACTERS = 64 << 20
 """Of all diffs of a repair."""
@@ -36,20 +34,3 @@ class RepairWarning:
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.message}"
-
-
-class Journal:
-    """The accepted patches in order."""
-
-    def __init__(self) -> None:
-        self.commits: list[RepairCommit] = []
-        self._left = MAX_CHARACTERS
-
-    def commit(self, message: str, files: list[str], diff: str) -> RepairCommit:
-        """Add a patch. Raises RepairError for one that is too large."""
-        if len(diff) > self._left:
-            raise RepairError("the patches of a repair are too large together; undo(), and make smaller changes")
-        self._left -= len(diff)
-        commit = RepairCommit(str(len(self.commits) + 1), message, tuple(files), diff)
-        self.commits.append(commit)
-        return commit

@@ -9,7 +9,7 @@ from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import numbered, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
-from safeexec.agent.repair.patches import Journal, RepairCommit, RepairWarning
+from safeexec.agent.repair.patches import MAX_CHARACTERS, RepairCommit, RepairWarning
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
@@ -39,7 +39,8 @@ class Bench:
         self.rolled_back: list[str] = []
         """Reasons of the patches that were rolled back."""
         self._verifier = verifier
-        self._journal = Journal()
+        self.commits: list[RepairCommit] = []
+        """The accepted patches in order."""
         self._approval = approval
         self._notes: list[RepairWarning] = []
         self._verifications = 0
@@ -55,10 +56,6 @@ class Bench:
     def _hold_out(self) -> Verification | None:
         """Return what the held-out commands say, which nothing here shows the model."""
         return self._verifier.run(self.copy, self._held_out, hidden=True) if self._held_out else None
-
-    @property
-    def commits(self) -> list[RepairCommit]:
-        return self._journal.commits
 
     def tools(self) -> list[Callable[..., object]]:
         """The functions that guest code may call."""
@@ -206,7 +203,11 @@ class Bench:
         if not verdict.ok and not verdict.better_than(self.last):
             self._verdict = "no better"
             return f"{head} No better than before: the changes are kept, but not committed; undo() drops them."
-        commit = self._journal.commit(_subject(message, pending), pending, self.copy.diff(since_commit=True))
+        diff = self.copy.diff(since_commit=True)
+        if sum(len(commit.diff) for commit in self.commits) + len(diff) > MAX_CHARACTERS:
+            raise RepairError("the patches of a repair are too large together; undo(), and make smaller changes")
+        commit = RepairCommit(str(len(self.commits) + 1), _subject(message, pending), tuple(pending), diff)
+        self.commits.append(commit)
         if verdict.exit_at in pending:
             self._notes.append(_exit_at(verdict.exit_at))
         self.copy.accept()

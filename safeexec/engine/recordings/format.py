@@ -445,20 +445,24 @@ class TranscriptEntry(Struct, frozen=True, kw_only=True, tag_field="kind"):
     """Any line of a transcript. Fields that are not in its class are passed over: others may have added them."""
 
 
-class NativeCall(Struct, frozen=True):
-    """A call that a model asks for natively. `arguments` is the text as it came."""
+class ToolCall(Struct, frozen=True):
+    """A native call that a model asks for. `arguments` is the JSON text as it came."""
 
     id: str
     name: str
     arguments: str
 
 
-class TokenCounts(Struct, frozen=True):
-    """The tokens of a reply; `estimated` where the server did not count them."""
+class TokenUsage(Struct, frozen=True):
+    """Tokens of one reply; `estimated` where the server did not count them (four characters a token)."""
 
     prompt: int = 0
     completion: int = 0
     estimated: bool = False
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
 
 
 class Task(TranscriptEntry, frozen=True, kw_only=True, tag="task"):
@@ -473,8 +477,8 @@ class Replied(TranscriptEntry, frozen=True, kw_only=True, tag="reply"):
     """What a model answered."""
 
     text: str
-    tool_calls: list[NativeCall] = []
-    usage: TokenCounts | None = None
+    tool_calls: list[ToolCall] = []
+    usage: TokenUsage | None = None
     finish: str | None = None
     model: str | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
 import pickle
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Result, Sandbox, Session, SessionClosed, WorkspaceError, search
+from safeexec import AsyncSandbox, Policy, Result, Sandbox, Session, WorkspaceError, search
 
 Run = Callable[..., Result]
 
@@ -134,10 +133,6 @@ def test_every_newline_ends_a_line(run: Run, newline: str) -> None:
     assert run(newline.join(["if True:", "    x = 5", "x"])).value == 5
 
 
-def test_names_in_any_script(run: Run) -> None:
-    assert run("größe = 3\nπ = 4\ngröße * π").value == 12
-
-
 def test_arguments_that_are_none_are_refused_and_the_session_goes_on(session: Session) -> None:
     for error, wrong in (
         (TypeError, lambda: session.run("1", timeout=True)),
@@ -194,22 +189,12 @@ def test_arguments_of_the_wrong_type_are_named(sandbox: Sandbox, open_session: C
             wrong()
 
 
-def test_an_asynchronous_session_that_was_not_awaited_says_how() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator") as sandbox:
-            opening = sandbox.session()
-            with pytest.raises(AttributeError, match=r"'run' is not there yet: .* `async with"):
-                opening.run("1")  # type: ignore[attr-defined]
-            assert (await (await opening).run("1 + 1")).value == 2
-
-    asyncio.run(main())
-
-
-def test_what_goes_on_when_its_sandbox_is_closed_says_so() -> None:
-    with Sandbox("calculator") as sandbox:
-        session = sandbox.session()
-    with pytest.raises(SessionClosed, match="the sandbox was closed, and this session with it"):
-        session.run("1")
+async def test_an_asynchronous_session_that_was_not_awaited_says_how() -> None:
+    async with AsyncSandbox("calculator") as sandbox:
+        opening = sandbox.session()
+        with pytest.raises(AttributeError, match=r"'run' is not there yet: .* `async with"):
+            opening.run("1")  # type: ignore[attr-defined]
+        assert (await (await opening).run("1 + 1")).value == 2
 
 
 def test_a_fence_around_the_source_is_taken_off(either: Session) -> None:

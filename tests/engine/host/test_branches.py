@@ -16,16 +16,6 @@ from safeexec.engine.host.waiting import drive
 OpenSession = Callable[..., Session]
 
 
-def test_branches_start_equal_and_go_their_own_ways(session: Session) -> None:
-    session.run("x = [0]").check()
-    left, right = session.branch(2)
-    with left, right:
-        left.run("x.append('left')").check()
-        right.run("x.append('right')").check()
-        session.run("x.append('root')").check()
-        assert [s.run("x").value for s in (session, left, right)] == [[0, "root"], [0, "left"], [0, "right"]]
-
-
 def test_a_branch_may_branch_checkpoint_and_roll_back(session: Session) -> None:
     session.run("x = 1").check()
     (child,) = session.branch()
@@ -43,17 +33,6 @@ def test_a_branch_may_branch_checkpoint_and_roll_back(session: Session) -> None:
     for branch in (child, grandchild):
         branch.close()
     assert session.run("x").value == 1
-
-
-def test_a_branch_outlives_the_session_that_it_came_from(sandbox: Sandbox) -> None:
-    session = sandbox.session()
-    session.run("x = 1").check()
-    (branch,) = session.branch()
-    session.close()
-    with branch:
-        assert branch.run("x + 1").value == 2
-        assert branch.run("while True: pass", timeout=0.1).state == "restored"
-        assert branch.run("x").value == 1
 
 
 def test_what_a_branch_kept_of_files_goes_when_it_is_closed() -> None:

@@ -9,13 +9,13 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psutil
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, SandboxClosed, SandboxError, Session, SessionClosed
-from tests.footprint import footprint, leaks, pause
+from tests.footprint import footprint, leaks, pause, until
 
 pytestmark = pytest.mark.profile("confined-python")
 
@@ -67,12 +67,6 @@ def signalled() -> str:
 
 def survived(pid: int) -> bool:
     return os.path.exists(f"/proc/{pid}/cwd/survived")
-
-
-def deadline_of(condition: Callable[[], bool]) -> None:
-    """Wait until something is so; it is, or the test's own deadline comes."""
-    while not condition():
-        pause()
 
 
 @pytest.fixture
@@ -203,7 +197,7 @@ def test_a_parked_checkpoint_that_was_killed(victim: Session) -> None:
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    deadline_of(lambda: not any(runs(pid) for pid in pids))
+    until(lambda: not any(runs(pid) for pid in pids))
     with pytest.raises(CheckpointError, match="gone"):
         victim.rollback("here")
     assert victim.run("steps").value == 1
@@ -229,7 +223,7 @@ def test_when_the_zygote_dies_sessions_end_with_a_clear_error_and_the_sandbox_ca
     zygote = sandbox._core._zygote
     assert zygote is not None
     os.kill(zygote.pid, signal.SIGKILL)
-    deadline_of(lambda: not sandbox._core.alive)
+    until(lambda: not sandbox._core.alive)
     with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):
         for _ in range(3):
             session.run("while True: pass", timeout=0.2)

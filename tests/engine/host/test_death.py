@@ -8,8 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from time import monotonic
 
 import psutil
 import pytest
@@ -17,7 +15,7 @@ import pytest
 from safeexec import Sandbox, SessionClosed
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import Core
-from tests.footprint import DEADLINE_SECONDS, pause
+from tests.footprint import until
 from tests.profiles import FORKING
 
 HOST = """\
@@ -64,15 +62,6 @@ def gone(process: psutil.Process) -> bool:
         return True
 
 
-def within_deadline(condition: Callable[[], bool]) -> bool:
-    deadline = monotonic() + DEADLINE_SECONDS
-    while not condition():
-        if monotonic() > deadline:
-            return False
-        pause()
-    return True
-
-
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(
     ("profile", "extra"), [("standard", ""), ("confined-python", ""), (FORKING, f"session.run({STRAYS!r})")]
@@ -87,11 +76,11 @@ def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: s
     ) as host:
         assert host.stdout is not None
         root = host.stdout.readline().strip()
-        assert within_deadline(lambda: len(descendants(host.pid)) >= 4)
+        until(lambda: len(descendants(host.pid)) >= 4)
         left = descendants(host.pid)
         host.send_signal(death)
         host.wait()
-    assert within_deadline(lambda: all(gone(process) for process in left)), [p for p in left if not gone(p)]
+    until(lambda: all(gone(process) for process in left))
     if root:
         # Nobody is left to remove the directory of a host that was killed; it holds nothing but the guest's own files.
         import shutil
@@ -108,7 +97,7 @@ def test_strays_go_with_a_kill_and_checkpoints_stay(session, profile: str) -> No
         session.run("x.append(2)").check()
         before = group(session)
         session.run(STRAYS + "print('forked', flush=True)\nwhile True: pass", timeout=0.5)
-        assert within_deadline(lambda: len(group(session)) <= len(before) + 1), (before, group(session))
+        until(lambda: len(group(session)) <= len(before) + 1)
         assert session.run("x").value == [1, 2]
         session.rollback("named")
         assert session.run("x").value == [1]
@@ -151,7 +140,7 @@ def test_nothing_survives_close(profile: str) -> None:
         assert len(group(session)) >= 3
         members = [psutil.Process(pid) for pid in group(session)]
         session.close()
-        assert within_deadline(lambda: all(gone(member) for member in members))
+        until(lambda: all(gone(member) for member in members))
 
 
 def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +148,8 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
     ends = SessionCore._end_and_wait
 
     def end(core: SessionCore) -> Core[None]:
-        dead.append(within_deadline(lambda: all(gone(member) for member in members)))
+        until(lambda: all(gone(member) for member in members))
+        dead.append(True)
         yield from ends(core)
 
     with Sandbox("calculator") as sandbox:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
@@ -99,12 +98,6 @@ def test_steps_and_kills_leave_nothing(profile: str) -> None:
     assert not leaks(before)
 
 
-def test_four_branches_at_once(profile: str) -> None:
-    before = footprint()
-    live_in_branches(profile, steps=50, kills=12)
-    assert not leaks(before)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_thousand_steps_two_hundred_killed(profile: str) -> None:
@@ -114,15 +107,10 @@ def test_a_thousand_steps_two_hundred_killed(profile: str) -> None:
     assert not leaks(before)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_four_branches_at_once_for_long(profile: str) -> None:
+@pytest.mark.parametrize(("steps", "kills"), [(50, 12), pytest.param(1000, 200, marks=pytest.mark.slow)])
+def test_four_branches_at_once(profile: str, steps: int, kills: int) -> None:
     before = footprint()
-    live_in_branches(profile, steps=1000, kills=200)
-    assert not leaks(before)
-
-
-def live_in_branches(profile: str, steps: int, kills: int) -> None:
     problems: list[BaseException] = []
 
     def work(session: Session, seed: int) -> None:
@@ -144,6 +132,7 @@ def live_in_branches(profile: str, steps: int, kills: int) -> None:
         assert session.run("x").value == 1
     if problems:
         raise problems[0]
+    assert not leaks(before)
 
 
 def test_sessions_come_and_go_without_a_trace(sandbox: Sandbox) -> None:
@@ -186,15 +175,12 @@ def test_a_session_that_nobody_has_any_more_is_closed(sandbox: Sandbox) -> None:
     sandbox.session_for("ann").close()
 
 
-def test_the_place_of_a_session_that_nobody_has_any_more_is_free_again() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator", max_sessions=1) as sandbox:
-            for _ in range(2):
-                session = await sandbox.session()
-                assert (await session.run("1")).value == 1
-                del session
-
-    asyncio.run(main())
+async def test_the_place_of_a_session_that_nobody_has_any_more_is_free_again() -> None:
+    async with AsyncSandbox("calculator", max_sessions=1) as sandbox:
+        for _ in range(2):
+            session = await sandbox.session()
+            assert (await session.run("1")).value == 1
+            del session
 
 
 def test_a_session_that_is_forgotten_is_closed_with_its_sandbox(profile: str) -> None:

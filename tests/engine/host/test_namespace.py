@@ -4,56 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import uuid
+from collections.abc import Callable
 from decimal import Decimal
-from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from safeexec import Opaque, Session
 
-VALUES = [
-    None,
-    True,
-    0,
-    -(2**70),
-    10**5000,
-    1.5,
-    math.inf,
-    -0.0,
-    "text",
-    "lone \udcff surrogate",
-    "\0",
-    b"\x00\xff",
-    [1, [2, [3]]],
-    (1, (2,)),
-    {1, 2},
-    frozenset({"a"}),
-    {1: "a", (1, 2): {"b": None}, frozenset({3}): 4},
-    2j,
-    Decimal("1.10"),
-    Fraction(1, 3),
-    dt.date(2024, 2, 29),
-    dt.time(1, 2, 3, 4),
-    dt.datetime(2024, 1, 1, 12, tzinfo=dt.UTC),
-    dt.datetime(2024, 7, 1, 12, tzinfo=ZoneInfo("Europe/Paris")),
-    dt.timedelta(days=-1, microseconds=5),
-    uuid.UUID(int=7),
-    range(1, 10, 3),
-]
 
-
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__}")
-def test_a_value_goes_in_and_comes_back_the_same(session: Session, value: object) -> None:
-    session.namespace["value"] = value
-    back = session.namespace["value"]
-    assert (type(back), back) == (type(value), value)
-    result = session.run("value")
-    assert (type(result.value), result.value) == (type(value), value)
-
-
-def test_nan_comes_back_as_nan(session: Session) -> None:
+def test_a_value_goes_in_and_comes_back_the_same(session: Session) -> None:
+    """Some of each kind; `tests/protocol/test_values.py` has all."""
+    values: list[object] = [None, True, -(2**70), 10**5000, -0.0, 2j, "lone \udcff surrogate", b"\x00\xff"]
+    values += [[1, [2, [3]]], (1, (2,)), {1, 2}, {1: "a", (1, 2): {"b": None}, frozenset({3}): 4}, range(1, 10, 3)]
+    values += [Decimal("1.10"), dt.timedelta(days=-1), dt.datetime(2024, 7, 1, tzinfo=ZoneInfo("Europe/Paris"))]
+    for value in values:
+        session.namespace["value"] = value
+        for back in (session.namespace["value"], session.run("value").value):
+            assert (type(back), back) == (type(value), value)
     assert math.isnan(session.run("float('nan')").value)
 
 
@@ -96,11 +64,16 @@ def test_it_is_a_mapping(session: Session) -> None:
         del names["rate"]
 
 
-def test_get_and_set(session: Session) -> None:
-    session.set("x", [1])
-    assert session.get("x") == [1]
-    assert session.get("y") is None
-    assert session.get("y", 3) == 3
+def test_it_compares_copies_and_merges_as_a_dict_does(open_session: Callable[..., Session]) -> None:
+    session = open_session(namespace={"x": 1, "y": [2]})
+    names = session.namespace
+    assert names == {"x": 1, "y": [2]} and names != {"x": 1}
+    copied = names.copy()
+    assert type(copied) is dict and copied == {"x": 1, "y": [2]}
+    assert names | {"x": 5} == {"x": 5, "y": [2]}
+    assert {"x": 5, "z": 0} | names == {"x": 1, "y": [2], "z": 0}
+    names |= {"z": 3}
+    assert session.run("x + z").value == 4 and session.get("nothing", 3) == 3
 
 
 def test_what_is_no_value_arrives_as_type_and_repr(session: Session) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 from time import monotonic
@@ -24,20 +23,6 @@ from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.settings import PROTECTIONS
 from tests.chaos.faults import children_of, zygote_of
 from tests.footprint import DEADLINE_SECONDS, footprint, leaks, pause
-
-
-def test_one_step_in_a_session_of_its_own(sandbox: Sandbox) -> None:
-    assert sandbox.run("import math; math.sqrt(2)").value == 2**0.5
-
-
-def test_two_runs_share_no_state(sandbox: Sandbox) -> None:
-    assert sandbox.run("x = 1").ok
-    assert sandbox.run("x").error.type == "NameError"  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("name", ["calculator", "standard", "plugin", "data-analysis", "confined-python"])
-def test_every_profile_that_runs_statements_opens(name: str, sandbox_for) -> None:  # type: ignore[no-untyped-def]
-    assert sandbox_for(name).run("total = sum(range(10))\ntotal").value == 45
 
 
 def test_the_expression_profile_runs_expressions(sandbox_for) -> None:  # type: ignore[no-untyped-def]
@@ -126,17 +111,6 @@ def test_whoever_is_interrupted_while_a_child_comes_up_leaves_no_socket_open() -
     assert channel.socket.fileno() < 0
 
 
-def test_nothing_is_left_after_exit(profile: str) -> None:
-    before = footprint()
-    with Sandbox(profile, spare=2) as sandbox:
-        sessions = [sandbox.session() for _ in range(3)]
-        for session in sessions:
-            session.run("x = 1")
-            session.checkpoint("here")
-        sessions[0].branch(2)
-    assert not leaks(before)
-
-
 def test_nothing_is_left_when_opening_fails() -> None:
     before = footprint()
     with pytest.raises(PolicyError):
@@ -181,19 +155,6 @@ def test_a_sandbox_that_was_never_opened_says_so() -> None:
 def test_unknown_policy_names_what_there_is() -> None:
     with pytest.raises(PolicyError, match="calculator"):
         Sandbox("calculater").open()
-
-
-def test_a_policy_file_with_a_typo_names_file_line_and_the_name_that_was_meant(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(
-        textwrap.dedent("""\
-        extends: standard
-        limits:
-          memory_md: 64
-    """)
-    )
-    with pytest.raises(PolicyError, match=r"mine\.yaml:3(?s:.)*memory_mb"):
-        Sandbox(path).open()
 
 
 def test_tools_that_cannot_be_tools_are_refused_at_once() -> None:

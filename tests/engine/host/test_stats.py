@@ -97,7 +97,9 @@ def test_one_session_for_each_label() -> None:
             sandbox.session_for("")
 
 
-def test_the_session_of_a_label_goes_on_from_its_saved_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_session_of_a_label_goes_on_from_its_saved_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a service that starts again: once however many ask at once, and under the label, in the limits that are asked
     for. A state that cannot be taken is told, and leaves no session behind.
     """
@@ -107,36 +109,20 @@ def test_the_session_of_a_label_goes_on_from_its_saved_state(tmp_path: Path, mon
         sandbox.session_for("anna", restore=path).run("x = 1\ndef f(): return x").check()
         sandbox.session_for("anna").save(path)
 
-    async def main() -> None:
-        async with AsyncSandbox("calculator") as sandbox:
-            calls = [sandbox.session_for("anna", restore=path, wall_seconds=0.2) for _ in range(3)]
-            first, second, _ = await asyncio.gather(*calls)
-            assert (await first.run("x += f()\nx")).value == 2
-            assert (await second.run("while True: pass")).outcome == "timeout"
-            assert (await second.run("f()")).value == 2
-            assert sandbox.stats().by_label["anna"].open == sandbox.stats().open == 1
-            assert (
-                await (await sandbox.session_for("ben", restore=tmp_path / "ben.state")).run("x")
-            ).outcome == "error"
-            path.write_bytes(path.read_bytes()[:-1] + b"?")
-            await first.close()
-            with pytest.raises(StateFileError):
-                await sandbox.session_for("anna", restore=path)
-            assert "anna" not in sandbox.stats().by_label
-            assert (await (await sandbox.session_for("anna")).run("1")).ok
-
-    asyncio.run(main())
-
-
-def test_one_session_for_each_label_awaited() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator") as sandbox:
-            first, second = await asyncio.gather(sandbox.session_for("anna"), sandbox.session_for("anna"))
-            await first.run("x = 1")
-            assert (await second.run("x")).value == 1
-            assert sandbox.stats().open == 1
-
-    asyncio.run(main())
+    async with AsyncSandbox("calculator") as sandbox:
+        calls = [sandbox.session_for("anna", restore=path, wall_seconds=0.2) for _ in range(3)]
+        first, second, _ = await asyncio.gather(*calls)
+        assert (await first.run("x += f()\nx")).value == 2
+        assert (await second.run("while True: pass")).outcome == "timeout"
+        assert (await second.run("f()")).value == 2
+        assert sandbox.stats().by_label["anna"].open == sandbox.stats().open == 1
+        assert (await (await sandbox.session_for("ben", restore=tmp_path / "ben.state")).run("x")).outcome == "error"
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+        await first.close()
+        with pytest.raises(StateFileError):
+            await sandbox.session_for("anna", restore=path)
+        assert "anna" not in sandbox.stats().by_label
+        assert (await (await sandbox.session_for("anna")).run("1")).ok
 
 
 def test_a_step_is_one_line_of_fields_and_none_at_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -22,17 +23,11 @@ from safeexec.engine.linux.probe import probe
 from safeexec.engine.syscalls import Check, allow, allow_if, refuse
 from safeexec.engine.syscalls.numbers import numbers
 from tests.engine.linux.forked import exit_status, in_a_fork
+from tests.footprint import until
 
 PATIENCE = 60.0
 GET_DUMPABLE = 3
 needs_seccomp = pytest.mark.skipif(not probe().seccomp.works, reason="it takes a filter to take something away")
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
 
 
 def _sleeper(before: Callable[[], object] = lambda: None) -> int:
@@ -65,7 +60,7 @@ def test_a_pidfd_tells_pid_life_and_end(sleeper: int) -> None:
     descriptor = os.pidfd_open(sleeper)
     assert not processes.has_ended(descriptor)
     assert processes.kill(descriptor)
-    _until(lambda: processes.has_ended(descriptor))
+    until(lambda: processes.has_ended(descriptor))
     os.close(descriptor)
 
 
@@ -268,10 +263,10 @@ def test_a_death_signal_follows_the_parent() -> None:
     pid = int(os.read(read_end, 20))
     os.close(read_end)
     os.close(write_end)
-    _until(lambda: (stat := processes.process_stat(pid)) is None or stat.state in "ZX")
+    until(lambda: (stat := processes.process_stat(pid)) is None or stat.state in "ZX")
 
 
-def _in_a_session(act: Callable[[], None]) -> int:
+def _in_a_session(act: Callable[[], object]) -> int:
     """The first process of a session and group of its own, which runs `act` and then waits."""
 
     def begin() -> None:
@@ -281,37 +276,44 @@ def _in_a_session(act: Callable[[], None]) -> int:
     return _sleeper(begin)
 
 
-def test_strays_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
-    """The leader and an orphan end. The one that is to stay stays, with its child."""
+@contextmanager
+def _session_that_tells(act: Callable[[], str]) -> Iterator[tuple[int, int, list[int]]]:
+    """A session that is killed in the end: its first process, a descriptor of that, the numbers that `act` tells."""
     read_end, write_end = os.pipe()
-
-    def act() -> None:
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        kept = _sleeper(lambda: _sleeper())
-        if os.fork() == 0:
-            _sleeper()
-            os._exit(0)
-        os.write(write_end, b"%d" % kept)
-
-    def living() -> set[int]:
-        return {stat.pid for stat in processes.session_members(session)}
-
-    session = _in_a_session(act)
+    session = _in_a_session(lambda: os.write(write_end, act().encode()))
     pidfd = os.pidfd_open(session)
     try:
-        kept = int(os.read(read_end, 100))
-        _until(lambda: len(living()) == 4)
-        assert processes.end_strays(pidfd, session, lambda: {kept})
-        _until(lambda: len(living()) == 2)
-        assert kept in living()
-        assert processes.end_strays(pidfd, session, lambda: None)
-        assert len(living()) == 2 and all(stat.state != "T" for stat in processes.session_members(session))
+        yield session, pidfd, [int(pid) for pid in os.read(read_end, 100).split()]
     finally:
         processes.signal_group(pidfd, session, signal.SIGKILL)
         os.waitpid(session, 0)
         for descriptor in (pidfd, read_end, write_end):
             os.close(descriptor)
-    _until(lambda: not living())
+
+
+def _living(session: int) -> set[int]:
+    return {stat.pid for stat in processes.session_members(session)}
+
+
+def test_strays_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
+    """The leader and an orphan end. The one that is to stay stays, with its child."""
+
+    def act() -> str:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        kept = _sleeper(lambda: _sleeper())
+        if os.fork() == 0:
+            _sleeper()
+            os._exit(0)
+        return str(kept)
+
+    with _session_that_tells(act) as (session, pidfd, (kept,)):
+        until(lambda: len(_living(session)) == 4)
+        assert processes.end_strays(pidfd, session, lambda: {kept})
+        until(lambda: len(_living(session)) == 2)
+        assert kept in _living(session)
+        assert processes.end_strays(pidfd, session, lambda: None)
+        assert len(_living(session)) == 2 and all(stat.state != "T" for stat in processes.session_members(session))
+    until(lambda: not _living(session))
 
 
 def test_all_below_a_process_is_found_and_killed() -> None:
@@ -345,23 +347,20 @@ def test_strays_of_a_process_that_is_still_ending_are_ended() -> None:
     read_end, write_end = os.pipe()
 
     def runner() -> None:
-        known, stray = _sleeper(), _sleeper()
-        os.write(write_end, b"%d %d %d" % (os.getpid(), known, stray))
+        os.write(write_end, b"%d %d %d" % (os.getpid(), _sleeper(), _sleeper()))
 
-    session = _in_a_session(lambda: _sleeper(runner))
-    pidfd = os.pidfd_open(session)
-    try:
-        ending, known, stray = map(int, os.read(read_end, 100).split())
+    def act() -> str:
+        _sleeper(runner)
+        return os.read(read_end, 100).decode()
+
+    with _session_that_tells(act) as (session, pidfd, (ending, known, stray)):
         kept = {session, known}
         assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),))
         assert processes.process_stat(stray) is not None
         assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),), ending)
-        _until(lambda: {stat.pid for stat in processes.session_members(session)} == {*kept, ending})
-    finally:
-        processes.signal_group(pidfd, session, signal.SIGKILL)
-        os.waitpid(session, 0)
-        for descriptor in (pidfd, read_end, write_end):
-            os.close(descriptor)
+        until(lambda: _living(session) == {*kept, ending})
+    os.close(read_end)
+    os.close(write_end)
 
 
 def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
@@ -374,10 +373,10 @@ def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
     pid = os.fork()
     if pid == 0:
         alone()
-    _until(lambda: (stat := processes.process_stat(pid)) is not None and stat.state == "Z")
+    until(lambda: (stat := processes.process_stat(pid)) is not None and stat.state == "Z")
     assert not processes.is_exiting(pid)
     os.kill(pid, signal.SIGKILL)
-    _until(lambda: processes.is_exiting(pid))
+    until(lambda: processes.is_exiting(pid))
     os.waitpid(pid, 0)
     assert not processes.is_exiting(pid) and not processes.is_exiting(os.getpid())
 
@@ -385,7 +384,6 @@ def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
 @pytest.mark.parametrize("doublings", [0, 5])
 def test_a_storm_of_forks_is_ended_and_what_is_kept_is_not(doublings: int) -> None:
     """Chains: each process forks the next one and ends, so that no single look sees it for sure. Three, or 96."""
-    read_end, write_end = os.pipe()
 
     def storm() -> None:
         end = time.monotonic() + PATIENCE
@@ -395,26 +393,18 @@ def test_a_storm_of_forks_is_ended_and_what_is_kept_is_not(doublings: int) -> No
             if os.fork():
                 os._exit(0)
 
-    def act() -> None:
+    def act() -> str:
         kept = [_sleeper() for _ in range(3)]
-        os.write(write_end, " ".join(map(str, kept)).encode())
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         for _ in range(3):
             if os.fork() == 0:
                 storm()
+        return " ".join(map(str, kept))
 
-    session = _in_a_session(act)
-    kept = {int(pid) for pid in os.read(read_end, 100).split()}
-    _until(lambda: len(processes.session_members(session)) > 4)
-    pidfd = os.pidfd_open(session)
-    try:
-        assert processes.end_strays(pidfd, session, lambda: kept)
-        _until(lambda: {stat.pid for stat in processes.session_members(session)} == kept)
-    finally:
-        processes.signal_group(pidfd, session, signal.SIGKILL)
-        os.waitpid(session, 0)
-        for descriptor in (pidfd, read_end, write_end):
-            os.close(descriptor)
+    with _session_that_tells(act) as (session, pidfd, kept):
+        until(lambda: len(_living(session)) > 4)
+        assert processes.end_strays(pidfd, session, lambda: {*kept})
+        until(lambda: _living(session) == {*kept})
 
 
 def test_dumpable_can_be_switched() -> None:

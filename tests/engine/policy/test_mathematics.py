@@ -71,13 +71,6 @@ def test_a_part_of_a_library_that_is_loaded_late_works() -> None:
         sandbox.run("import numpy as np\nnp.random.default_rng(0)").check()
 
 
-@pytest.mark.slow
-def test_two_runs_of_the_deterministic_profile_print_the_same() -> None:
-    source = "import random, time, numpy as np\nprint(random.random(), np.random.rand(2), time.time(), {'a', 'b', 'c'})"
-    with Sandbox("deterministic") as sandbox:
-        assert sandbox.run(source).stdout == sandbox.run(source).stdout != ""
-
-
 def test_a_number_that_python_has_too_crosses_and_a_formula_as_its_text(sandbox: Sandbox) -> None:
     numbers = (
         "[sp.Integer(2), sp.Rational(-1, 3), sp.S.Half, sp.pi.evalf(), sp.Float(0), sp.S.true, mpmath.mpf('-0.1')]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import json
 import os
 import re
 import subprocess
@@ -209,10 +208,6 @@ def test_a_name_that_is_not_found_says_where_it_may_be(tmp_path, monkeypatch):
     monkeypatch.setenv("SAFEEXEC_POLICY_PATH", "/nowhere")
     with pytest.raises(PolicyError, match="SAFEEXEC_POLICY_PATH names /nowhere, which is no directory"):
         Policy.load("yours")
-
-
-def test_the_schema_is_json():
-    assert json.loads(Path(shipped_directory(), "schema.json").read_text())["title"] == "safeexec policy"
 
 
 def test_text_extends_a_name_and_no_path(tmp_path):

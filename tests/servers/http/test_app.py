@@ -185,7 +185,7 @@ def test_an_answer_is_no_longer_than_a_message() -> None:
         answer("x" * (MAX_MESSAGE - 1))
 
 
-def test_a_refusal_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusal_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of its pieces, also that before the rest of the body is passed by."""
     app = pytest.importorskip("safeexec.servers.http.app")
     monkeypatch.setattr(app, "SEND_SECONDS", 0.05)
@@ -197,14 +197,11 @@ def test_a_refusal_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch
         if message["type"] == "http.response.body":
             await asyncio.Event().wait()
 
-    async def refuse() -> None:
-        answered = app._Answer(receive, stuck_after_the_start)
-        await answered.send({"type": "http.response.start", "status": 413})
-        sending = asyncio.create_task(answered.send({"type": "http.response.body", "body": b"{}"}))
-        await asyncio.wait({sending}, timeout=30)
-        assert sending.done() and isinstance(sending.exception(), TimeoutError)
-
-    asyncio.run(refuse())
+    answered = app._Answer(receive, stuck_after_the_start)
+    await answered.send({"type": "http.response.start", "status": 413})
+    sending = asyncio.create_task(answered.send({"type": "http.response.body", "body": b"{}"}))
+    await asyncio.wait({sending}, timeout=30)
+    assert sending.done() and isinstance(sending.exception(), TimeoutError)
 
 
 def test_a_request_whose_head_never_ends_is_given_up(server: Server) -> None:
@@ -374,11 +371,6 @@ seconds, slow = 0.0, Slow()
     ("text", "complaint"),
     [
         ("", "empty"),
-        ("- a", "expected a mapping"),
-        ("short", "a token has 16"),
-        ("alice: short", "alice: a token has 16"),
-        ("alice: {token: a-token-of-many-letters, colour: 1}", "colour"),
-        ("alice: {token: a-token-of-many-letters, sessions: 0}", "at least 1"),
         ("alice: {token: a-token-of-many-letters, policies: [nowhere]}", "nowhere"),
         ("alice: a-token-of-many-letters\nbob: a-token-of-many-letters", "same token"),
     ],

@@ -395,13 +395,13 @@ def test_a_sandbox_is_killed_while_a_cell_runs(server: Server, bob: httpx.Client
         assert json.loads([*lines][-1])["type"] == "error"
 
 
+def open_now(client: httpx.Client) -> str:
+    return next(line for line in client.get("/metrics").text.splitlines() if line.startswith("safeexec_sessions "))
+
+
 def test_what_changes_at_once_leaves_nothing_behind(server: Server, bob: httpx.Client) -> None:
     """Contexts that are begun anew side by side, while the sandbox is killed."""
-
-    def open_now() -> str:
-        return next(line for line in bob.get("/metrics").text.splitlines() if line.startswith("safeexec_sessions "))
-
-    before = open_now()
+    before = open_now(bob)
     for last in ("restart", "kill"):
         created = bob.post("/sandboxes", json={}).json()
         one = f"/sandboxes/{created['sandboxID']}"
@@ -410,7 +410,7 @@ def test_what_changes_at_once_leaves_nothing_behind(server: Server, bob: httpx.C
             killed = pool.submit(bob.delete, one) if last == "kill" else None
             assert {answer.result().status_code for answer in begun} <= {200, 404, 502}
         assert (killed.result() if killed is not None else bob.delete(one)).status_code == 204
-        assert open_now() == before
+        assert open_now(bob) == before
 
 
 def test_a_request_with_a_key_creates_one_sandbox(bob: httpx.Client) -> None:
@@ -446,10 +446,6 @@ def test_a_connection_makes_no_life_shorter(server: Server, bob: httpx.Client, b
         assert bob.post(f"{one}/pause").status_code == 204
         paused = inside.post("/execute", json={"code": "1"})
         assert (paused.status_code, paused.json()["type"]) == (502, "Paused")
-
-
-def open_now(client: httpx.Client) -> str:
-    return next(line for line in client.get("/metrics").text.splitlines() if line.startswith("safeexec_sessions "))
 
 
 def test_what_cannot_be_copied_leaves_no_session_behind(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:

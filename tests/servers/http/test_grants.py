@@ -35,6 +35,7 @@ def test_a_file_that_names_nobody_lets_nobody_in(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("", "it is empty: write one word, the token"),
+        ("- a", "expected a mapping"),
         ("short", "a token has 16 to 1000 characters"),
         ("alice: short", "alice: a token has 16 to 1000 characters"),
         ("alice: {sessions: 1}", "alice: a token has 16 to 1000 characters"),

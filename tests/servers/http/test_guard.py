@@ -106,19 +106,16 @@ def test_a_server_that_could_not_begin_is_closed(capsys: pytest.CaptureFixture[s
     assert closed == [True]
 
 
-def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "BODY_SECONDS", 0.05)
 
     async def receive() -> Any:
         await asyncio.Event().wait()
 
-    async def main() -> None:
-        with pytest.raises(RefusedRequest, match=r"did not arrive within 0\.05 s") as told:
-            await requests.body_of(Request({"type": "http", "method": "POST", "headers": []}, receive))
-        answer = told.value.response()
-        assert (answer.status_code, answer.headers["connection"]) == (408, "close")
-
-    asyncio.run(main())
+    with pytest.raises(RefusedRequest, match=r"did not arrive within 0\.05 s") as told:
+        await requests.body_of(Request({"type": "http", "method": "POST", "headers": []}, receive))
+    answer = told.value.response()
+    assert (answer.status_code, answer.headers["connection"]) == (408, "close")
 
 
 @pytest.fixture
@@ -126,7 +123,7 @@ def tenant() -> Tenant:
     return Tenant(Grant(token=TOKEN), Service("calculator", []), Metrics(lambda: 0, list))
 
 
-def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tenancy, "QUEUE_SECONDS", 0.05)
     monkeypatch.setattr(tenancy, "MAX_WAITING", 1)
 
@@ -134,22 +131,19 @@ def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monkeypatc
         async with tenant.turn():
             await until.wait()
 
-    async def main() -> None:
-        until = asyncio.Event()
-        running = [asyncio.create_task(program(until)) for _ in range(tenancy.PROGRAMS)]
-        while sum(task.done() for task in running) < len(running) and not tenant._turns.locked():
-            await asyncio.sleep(0)
-        waits = asyncio.create_task(program(until))
+    until = asyncio.Event()
+    running = [asyncio.create_task(program(until)) for _ in range(tenancy.PROGRAMS)]
+    while sum(task.done() for task in running) < len(running) and not tenant._turns.locked():
         await asyncio.sleep(0)
-        with pytest.raises(RefusedRequest, match="1 programs wait for their turn"):
-            await program(until)
-        with pytest.raises(RefusedRequest, match=r"no turn came within 0\.05 s"):
-            await waits
-        until.set()
-        await asyncio.gather(*running)
+    waits = asyncio.create_task(program(until))
+    await asyncio.sleep(0)
+    with pytest.raises(RefusedRequest, match="1 programs wait for their turn"):
         await program(until)
-
-    asyncio.run(main())
+    with pytest.raises(RefusedRequest, match=r"no turn came within 0\.05 s"):
+        await waits
+    until.set()
+    await asyncio.gather(*running)
+    await program(until)
 
 
 def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> None:
@@ -172,25 +166,9 @@ def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
 
 
 @pytest.mark.parametrize("name", ["default", "further"])
-def test_a_context_that_cannot_begin_anew_is_gone(tenant: Tenant, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    async def main() -> None:
-        kept = boxes.Boxes()
-        box = await kept.create(tenant, boxes.NewSandbox())
-        names = {"default": "default", "further": await kept.add_context(box)}
-        try:
-            monkeypatch.setattr(tenant, "check_cpu", out_of_time)
-            with pytest.raises(RefusedRequest, match="no time"):
-                await kept.restart(box, names[name])
-            assert (await box.context(names[name]).session.run("1 + 1")).value == 2
-            monkeypatch.setattr(tenant, "check_cpu", lambda: None)
-            monkeypatch.setattr(tenant, "place", full)
-            with pytest.raises(RefusedRequest, match="full"):
-                await kept.restart(box, names[name])
-            left = [] if name == "default" else ["default"]
-            assert ([*box.contexts], len(kept.of(tenant)), len(tenant.places)) == (left, len(left), len(left))
-        finally:
-            await kept.close()
-            await tenant.service.close()
+async def test_a_context_that_cannot_begin_anew_is_gone(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
 
     def out_of_time() -> None:
         raise RefusedRequest(429, "no time")
@@ -198,98 +176,107 @@ def test_a_context_that_cannot_begin_anew_is_gone(tenant: Tenant, monkeypatch: p
     def full(*_: object) -> None:
         raise RefusedRequest(429, "full")
 
-    asyncio.run(main())
+    kept = boxes.Boxes()
+    box = await kept.create(tenant, boxes.NewSandbox())
+    names = {"default": "default", "further": await kept.add_context(box)}
+    try:
+        monkeypatch.setattr(tenant, "check_cpu", out_of_time)
+        with pytest.raises(RefusedRequest, match="no time"):
+            await kept.restart(box, names[name])
+        assert (await box.context(names[name]).session.run("1 + 1")).value == 2
+        monkeypatch.setattr(tenant, "check_cpu", lambda: None)
+        monkeypatch.setattr(tenant, "place", full)
+        with pytest.raises(RefusedRequest, match="full"):
+            await kept.restart(box, names[name])
+        left = [] if name == "default" else ["default"]
+        assert ([*box.contexts], len(kept.of(tenant)), len(tenant.places)) == (left, len(left), len(left))
+    finally:
+        await kept.close()
+        await tenant.service.close()
 
 
-def test_saved_states_take_no_more_room_than_they_may(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        kept = boxes.Boxes()
-        first, second = [await kept.create(tenant, boxes.NewSandbox(autoPause=True)) for _ in range(2)]
-        try:
-            await kept.pause(first)
-            (state,) = first.saved.values()
-            monkeypatch.setattr(boxes, "MAX_SAVED", state.path.stat().st_size)
-            for saving in (kept.pause(second), kept.take_snapshot(second, "")):
-                with pytest.raises(RefusedRequest, match="saved states take") as told:
-                    await saving
-                assert (told.value.status, told.value.kind) == (429, "Full")
-            assert [*state.path.parent.iterdir()] == [state.path], "nothing is kept of what was refused"
-            assert (second.state, (await second.context(None).session.run("1 + 1")).value) == ("running", 2)
-            monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
-            second.live_for(0)
-            await kept.open()
-            async with asyncio.timeout(60):
-                while second in kept.of(tenant):  # it cannot be paused, so it is ended
-                    await asyncio.sleep(0.01)
-            assert first.paused
-        finally:
-            await kept.close()
-            await tenant.service.close()
-        assert not state.path.parent.exists()
-
-    asyncio.run(main())
-
-
-def test_a_pause_that_takes_long_holds_up_no_other_sandbox(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        kept = boxes.Boxes()
-        save, begun, released = kept._save, [], asyncio.Event()
-        slow, ended, paused = [
-            await kept.create(tenant, boxes.NewSandbox(autoPause=pauses)) for pauses in (True, False, True)
-        ]
-        slow_session = slow.context(None).session
-
-        async def save_some_slowly(tenant: Tenant, session: Any) -> boxes.SavedContext:
-            begun.append(session)
-            if session is slow_session:
-                await released.wait()
-            return await save(tenant, session)
-
-        monkeypatch.setattr(kept, "_save", save_some_slowly)
+async def test_saved_states_take_no_more_room_than_they_may(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = boxes.Boxes()
+    first, second = [await kept.create(tenant, boxes.NewSandbox(autoPause=True)) for _ in range(2)]
+    try:
+        await kept.pause(first)
+        (state,) = first.saved.values()
+        monkeypatch.setattr(boxes, "MAX_SAVED", state.path.stat().st_size)
+        for saving in (kept.pause(second), kept.take_snapshot(second, "")):
+            with pytest.raises(RefusedRequest, match="saved states take") as told:
+                await saving
+            assert (told.value.status, told.value.kind) == (429, "Full")
+        assert [*state.path.parent.iterdir()] == [state.path], "nothing is kept of what was refused"
+        assert (second.state, (await second.context(None).session.run("1 + 1")).value) == ("running", 2)
         monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
-        for box in (slow, ended, paused):
-            box.live_for(0)
+        second.live_for(0)
+        await kept.open()
+        async with asyncio.timeout(60):
+            while second in kept.of(tenant):  # it cannot be paused, so it is ended
+                await asyncio.sleep(0.01)
+        assert first.paused
+    finally:
+        await kept.close()
+        await tenant.service.close()
+    assert not state.path.parent.exists()
+
+
+async def test_a_pause_that_takes_long_holds_up_no_other_sandbox(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = boxes.Boxes()
+    save, begun, released = kept._save, [], asyncio.Event()
+    slow, ended, paused = [
+        await kept.create(tenant, boxes.NewSandbox(autoPause=pauses)) for pauses in (True, False, True)
+    ]
+    slow_session = slow.context(None).session
+
+    async def save_some_slowly(tenant: Tenant, session: Any) -> boxes.SavedContext:
+        begun.append(session)
+        if session is slow_session:
+            await released.wait()
+        return await save(tenant, session)
+
+    monkeypatch.setattr(kept, "_save", save_some_slowly)
+    monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
+    for box in (slow, ended, paused):
+        box.live_for(0)
+    try:
+        await kept.open()
+        async with asyncio.timeout(60):
+            while ended in kept.of(tenant) or not paused.paused:
+                await asyncio.sleep(0.01)
+            assert slow_session in begun and not slow.paused
+            released.set()
+            while not slow.paused:
+                await asyncio.sleep(0.01)
+        assert begun.count(slow_session) == 1
+    finally:
+        await kept.close()
+        await tenant.service.close()
+
+
+async def test_a_pause_that_is_under_way_ends_with_the_server(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = boxes.Boxes()
+    begun, ended = asyncio.Event(), []
+
+    async def never_saved(*_: object) -> Any:
+        begun.set()
         try:
-            await kept.open()
-            async with asyncio.timeout(60):
-                while ended in kept.of(tenant) or not paused.paused:
-                    await asyncio.sleep(0.01)
-                assert slow_session in begun and not slow.paused
-                released.set()
-                while not slow.paused:
-                    await asyncio.sleep(0.01)
-            assert begun.count(slow_session) == 1
+            await asyncio.Event().wait()
         finally:
-            await kept.close()
-            await tenant.service.close()
+            ended.append(True)
 
-    asyncio.run(main())
-
-
-def test_a_pause_that_is_under_way_ends_with_the_server(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        kept = boxes.Boxes()
-        begun, ended = asyncio.Event(), []
-
-        async def never_saved(*_: object) -> Any:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                ended.append(True)
-
-        monkeypatch.setattr(kept, "_save", never_saved)
-        monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
-        (await kept.create(tenant, boxes.NewSandbox(autoPause=True))).live_for(0)
-        try:
-            await kept.open()
-            await asyncio.wait_for(begun.wait(), 60)
-        finally:
-            await kept.close()
-            await tenant.service.close()
-        assert ended == [True]
-
-    asyncio.run(main())
+    monkeypatch.setattr(kept, "_save", never_saved)
+    monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
+    (await kept.create(tenant, boxes.NewSandbox(autoPause=True))).live_for(0)
+    try:
+        await kept.open()
+        await asyncio.wait_for(begun.wait(), 60)
+    finally:
+        await kept.close()
+        await tenant.service.close()
+    assert ended == [True]
 
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 
 import pytest
@@ -21,33 +21,32 @@ from safeexec.servers.http.requests import RefusedRequest
 Ask = Callable[..., Awaitable[bytes]]
 
 
-def asked(test: Callable[[Ask, list[str]], Awaitable[None]]) -> None:
-    """Run `test` with a way to ask, of one tenant, and the list of what ran."""
+@asynccontextmanager
+async def asking() -> AsyncIterator[tuple[Ask, list[str]]]:
+    """Give a way to ask, of one tenant, and the list of what ran."""
+    answers, ran = once.Answers(), []
 
-    async def inside() -> None:
-        answers, ran = once.Answers(), []
+    async def ask(identity: str, size: int = 1, *, fails: Exception | None = None) -> bytes:
+        async def work() -> Response:
+            ran.append(identity)
+            if fails is not None:
+                raise fails
+            return Response(bytes(size))
 
-        async def ask(identity: str, size: int = 1, *, fails: Exception | None = None) -> bytes:
-            async def work() -> Response:
-                ran.append(identity)
-                if fails is not None:
-                    raise fails
-                return Response(bytes(size))
+        answer = await answers.once(identity, b"", work())
+        await asyncio.sleep(0)  # the answer is counted by a callback of its task
+        return bytes(answer.body)
 
-            answer = await answers.once(identity, b"", work())
-            await asyncio.sleep(0)  # the answer is counted by a callback of its task
-            return bytes(answer.body)
-
-        await test(ask, ran)
-        assert not answers.tasks()
-
-    asyncio.run(inside())
+    yield ask, ran
+    assert not answers.tasks()
 
 
-def test_the_oldest_answers_are_given_up_and_their_programs_run_no_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_oldest_answers_are_given_up_and_their_programs_run_no_second_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(once, "MAX_KEPT", 100)
 
-    async def test(ask: Ask, ran: list[str]) -> None:
+    async with asking() as (ask, ran):
         for name in "abc":
             await ask(name, 40)
         assert len(await ask("b", 40)) == len(await ask("c", 40)) == 40
@@ -55,30 +54,26 @@ def test_the_oldest_answers_are_given_up_and_their_programs_run_no_second_time(m
             await ask("a", 40)
         assert ran == ["a", "b", "c"]
 
-    asked(test)
 
-
-def test_the_oldest_ids_are_forgotten_with_what_their_answers_took(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_oldest_ids_are_forgotten_with_what_their_answers_took(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(once, "MAX_KEPT", 100)
     monkeypatch.setattr(once, "MAX_IDS", 2)
 
-    async def test(ask: Ask, ran: list[str]) -> None:
+    async with asking() as (ask, ran):
         for name in "abcd":
             await ask(name, 50)
         assert len(await ask("c", 50)) == len(await ask("d", 50)) == 50  # no room is lost to those that are forgotten
         await ask("a", 50)
         assert ran == [*"abcda"]
 
-    asked(test)
-
 
 NOT_NOW = RefusedRequest(429, "not now")
 
 
-def test_a_refusal_is_not_kept_and_what_fails_is_no_fault_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusal_is_not_kept_and_what_fails_is_no_fault_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(once, "MAX_KEPT", 0)
 
-    async def test(ask: Ask, ran: list[str]) -> None:
+    async with asking() as (ask, ran):
         for _ in range(2):
             with pytest.raises(RefusedRequest, match="not now"):
                 await ask("a", fails=NOT_NOW)
@@ -87,13 +82,10 @@ def test_a_refusal_is_not_kept_and_what_fails_is_no_fault_of_the_next(monkeypatc
         first, second = await asyncio.gather(ask("b", fails=NOT_NOW), ask("c", 5), return_exceptions=True)
         assert isinstance(first, RefusedRequest) and len(second) == 5
 
-    asked(test)
 
-
-def test_what_failed_ran_all_the_same() -> None:
+async def test_what_failed_ran_all_the_same() -> None:
     """An error says nothing of what was done before it: the work is not done again."""
-
-    async def test(ask: Ask, ran: list[str]) -> None:
+    async with asking() as (ask, ran):
         with pytest.raises(SessionClosed):
             await ask("told", fails=SessionClosed("it is closed"))
         assert b"it is closed" in await ask("told")
@@ -106,13 +98,11 @@ def test_what_failed_ran_all_the_same() -> None:
         assert await ask("busy", 3) == bytes(3)
         assert ran == ["told", "fault", "busy", "busy"]
 
-    asked(test)
 
-
-def test_an_answer_that_is_too_large_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_is_too_large_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(once, "MAX_KEPT", 100)
 
-    async def test(ask: Ask, ran: list[str]) -> None:
+    async with asking() as (ask, ran):
         await ask("a", 90)
         assert len(await ask("large", 101)) == 101
         assert len(await ask("a", 90)) == 90
@@ -120,60 +110,52 @@ def test_an_answer_that_is_too_large_costs_no_other(monkeypatch: pytest.MonkeyPa
             await ask("large", 101)
         assert ran == ["a", "large"]
 
-    asked(test)
 
-
-def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(once, "MAX_IDS", 2)
 
-    async def inside() -> None:
-        answers, end = once.Answers(), asyncio.Event()
+    answers, end = once.Answers(), asyncio.Event()
 
-        async def work(wait: bool) -> Response:
-            if wait:
-                await end.wait()
-            return Response(b"x")
+    async def work(wait: bool) -> Response:
+        if wait:
+            await end.wait()
+        return Response(b"x")
 
-        first = asyncio.create_task(answers.once("long", b"", work(True)))
-        for number in range(5):
-            await answers.once(str(number), b"", work(False))
-        again = asyncio.create_task(answers.once("long", b"", work(True)))
-        await asyncio.sleep(0)
-        end.set()
-        assert await first is await again
-
-    asyncio.run(inside())
+    first = asyncio.create_task(answers.once("long", b"", work(True)))
+    for number in range(5):
+        await answers.once(str(number), b"", work(False))
+    again = asyncio.create_task(answers.once("long", b"", work(True)))
+    await asyncio.sleep(0)
+    end.set()
+    assert await first is await again
 
 
-def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(once, "RETURN_SECONDS", 1.0)
 
-    async def inside() -> None:
-        answers, ended = once.Answers(), []
+    answers, ended = once.Answers(), []
 
-        async def work() -> Response:
-            try:
-                await asyncio.sleep(60)
-            finally:
-                await asyncio.sleep(0.5)  # a step that is stopped brings its state in order
-                ended.append(1)
-            raise AssertionError
+    async def work() -> Response:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.5)  # a step that is stopped brings its state in order
+            ended.append(1)
+        raise AssertionError
 
-        async def come_and_go(seconds: float) -> None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await answers.once("a", b"", work())
-
-        other = asyncio.create_task(come_and_go(1.5))
-        await come_and_go(0.1)
-        await other  # one was there all the time
-        await asyncio.sleep(0.3)
-        await come_and_go(0.3)  # it came back in time
-        assert not ended and len(answers.tasks()) == 1
-        await asyncio.sleep(1.25)
-        for _ in range(2):  # while it is being stopped, and later
-            with pytest.raises(RefusedRequest, match="no answer any more"):
+    async def come_and_go(seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
                 await answers.once("a", b"", work())
-        assert ended == [1] and not answers.tasks()
 
-    asyncio.run(inside())
+    other = asyncio.create_task(come_and_go(1.5))
+    await come_and_go(0.1)
+    await other  # one was there all the time
+    await asyncio.sleep(0.3)
+    await come_and_go(0.3)  # it came back in time
+    assert not ended and len(answers.tasks()) == 1
+    await asyncio.sleep(1.25)
+    for _ in range(2):  # while it is being stopped, and later
+        with pytest.raises(RefusedRequest, match="no answer any more"):
+            await answers.once("a", b"", work())
+    assert ended == [1] and not answers.tasks()

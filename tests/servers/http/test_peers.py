@@ -39,44 +39,38 @@ async def turns(*peers: Peers) -> None:
         await one.beat()
 
 
-def test_sessions_and_memory_elsewhere_count() -> None:
-    async def told() -> None:
-        tell = telling(Ledger())
-        (a, to_a), (b, to_b) = (replica(tell, name, sessions=3, memory_mb=1000) for name in "ab")
-        policy = a.offers.policies["calculator"]
-        places = [a.tenants[0].place(policy, 100), a.tenants[0].place(policy, 100)]
-        await turns(to_a, to_b)
-        with pytest.raises(RefusedRequest, match="200 of the 1000 MiB"):
-            b.tenants[0].place(policy, 900)
+async def test_sessions_and_memory_elsewhere_count() -> None:
+    tell = telling(Ledger())
+    (a, to_a), (b, to_b) = (replica(tell, name, sessions=3, memory_mb=1000) for name in "ab")
+    policy = a.offers.policies["calculator"]
+    places = [a.tenants[0].place(policy, 100), a.tenants[0].place(policy, 100)]
+    await turns(to_a, to_b)
+    with pytest.raises(RefusedRequest, match="200 of the 1000 MiB"):
+        b.tenants[0].place(policy, 900)
+    b.tenants[0].place(policy, 100)
+    with pytest.raises(RefusedRequest, match="3 sessions are open"):
         b.tenants[0].place(policy, 100)
-        with pytest.raises(RefusedRequest, match="3 sessions are open"):
-            b.tenants[0].place(policy, 100)
-        for place in places:
-            place.leave()
-        await turns(to_a, to_b)
-        b.tenants[0].place(policy, 800)
-
-    asyncio.run(told())
+    for place in places:
+        place.leave()
+    await turns(to_a, to_b)
+    b.tenants[0].place(policy, 800)
 
 
-def test_what_is_used_anywhere_is_taken_from_one_bucket_and_nothing_is_told_twice() -> None:
-    async def told() -> None:
-        tell = telling(Ledger())
-        (a, to_a), (b, to_b) = (replica(tell, name, requests_per_minute=60, cpu_seconds_per_hour=100) for name in "ab")
-        for _ in range(40):
-            a.tenants[0].count_request()
-        a.tenants[0].use_cpu(150)
-        await turns(to_a, to_b, to_a, to_b)
-        with pytest.raises(RefusedRequest, match="CPU seconds per hour"):
-            b.tenants[0].check_cpu()
+async def test_what_is_used_anywhere_is_taken_from_one_bucket_and_nothing_is_told_twice() -> None:
+    tell = telling(Ledger())
+    (a, to_a), (b, to_b) = (replica(tell, name, requests_per_minute=60, cpu_seconds_per_hour=100) for name in "ab")
+    for _ in range(40):
+        a.tenants[0].count_request()
+    a.tenants[0].use_cpu(150)
+    await turns(to_a, to_b, to_a, to_b)
+    with pytest.raises(RefusedRequest, match="CPU seconds per hour"):
+        b.tenants[0].check_cpu()
+    for _ in range(15):
+        b.tenants[0].count_request()
+    await turns(to_a, to_b)
+    with pytest.raises(RefusedRequest, match="60 requests per minute"):
         for _ in range(15):
-            b.tenants[0].count_request()
-        await turns(to_a, to_b)
-        with pytest.raises(RefusedRequest, match="60 requests per minute"):
-            for _ in range(15):
-                a.tenants[0].count_request()
-
-    asyncio.run(told())
+            a.tenants[0].count_request()
 
 
 def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:

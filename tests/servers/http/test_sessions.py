@@ -291,26 +291,8 @@ JSON = st.recursive(
 )
 NAMES = st.sampled_from(
     (
-        "source",
-        "code",
-        "policy",
-        "files",
-        "name",
-        "n",
-        "timeout",
-        "stdin",
-        "argv",
-        "memory_mb",
-        "cells",
-        "scripts",
-        "languages",
-        "templateID",
-        "count",
-        "request_id",
-        "stream",
-        "state",
-        "value",
-        "path",
+        *("source", "code", "policy", "files", "name", "n", "timeout", "stdin", "argv", "memory_mb", "cells"),
+        *("scripts", "languages", "templateID", "count", "request_id", "stream", "state", "value", "path"),
     )
 )
 

@@ -109,13 +109,6 @@ def test_output_comes_while_the_cell_runs(front: Front) -> None:
     assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
 
 
-def test_an_update_of_a_display(front: Front) -> None:
-    _, said = front.run("handle = display(1, display_id=True)\nhandle.update(2)")
-    (shown,), (update,) = of_kind(said, "display_data"), of_kind(said, "update_display_data")
-    assert shown["transient"] == update["transient"] != {}
-    assert update["data"] == {"text/plain": "2"}
-
-
 def test_an_error_and_what_follows_it(front: Front) -> None:
     reply, said = front.run("value = [1]\nvalue[2]")
     assert reply["status"] == "error" and reply["ename"] == "IndexError"
@@ -190,11 +183,6 @@ def test_strange_cells_have_replies(front: Front, code: str) -> None:
     assert reply["status"] in ("ok", "error")
     assert not any("safeexec/" in line for row in said for line in row.get("traceback", ()))
     assert front.run("1")[0]["status"] == "ok"
-
-
-def test_a_thousand_displays(front: Front) -> None:
-    _, said = front.run("for n in range(1000): display(n)")
-    assert "950 more displays" in of_kind(said, "display_data")[-1]["data"]["text/plain"]
 
 
 @pytest.mark.parametrize(

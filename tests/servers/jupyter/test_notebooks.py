@@ -1,4 +1,4 @@
-"""Whole notebooks, as nbclient runs them: ten ways in which people use one, from the first cell to the last."""
+"""Whole notebooks, as nbclient runs them from the first cell to the last. Single cells: `test_notebook.py`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ pytestmark = [
 ]
 
 NOTEBOOKS: dict[str, tuple[tuple[str, str], ...]] = {
-    "a frame": (
-        ("%matplotlib inline\nimport pandas as pd", ""),
-        ("df = pd.DataFrame({'kind': list('aab'), 'n': [1, 2, 3]})\ndf", "<table>"),
-        ("df.groupby('kind').n.sum().to_dict()", "{'a': 3, 'b': 3}"),
-    ),
     "files": (
         ("with open('in.csv', 'w') as file: file.write('a,b\\n1,2\\n3,4\\n')", ""),
         ("import pandas as pd\nint(pd.read_csv('in.csv').b.sum())", "6"),
@@ -39,28 +34,6 @@ NOTEBOOKS: dict[str, tuple[tuple[str, str], ...]] = {
         ("import sympy\nx = sympy.symbols('x')", ""),
         ("sympy.integrate(sympy.sin(x) / x ** 2 + x, x)", "text/latex"),
         ("sympy.solve(x ** 2 - 2)", "sqrt(2)"),
-    ),
-    "a model": (
-        ("import numpy as np\nfrom sklearn.linear_model import LinearRegression", ""),
-        ("X = np.arange(10).reshape(-1, 1)\nmodel = LinearRegression().fit(X, 3 * X[:, 0] + 1)", ""),
-        ("round(float(model.coef_[0]), 6)", "3.0"),
-    ),
-    "undo": (
-        ("total = 1", ""), ("%checkpoint start", "checkpoint start"), ("total = 'spoilt'", ""),
-        ("%rollback start\ntotal", "1"), ("%checkpoints", "start"),
-    ),
-    "branches": (
-        ("rate = 0.1", ""), ("%branch higher\nrate = 0.2", "* higher"), ("rate", "0.2"), ("%branch main\nrate", "0.1"),
-    ),
-    "classes": (
-        ("from dataclasses import dataclass\n@dataclass\nclass Point:\n    x: int\n    y: int = 0", ""),
-        ("points = [Point(n) for n in range(3)]\npoints[-1]", "Point(x=2, y=0)"),
-        ("def numbers():\n    yield from range(3)\nsum(numbers())", "3"),
-    ),
-    "output": (
-        ("from tqdm.auto import tqdm\nfor _ in tqdm(range(3), desc='bar'): pass", "bar: 100%"),
-        ("import sys\nprint('to stderr', file=sys.stderr)", "to stderr"),
-        ("handle = display('first', display_id=True)\nhandle.update('second')", "'second'"),
     ),
     "mistakes": (
         ("df['amout']", "NameError"), ("import socket", "data-analysis.yaml"), ("!ls", "no shell"), ("1 / 0", "~^~"),

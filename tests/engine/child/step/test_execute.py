@@ -129,16 +129,6 @@ def test_what_a_repr_of_the_guest_raises_is_the_error_of_the_step(run: Run, valu
     assert "more than 4300 digits" in result.error.hint
 
 
-@pytest.mark.parametrize("source", ["raise MemoryError('mine')", "def f(): raise MemoryError('mine')\nf()"])
-def test_a_memory_error_that_the_program_raises_is_an_error_of_it(run: Run, source: str) -> None:
-    assert run(source).outcome == "error"
-
-
-def test_a_memory_error_of_the_limit_is_none(run: Run) -> None:
-    assert run("x = [0] * 10**12").outcome == "memory"
-    assert run("try:\n    x = [0] * 10**12\nexcept MemoryError:\n    raise").outcome == "memory"
-
-
 @pytest.mark.profile("confined-python")
 def test_display_of_ipython_shows_what_it_shows_there(run: Run) -> None:
     pytest.importorskip("IPython")

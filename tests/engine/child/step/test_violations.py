@@ -102,6 +102,10 @@ RAISED = [
     "import asyncio\nasync def f():\n    future = asyncio.get_running_loop().create_future()\n"
     "    future.set_exception(PermissionError(1, 'x'))\n    await future\nasyncio.run(f())",
     "import sqlite3\nraise sqlite3.OperationalError('Operation not permitted')",
+    "import sqlite3\nsqlite3.connect('no/such/directory.db').execute('select 1')",
+    "import sqlite3\nsqlite3.connect('a.db').execute('select nothing')",
+    "raise RuntimeError('Permission denied: /usr/x')",
+    "class Mine(Exception): pass\nraise Mine('Permission denied: /usr/x')",
     "import ctypes, os\nraise OSError(1, os.strerror(1))",
     "open('mine', 'w').close()\nimport os\nos.chmod('mine', 0)\nopen('mine', 'w')",
 ]
@@ -116,7 +120,9 @@ def test_what_python_code_raised_itself_is_an_error(run: Run, source: str) -> No
 
 LIBRARIES = [
     ("duckdb", "import duckdb\nduckdb.connect('/usr/x.db')", "open() of '/usr/x.db'"),
+    ("duckdb", "import duckdb\nduckdb.sql(\"copy (select 1) to '/usr/x.csv'\")", "open() of '/usr/x.csv'"),
     ("sqlite3", "import sqlite3\nsqlite3.connect('/usr/x.db').execute('create table t(a)')", "open() of '/usr/x.db'"),
+    ("sqlite3", "import sqlite3\nsqlite3.connect('').execute(\"attach '/usr/y.db' as y\")", "open() of '/usr/y.db'"),
     ("pyarrow", "import pyarrow.fs as fs\nfs.LocalFileSystem().create_dir('/usr/x')", "open() of '/usr/x'"),
     ("numpy", "import numpy\nnumpy.save('/usr/x.npy', numpy.zeros(3))", "open() of '/usr/x.npy'"),
     ("PIL", "from PIL import Image\nImage.new('L', (1, 1)).save('/usr/x.png')", "open() of '/usr/x.png'"),
@@ -124,13 +130,15 @@ LIBRARIES = [
 ]
 
 
-@pytest.mark.parametrize(("module", "source", "subject"), LIBRARIES, ids=[module for module, _, _ in LIBRARIES])
+@pytest.mark.parametrize(("module", "source", "subject"), LIBRARIES)
 @pytest.mark.profile("confined-python")
 def test_what_a_library_in_c_was_refused_is_a_violation(run: Run, module: str, source: str, subject: str) -> None:
     pytest.importorskip(module)
     result = run(source)
     assert result.outcome == "violation" and result.error is not None
     assert result.error.message == f"{subject} is refused by {result.error.rule}"
+    if "/usr" in subject:
+        assert result.error.hint == "Use relative paths: only the session's own directory is open."
 
 
 @pytest.mark.parametrize(

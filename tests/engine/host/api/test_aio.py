@@ -37,144 +37,131 @@ def on_trio(main: Callable[[], Awaitable[Any]]) -> Any:
 
 
 @pytest.fixture(params=[on_asyncio, on_trio], ids=["asyncio", "trio"])
-def run(request: pytest.FixtureRequest) -> Callable[[Callable[[], Awaitable[Any]]], Any]:
+def on_loop(request: pytest.FixtureRequest) -> Callable[[Callable[[], Awaitable[Any]]], Any]:
     return request.param
 
 
-def test_steps_state_checkpoints_and_branches(run: Any) -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox:
-            assert (await sandbox.run("6 * 7")).value == 42
-            async with sandbox.session() as session:
-                (await session.run("total = 1")).check()
-                await session.set("rate", 0.5)
-                await session.checkpoint("clean")
-                assert (await session.run("total = total + rate; total")).value == 1.5
-                (left,) = await session.branch()
-                async with left:
-                    assert (await left.run("total += 10; total")).value == 11.5
-                assert await session.get("total") == 1.5
-                await session.rollback("clean")
-                assert await session.get("total") == 1
-                assert sorted(await session.names()) == ["rate", "total"]
-                await session.remove("rate")
-                assert [variable.name for variable in await session.variables()] == ["total"]
-
-    run(main)
+both_loops = pytest.mark.usefixtures("on_loop")
+"""An asynchronous test with it runs on both, as `tests/conftest.py` reads the fixture."""
 
 
-def test_a_session_can_be_awaited_instead_of_entered() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator") as sandbox:
-            session = await sandbox.session(checkpoints="off")
-            assert (await session.run("1 + 1")).value == 2
-            await session.close()
-            await session.close()
+@both_loops
+async def test_steps_state_checkpoints_and_branches() -> None:
+    async with AsyncSandbox("standard") as sandbox:
+        assert (await sandbox.run("6 * 7")).value == 42
+        async with sandbox.session() as session:
+            (await session.run("total = 1")).check()
+            await session.set("rate", 0.5)
+            await session.checkpoint("clean")
+            assert (await session.run("total = total + rate; total")).value == 1.5
+            (left,) = await session.branch()
+            async with left:
+                assert (await left.run("total += 10; total")).value == 11.5
+            assert await session.get("total") == 1.5
+            await session.rollback("clean")
+            assert await session.get("total") == 1
+            assert sorted(await session.names()) == ["rate", "total"]
+            await session.remove("rate")
+            assert [variable.name for variable in await session.variables()] == ["total"]
 
-    asyncio.run(main())
 
-
-def test_output_arrives_while_the_step_runs(run: Any) -> None:
+@both_loops
+async def test_output_arrives_while_the_step_runs() -> None:
     """The tool is called only after its line was seen: it would wait for ever if output came at the end alone."""
+    seen: list[str] = []
 
-    async def main() -> None:
-        seen: list[str] = []
+    def lines() -> int:
+        return len("".join(seen).splitlines())
 
-        def lines() -> int:
-            return len("".join(seen).splitlines())
-
-        async with AsyncSandbox("standard", tools={"seen": lines}) as sandbox, sandbox.session() as session:
-            source = "print('one')\nwhile seen() < 1:\n    pass\nprint('two')"
-            stream = session.stream(source)
-            with pytest.raises(RuntimeError, match="has not ended"):
-                _ = stream.result
-            async for text in stream:
-                seen.append(text)  # noqa: PERF401  (the tool looks at it meanwhile)
-            assert "".join(seen) == "one\ntwo\n"
-            assert stream.result.check().stdout == "one\ntwo\n"
-
-    run(main)
+    async with AsyncSandbox("standard", tools={"seen": lines}) as sandbox, sandbox.session() as session:
+        source = "print('one')\nwhile seen() < 1:\n    pass\nprint('two')"
+        stream = session.stream(source)
+        with pytest.raises(RuntimeError, match="has not ended"):
+            _ = stream.result
+        async for text in stream:
+            seen.append(text)  # noqa: PERF401  (the tool looks at it meanwhile)
+        assert "".join(seen) == "one\ntwo\n"
+        assert stream.result.check().stdout == "one\ntwo\n"
 
 
-def test_leaving_a_stream_undoes_the_step(run: Any) -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-            (await session.run("keep = 1")).check()
-            pieces = aiter(session.stream(FOREVER, timeout=60))
-            assert await anext(pieces) == "started\n"
-            await pieces.aclose()  # type: ignore[attr-defined]
-            assert (await session.run("keep")).value == 1
+@both_loops
+async def test_leaving_a_stream_undoes_the_step() -> None:
+    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+        (await session.run("keep = 1")).check()
+        async for _ in session.stream(FOREVER, timeout=60):
+            break  # nobody closes it
+        assert (await session.run("keep")).value == 1
+        pieces = aiter(session.stream(FOREVER, timeout=60))
+        assert await anext(pieces) == "started\n"
+        await pieces.aclose()  # type: ignore[attr-defined]
+        assert (await session.run("keep")).value == 1
 
-    run(main)
+
+@both_loops
+async def test_files_are_awaited() -> None:
+    async with AsyncSandbox("data-analysis") as sandbox, sandbox.session() as session:
+        await session.write_file("a.txt", "text")
+        assert await session.list_files() == ["a.txt"] and await session.read_file("a.txt") == b"text"
+        with pytest.raises(WorkspaceError):
+            await session.read_file("b.txt")
 
 
-def test_a_stream_ends_with_what_a_tool_raises_a_wrong_argument_or_a_cancelled_task(run: Any) -> None:
+@both_loops
+async def test_a_stream_ends_with_what_a_tool_raises_a_wrong_argument_or_a_cancelled_task() -> None:
     def fail() -> None:
         raise ValueError("not today")
 
-    async def main() -> None:
-        async with AsyncSandbox("standard", tools=[fail]) as sandbox, sandbox.session() as session:
-            (await session.run("keep = 1")).check()
-            stream = session.stream("print('one')\nfail()")
-            assert [text async for text in stream] == ["one\n"]
-            assert stream.result.error is not None and stream.result.error.message == "fail(): not today"
-            with pytest.raises(PolicyError, match="timeout"):
-                await anext(aiter(session.stream("1", timeout=-1)))
-            assert (await session.run("keep")).value == 1
-
-    run(main)
+    async with AsyncSandbox("standard", tools=[fail]) as sandbox, sandbox.session() as session:
+        (await session.run("keep = 1")).check()
+        stream = session.stream("print('one')\nfail()")
+        assert [text async for text in stream] == ["one\n"]
+        assert stream.result.error is not None and stream.result.error.message == "fail(): not today"
+        with pytest.raises(PolicyError, match="timeout"):
+            await anext(aiter(session.stream("1", timeout=-1)))
+        assert (await session.run("keep")).value == 1
 
 
-def test_a_cancelled_task_stops_the_stream_that_it_reads() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-            (await session.run("keep = 1")).check()
-            begun = asyncio.Event()
+async def test_a_cancelled_task_stops_the_stream_that_it_reads() -> None:
+    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+        (await session.run("keep = 1")).check()
+        begun = asyncio.Event()
 
-            async def read() -> None:
-                async for _ in session.stream(FOREVER, timeout=60):
-                    begun.set()
+        async def read() -> None:
+            async for _ in session.stream(FOREVER, timeout=60):
+                begun.set()
 
-            reading = asyncio.create_task(read())
-            await begun.wait()
-            reading.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await reading
-            assert (await session.run("keep")).value == 1
-
-    asyncio.run(main())
+        reading = asyncio.create_task(read())
+        await begun.wait()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert (await session.run("keep")).value == 1
 
 
 @pytest.mark.parametrize("way", ["map", "map_as_completed"])
-def test_leaving_a_map_stops_what_runs_and_a_sandbox_opens_anew(way: str) -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox:
-            results = getattr(sandbox, way)(["1", *["while True: pass"] * 5], workers=2, timeout=30)
-            await anext(results)
-            await results.aclose()
-            assert repr(sandbox) == "<AsyncSandbox 'standard', open, 0 sessions>"
-            assert await sandbox.reopen() is sandbox
-            assert (await sandbox.run("2")).value == 2
-
-    asyncio.run(main())
+async def test_leaving_a_map_stops_what_runs_and_a_sandbox_opens_anew(way: str) -> None:
+    async with AsyncSandbox("standard") as sandbox:
+        results = getattr(sandbox, way)(["1", *["while True: pass"] * 5], workers=2, timeout=30)
+        await anext(results)
+        await results.aclose()
+        assert repr(sandbox) == "<AsyncSandbox 'standard', open, 0 sessions>"
+        assert await sandbox.reopen() is sandbox
+        assert (await sandbox.run("2")).value == 2
 
 
-def test_cancelling_the_task_stops_the_step_and_restores_the_state() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-            (await session.run("keep = 1")).check()
-            started = asyncio.Event()
-            step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
-            await started.wait()
-            with pytest.raises(SessionBusy):
-                await session.run("keep")
-            step.cancel()
-            step.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await step
-            assert (await session.run("keep")).value == 1
-
-    asyncio.run(main())
+async def test_cancelling_the_task_stops_the_step_and_restores_the_state() -> None:
+    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+        (await session.run("keep = 1")).check()
+        started = asyncio.Event()
+        step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
+        await started.wait()
+        with pytest.raises(SessionBusy):
+            await session.run("keep")
+        step.cancel()
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        assert (await session.run("keep")).value == 1
 
 
 def test_a_cancel_scope_of_trio_stops_the_step() -> None:
@@ -191,115 +178,100 @@ def test_a_cancel_scope_of_trio_stops_the_step() -> None:
     trio.run(main)
 
 
-def test_cancelling_what_is_no_step_lets_it_finish_first() -> None:
+async def test_cancelling_what_is_no_step_lets_it_finish_first() -> None:
     """A request that was half answered would leave the conversation with the process out of step."""
-
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-            (await session.run("x = list(range(1000))")).check()
-            for request in (session.get("x"), session.checkpoint("here"), session.variables()):
-                task = asyncio.create_task(request)
-                await asyncio.sleep(0)
-                task.cancel()
-                # One that the child had answered by then is finished, not cancelled.
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
-                assert (await session.run("len(x)")).value == 1000
-            assert [row.name for row in session.checkpoints() if not row.automatic] == ["here"]
-
-    asyncio.run(main())
+    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+        (await session.run("x = list(range(1000))")).check()
+        for request in (session.get("x"), session.checkpoint("here"), session.variables()):
+            task = asyncio.create_task(request)
+            await asyncio.sleep(0)
+            task.cancel()
+            # One that the child had answered by then is finished, not cancelled.
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            assert (await session.run("len(x)")).value == 1000
+        assert [row.name for row in session.checkpoints() if not row.automatic] == ["here"]
 
 
-def test_a_cancelled_tool_is_cancelled_itself() -> None:
-    async def main() -> None:
-        waiting, ended = asyncio.Event(), asyncio.Event()
+async def test_a_cancelled_tool_is_cancelled_itself() -> None:
+    waiting, ended = asyncio.Event(), asyncio.Event()
 
-        async def wait_for_ever() -> None:
-            waiting.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                ended.set()
+    async def wait_for_ever() -> None:
+        waiting.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
 
-        async with AsyncSandbox("standard", tools=[wait_for_ever]) as sandbox, sandbox.session() as session:
-            (await session.run("keep = 1")).check()
-            step = asyncio.create_task(session.run("keep = 2\nwait_for_ever()"))
-            await waiting.wait()
-            step.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await step
-            assert ended.is_set()
-            assert (await session.run("keep")).value == 1
-
-    asyncio.run(main())
+    async with AsyncSandbox("standard", tools=[wait_for_ever]) as sandbox, sandbox.session() as session:
+        (await session.run("keep = 1")).check()
+        step = asyncio.create_task(session.run("keep = 2\nwait_for_ever()"))
+        await waiting.wait()
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        assert ended.is_set()
+        assert (await session.run("keep")).value == 1
 
 
-def test_closing_a_sandbox_stops_the_steps_of_other_tasks() -> None:
-    async def main() -> None:
-        sandbox = await AsyncSandbox("standard").open()
-        session = await sandbox.session()
-        started = asyncio.Event()
-        step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
-        await started.wait()
-        await sandbox.close()
-        result = await asyncio.gather(step, return_exceptions=True)
-        assert isinstance(result[0], SandboxClosed | Exception) or result[0].outcome == "cancelled"
-        with pytest.raises(SandboxClosed):
-            await sandbox.session()
-
-    asyncio.run(main())
+async def test_closing_a_sandbox_stops_the_steps_of_other_tasks() -> None:
+    sandbox = await AsyncSandbox("standard").open()
+    session = await sandbox.session()
+    started = asyncio.Event()
+    step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
+    await started.wait()
+    await sandbox.close()
+    result = await asyncio.gather(step, return_exceptions=True)
+    assert isinstance(result[0], SandboxClosed | Exception) or result[0].outcome == "cancelled"
+    with pytest.raises(SandboxClosed):
+        await sandbox.session()
 
 
-def test_async_and_blocking_tools(run: Any) -> None:
+@both_loops
+async def test_async_and_blocking_tools() -> None:
     """An async tool runs on the loop's thread, another one beside it, so that it cannot hold the loop."""
+    here = threading.get_ident()
 
-    async def main() -> None:
-        here = threading.get_ident()
+    async def on_the_loop() -> bool:
+        return threading.get_ident() == here
 
-        async def on_the_loop() -> bool:
-            return threading.get_ident() == here
+    def beside_it() -> bool:
+        return threading.get_ident() != here
 
-        def beside_it() -> bool:
-            return threading.get_ident() != here
-
-        async with AsyncSandbox("standard", tools=[on_the_loop, beside_it]) as sandbox:
-            assert (await sandbox.run("on_the_loop(), beside_it()")).value == (True, True)
-
-    run(main)
+    async with AsyncSandbox("standard", tools=[on_the_loop, beside_it]) as sandbox:
+        assert (await sandbox.run("on_the_loop(), beside_it()")).value == (True, True)
 
 
-def test_a_tool_that_takes_too_long_is_given_up(run: Any) -> None:
-    async def main() -> None:
-        policy = Sandbox("standard").policy.replace(tools={"timeout_seconds": 0.05})
-        release = threading.Event()
+async def test_a_tool_that_takes_too_long_is_given_up(on_loop: Any) -> None:
+    policy = Sandbox("standard").policy.replace(tools={"timeout_seconds": 0.05})
+    release = threading.Event()
 
-        async def hang() -> None:
-            if run is on_asyncio:
-                await asyncio.Event().wait()
-            else:
-                import trio
+    async def hang() -> None:
+        if on_loop is on_asyncio:
+            await asyncio.Event().wait()
+        else:
+            import trio
 
-                await trio.sleep_forever()
+            await trio.sleep_forever()
 
-        def block() -> None:
-            release.wait(60)
+    def block() -> None:
+        release.wait(60)
 
-        async with AsyncSandbox(policy, tools=[hang, block]) as sandbox, sandbox.session() as session:
-            try:
-                for tool in ("hang", "block"):
-                    source = f"try:\n    {tool}()\nexcept TimeoutError as error:\n    told = str(error)\ntold"
-                    assert (await session.run(source)).check().value == f"{tool}() took more than 0.05 s"
-            finally:
-                release.set()
-
-    run(main)
+    async with AsyncSandbox(policy, tools=[hang, block]) as sandbox, sandbox.session() as session:
+        try:
+            for tool in ("hang", "block"):
+                source = f"try:\n    {tool}()\nexcept TimeoutError as error:\n    told = str(error)\ntold"
+                assert (await session.run(source)).check().value == f"{tool}() took more than 0.05 s"
+        finally:
+            release.set()
 
 
 def _descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def _many(count: int) -> None:
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_sessions_at_once_leave_nothing(count: int) -> None:
     async def one(sandbox: AsyncSandbox, number: int) -> int:
         async with sandbox.session() as session:
             (await session.run(f"x = {number}")).check()
@@ -323,83 +295,56 @@ def _many(count: int) -> None:
     assert threading.active_count() == threads
 
 
-def test_twenty_sessions_at_once_leave_nothing() -> None:
-    _many(20)
-
-
-@pytest.mark.slow
-def test_two_hundred_sessions_at_once_leave_nothing() -> None:
-    _many(200)
-
-
-def _calls_in_flight(sessions: int, calls: int) -> None:
+@pytest.mark.parametrize(("sessions", "calls"), [(10, 5), pytest.param(50, 20, marks=pytest.mark.slow)])
+async def test_tool_calls_of_many_sessions_are_in_flight_together(sessions: int, calls: int) -> None:
     """Every call waits until all sessions have one in flight: nobody's tool waits for anybody else's."""
+    arrived = 0
+    together = asyncio.Event()
 
-    async def main() -> None:
-        arrived = 0
-        together = asyncio.Event()
+    async def meet(number: int) -> int:
+        nonlocal arrived
+        arrived += 1
+        if arrived >= sessions:
+            together.set()
+        await together.wait()
+        return number + 1
 
-        async def meet(number: int) -> int:
-            nonlocal arrived
-            arrived += 1
-            if arrived >= sessions:
-                together.set()
-            await together.wait()
-            return number + 1
+    async def one(sandbox: AsyncSandbox) -> int:
+        async with sandbox.session(checkpoints="off") as session:
+            return (await session.run(f"sum(meet(n) for n in range({calls}))")).check().value  # type: ignore[no-any-return]
 
-        async def one(sandbox: AsyncSandbox) -> int:
-            async with sandbox.session(checkpoints="off") as session:
-                return (await session.run(f"sum(meet(n) for n in range({calls}))")).check().value  # type: ignore[no-any-return]
-
-        async with AsyncSandbox("calculator", tools=[meet]) as sandbox:
-            totals = await asyncio.gather(*(one(sandbox) for _ in range(sessions)))
-        assert totals == [sum(range(1, calls + 1))] * sessions
-        assert arrived == sessions * calls
-
-    asyncio.run(main())
+    async with AsyncSandbox("calculator", tools=[meet]) as sandbox:
+        totals = await asyncio.gather(*(one(sandbox) for _ in range(sessions)))
+    assert totals == [sum(range(1, calls + 1))] * sessions
+    assert arrived == sessions * calls
 
 
-def test_tool_calls_of_many_sessions_are_in_flight_together() -> None:
-    _calls_in_flight(10, 5)
-
-
-@pytest.mark.slow
-def test_a_thousand_tool_calls_over_fifty_sessions() -> None:
-    _calls_in_flight(50, 20)
-
-
-def test_what_is_opened_is_awaited_or_entered(run: Any, tmp_path: Path) -> None:
+@both_loops
+async def test_what_is_opened_is_awaited_or_entered(tmp_path: Path) -> None:
     """Sessions of a label, restored ones and plugins as `session()`; entered, they are closed at the end."""
-
-    async def main() -> None:
-        async with AsyncSandbox("standard", spare=0) as sandbox:
-            async with sandbox.session_for("ada") as session:
-                await session.run("kept = 7")
-                await session.save(tmp_path / "state")
-            async with sandbox.restore(tmp_path / "state") as restored:
-                assert await restored.get("kept") == 7
-            async with sandbox.plugin("def double(x):\n    return 2 * x", exports=["double"]) as plugin:
-                assert await plugin.double(21) == 42
-            assert sandbox.stats().open == 0
-            again = await sandbox.restore(tmp_path / "state")
-            assert await again.get("kept") == 7
-
-    run(main)
+    async with AsyncSandbox("standard", spare=0) as sandbox:
+        async with sandbox.session_for("ada") as session:
+            await session.run("kept = 7")
+            await session.save(tmp_path / "state")
+        async with sandbox.restore(tmp_path / "state") as restored:
+            assert await restored.get("kept") == 7
+        async with sandbox.plugin("def double(x):\n    return 2 * x", exports=["double"]) as plugin:
+            assert await plugin.double(21) == 42
+        assert sandbox.stats().open == 0
+        again = await sandbox.restore(tmp_path / "state")
+        assert await again.get("kept") == 7
 
 
-def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
+async def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
     async def hear(text: str) -> None:
         raise AssertionError(text)
 
-    async def main() -> None:
-        async with AsyncSandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
-            with pytest.raises(TypeError, match="on_stdout is called while the step runs, not awaited"):
-                await session.run("print(1)", on_stdout=hear)
-            with pytest.raises(TypeError, match="on_display is a function, not str"):
-                await session.run("print(1)", on_display="x")  # type: ignore[arg-type]
-            assert (await session.run("1 + 1")).step == 1
-
-    asyncio.run(main())
+    async with AsyncSandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+        with pytest.raises(TypeError, match="on_stdout is called while the step runs, not awaited"):
+            await session.run("print(1)", on_stdout=hear)
+        with pytest.raises(TypeError, match="on_display is a function, not str"):
+            await session.run("print(1)", on_display="x")  # type: ignore[arg-type]
+        assert (await session.run("1 + 1")).step == 1
 
 
 def test_what_waits_is_awaited() -> None:
@@ -416,21 +361,10 @@ def test_what_waits_is_awaited() -> None:
                 assert waits is (name not in at_once[blocking]), f"{awaited.__name__}.{name}"
 
 
-def test_files_are_awaited(run: Any) -> None:
-    async def main() -> None:
-        async with AsyncSandbox("data-analysis") as sandbox, sandbox.session() as session:
-            await session.write_file("a.txt", "text")
-            assert await session.list_files() == ["a.txt"] and await session.read_file("a.txt") == b"text"
-            with pytest.raises(WorkspaceError):
-                await session.read_file("b.txt")
-
-    run(main)
-
-
 TWO = "import sys\nprint('out', input())\nprint('err', x, file=sys.stderr)"
 
 
-def test_a_stream_takes_what_a_step_takes_and_says_which_stream_a_piece_is_of(run: Any) -> None:
+def test_a_stream_takes_what_a_step_takes_and_says_which_stream_a_piece_is_of(on_loop: Any) -> None:
     heard: list[str] = []
     options: Any = {"stdin": "5", "namespace": {"x": 1}, "on_stderr": heard.append, "timeout": 5}
 
@@ -443,7 +377,7 @@ def test_a_stream_takes_what_a_step_takes_and_says_which_stream_a_piece_is_of(ru
             }
             stream.result.check()
 
-    run(main)
+    on_loop(main)
     with Sandbox("standard") as sandbox, sandbox.session() as session:
         pieces = list(session.stream(TWO, **options))
         assert {(str(piece), piece.stream) for piece in pieces} == {("out 5\n", "stdout"), ("err 1\n", "stderr")}

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
+from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, WorkspaceError
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.waiting import drive
 from tests.interrupting import ended_by
@@ -95,23 +95,10 @@ def test_no_more_sessions_than_allowed() -> None:
         sandbox.session().close()
 
 
-def test_tasks_wait_in_line() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator", max_sessions=2, queue_seconds=60) as sandbox:
-            results = await asyncio.gather(*(sandbox.run(f"{number} * 2") for number in range(12)))
-            assert [result.value for result in results] == [2 * number for number in range(12)]
-
-    asyncio.run(main())
-
-
-def test_a_session_that_nobody_uses_is_closed() -> None:
-    with Sandbox("calculator", idle_seconds=0.05) as sandbox:
-        session = sandbox.session()
-        session.run("1").check()
-        while not session._core.closed:
-            os.sched_yield()
-        with pytest.raises(SessionClosed, match=r"closed after 0.05 s without use \(idle_seconds\)"):
-            session.run("1")
+async def test_tasks_wait_in_line() -> None:
+    async with AsyncSandbox("calculator", max_sessions=2, queue_seconds=60) as sandbox:
+        results = await asyncio.gather(*(sandbox.run(f"{number} * 2") for number in range(12)))
+        assert [result.value for result in results] == [2 * number for number in range(12)]
 
 
 def test_map_gives_results_in_order() -> None:
@@ -161,14 +148,11 @@ def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
         assert ended_by(signal.SIGINT, program) != 0
 
 
-def test_map_awaited() -> None:
-    async def main() -> None:
-        async with AsyncSandbox(Policy.load("standard").replace(**LIMITS)) as sandbox:
-            assert [r.outcome async for r in sandbox.map(PROGRAMS, workers=3)] == OUTCOMES
-            numbered = {number: r.outcome async for number, r in sandbox.map_as_completed(PROGRAMS, workers=3)}
-            assert [numbered[number] for number in range(len(PROGRAMS))] == OUTCOMES
-
-    asyncio.run(main())
+async def test_map_awaited() -> None:
+    async with AsyncSandbox(Policy.load("standard").replace(**LIMITS)) as sandbox:
+        assert [r.outcome async for r in sandbox.map(PROGRAMS, workers=3)] == OUTCOMES
+        numbered = {number: r.outcome async for number, r in sandbox.map_as_completed(PROGRAMS, workers=3)}
+        assert [numbered[number] for number in range(len(PROGRAMS))] == OUTCOMES
 
 
 def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:

@@ -20,6 +20,7 @@ from safeexec.engine.host.files import state_file
 from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.protocol import messages as m
+from tests.footprint import until
 from tests.interrupting import interrupting
 
 OpenSession = Callable[..., Session]
@@ -438,9 +439,7 @@ def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: pathlib.Path
 
 def once_running(core: SessionCore) -> None:
     """Wait until the session's guest code runs."""
-    deadline = monotonic() + 60
-    while not core.asks and monotonic() < deadline:
-        threading.Event().wait(0.01)
+    until(lambda: core.asks)
     threading.Event().wait(0.1)
 
 
@@ -480,9 +479,7 @@ def endless(sandbox: Sandbox, tmp_path: pathlib.Path) -> pathlib.Path:
 
 def restoring(sandbox: SandboxCore) -> SessionCore:
     """The one session of a sandbox, once it restores its state."""
-    deadline = monotonic() + 60
-    while not sandbox.open_sessions() and monotonic() < deadline:
-        threading.Event().wait(0.01)
+    until(lambda: sandbox.open_sessions())
     (core,) = sandbox.open_sessions()
     once_running(core)
     return core
@@ -512,25 +509,22 @@ def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: pathl
     assert not alone._core.open_sessions() and alone.run("1 + 1").value == 2
 
 
-def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as own:
-            task = asyncio.create_task(own.restore(endless, timeout=60.0))
-            core = await asyncio.to_thread(restoring, own._core)
-            pids = list(core.line.pids())
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
-            assert not own._core.open_sessions() and (await own.run("1 + 1")).value == 2
-            task = asyncio.create_task(own.restore(endless, timeout=60.0))
-            core = await asyncio.to_thread(restoring, own._core)
-            assert core.cancel()
-            with pytest.raises(StateFileError, match="cancelled by the host"):
-                await task
-            assert (await own.run("1 + 1")).value == 2
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
+    async with AsyncSandbox("standard") as own:
+        task = asyncio.create_task(own.restore(endless, timeout=60.0))
+        core = await asyncio.to_thread(restoring, own._core)
+        pids = list(core.line.pids())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+        assert not own._core.open_sessions() and (await own.run("1 + 1")).value == 2
+        task = asyncio.create_task(own.restore(endless, timeout=60.0))
+        core = await asyncio.to_thread(restoring, own._core)
+        assert core.cancel()
+        with pytest.raises(StateFileError, match="cancelled by the host"):
+            await task
+        assert (await own.run("1 + 1")).value == 2
 
 
 LIBRARY_MADE = """

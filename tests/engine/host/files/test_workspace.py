@@ -81,15 +81,6 @@ def test_policies_without_a_workspace_have_none(open_session: OpenSession) -> No
     assert open_session(profile="calculator").workspace is None
 
 
-def test_two_sessions_do_not_see_each_others_files(open_session: OpenSession) -> None:
-    one, two = open_session(), open_session()
-    one.run("open('a.txt', 'w').write('1')").check()
-    assert two.run("import os\nos.listdir()").value == []
-    escape = open_session(profile="confined-python"), open_session(profile="confined-python")
-    escape[0].run("open('a.txt', 'w').write('1')").check()
-    assert not escape[1].run(f"open({str(directory(escape[0]) / 'a.txt')!r}).read()").ok
-
-
 def test_branches_have_their_own_files(session: Session) -> None:
     session.run("open('shared.txt', 'w').write('root')").check()
     left, right = session.branch(2)

@@ -503,14 +503,6 @@ def test_an_edited_source_is_a_difference(record: Record) -> None:
         assert replayed.difference is not None and "somebody changed the recording" in replayed.difference.cause
 
 
-def test_without_determinism_that_is_the_cause(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    with Sandbox("standard", spare=0) as sandbox, sandbox.session(record=path) as session:
-        session.run("import random\nrandom.random()")
-    with replay(path) as replayed:
-        assert "the policy has no `determinism`" in str(replayed.difference)
-
-
 @pytest.mark.modules("numpy", "pandas")
 def test_other_versions_of_libraries_are_named_before_those_that_are_missing(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
@@ -856,10 +848,12 @@ def test_a_session_without_checkpoints_that_lost_all_begins_anew(tmp_path: Path)
         assert replayed.taken == ["step 2 was stopped (timeout): taken as recorded"]
 
 
-def test_a_policy_without_determinism_is_not_blamed_alone(tmp_path: Path) -> None:
+def test_without_determinism_that_is_the_cause_or_the_policy(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     with Sandbox("standard") as sandbox, sandbox.session(record=path) as session:
         session.run("import random\nrandom.random()")
+    with replay(path) as replayed:
+        assert "the policy has no `determinism`" in str(replayed.difference)
     with replay(path, policy=Policy.load("standard").replace(memory_mb=300)) as replayed:
         assert replayed.difference is not None
         assert "because of the policy 'standard', or by chance: the policy has no" in replayed.difference.cause

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -22,13 +19,16 @@ from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.store import StoreOptions, directory
 from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
+from tests.footprint import until
 
 PRELUDE = """
 import os, signal, sys
-from safeexec import Sandbox, tool
+from safeexec import Later, Sandbox, tool
 store, made = sys.argv[1], sys.argv[2]
 
 def pay(amount: int) -> int:
+    if amount == 7:
+        return Later("whoever pays")
     with open(made, "a") as file:
         print("pay", amount, file=file)
     if amount > 100:
@@ -58,13 +58,6 @@ def show(result):
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = monotonic() + 60
-    while not true():
-        assert monotonic() < deadline
-        sleep(0.01)
 
 
 class Hosts:
@@ -202,6 +195,14 @@ def test_a_deferred_call_that_was_not_begun_is_carried_out(hosts: Hosts) -> None
     shown = hosts.run("show(session.run('1'))\nshow(session.run('2'))")
     assert hosts.calls() == ["send last", "send ben"]
     assert "send('last') of step 1, a call with an effect: nobody knows what became of it" in shown[0]
+
+
+@pytest.mark.parametrize(("answer", "calls"), [("answer(14)", ["send 1", "send 2"]), ("cancel_waiting()", [])])
+def test_what_a_step_that_waits_has_deferred_is_its_own(hosts: Hosts, answer: str, calls: list[str]) -> None:
+    hosts.run("session.run('send(1)\\npay(7)\\nsend(2)')\ndie()")
+    shown = hosts.run(f"print(session.pending(), session.{answer})\nshow(session.run('1'))")
+    assert hosts.calls() == calls
+    assert shown[0].startswith("[] Result(outcome='ok'" if calls else "[] []")
 
 
 def test_an_effect_of_a_lost_step_is_not_repeated(hosts: Hosts) -> None:
@@ -361,21 +362,18 @@ def test_a_stored_session_is_a_recording(tmp_path: Path) -> None:
         sandbox.session_for("ada", record=tmp_path / "other")
 
 
-def test_awaited(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with AsyncSandbox("standard", store=tmp_path / "store") as sandbox:
-            session = await sandbox.session_for("ada")
-            await session.run("x = 1")
-            await session.close()
-            session = await sandbox.session_for("ada", wall_seconds=2)
-            assert (await session.run("x")).value == 1
-            with pytest.raises(PolicyError):
-                await sandbox.session_for("ada", wall_seconds=3)
-            assert [row.label for row in await sandbox.stored()] == ["ada"]
-            await sandbox.forget("ada")
-            assert await sandbox.stored() == []
-
-    asyncio.run(run())
+async def test_awaited(tmp_path: Path) -> None:
+    async with AsyncSandbox("standard", store=tmp_path / "store") as sandbox:
+        session = await sandbox.session_for("ada")
+        await session.run("x = 1")
+        await session.close()
+        session = await sandbox.session_for("ada", wall_seconds=2)
+        assert (await session.run("x")).value == 1
+        with pytest.raises(PolicyError):
+            await sandbox.session_for("ada", wall_seconds=3)
+        assert [row.label for row in await sandbox.stored()] == ["ada"]
+        await sandbox.forget("ada")
+        assert await sandbox.stored() == []
 
 
 def test_a_template_is_saved_with_the_first_state(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from safeexec import AsyncSandbox, Sandbox, SandboxBusy, Session, SessionClosed
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.session import session as module
 from safeexec.engine.host.waiting import drive
-from tests.footprint import footprint, leaks, pause, settled
+from tests.footprint import footprint, leaks, settled, until
 
 OpenSession = Callable[..., Session]
 SOON = 30.0
@@ -29,13 +29,6 @@ def rest(session: Session) -> bool:
     drive(core.attend(core.rest))
     assert core.rests == (core.line.runner is None)
     return core.rests
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = monotonic() + SOON
-    while not true():
-        assert monotonic() < deadline
-        pause()
 
 
 def test_a_rested_session_is_as_it_was(open_session: OpenSession) -> None:
@@ -253,15 +246,12 @@ def test_without_descriptors_it_rests_on(monkeypatch: pytest.MonkeyPatch) -> Non
         assert session._core.rests and session.run("x").value == 1
 
 
-def test_an_event_loop_wakes_it() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator") as sandbox, await sandbox.session() as session:
-            (await session.run("x = 1")).check()
-            while not sandbox.stats().resting:
-                await asyncio.sleep(0.01)
-            assert (await session.run("x")).check().value == 1
-
-    asyncio.run(main())
+async def test_an_event_loop_wakes_it() -> None:
+    async with AsyncSandbox("calculator") as sandbox, await sandbox.session() as session:
+        (await session.run("x = 1")).check()
+        while not sandbox.stats().resting:
+            await asyncio.sleep(0.01)
+        assert (await session.run("x")).check().value == 1
 
 
 def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: OpenSession) -> None:

@@ -14,12 +14,6 @@ from safeexec import Result, Session, SessionBusy, SessionClosed, StepFailed
 Run = Callable[..., Result]
 
 
-def test_names_live_from_step_to_step(run: Run) -> None:
-    run("def double(n):\n    return 2 * n")
-    run("class Point:\n    def __init__(self, x):\n        self.x = double(x)")
-    assert run("Point(4).x").value == 8
-
-
 def test_the_last_expression_is_the_value(run: Run) -> None:
     result = run("a = 3\na + 1")
     assert (result.value, result.text, result.stdout) == (4, "4", "")
@@ -60,12 +54,6 @@ def test_a_refusal_names_rule_and_way_out_and_runs_nothing(run: Run) -> None:
     assert ".yaml" in (result.error.rule or "") and result.error.hint
 
 
-def test_changes_name_what_a_step_touched(run: Run) -> None:
-    run("a = [1]\nb = 2\nc = 3")
-    changes = run("a.append(2)\nb = 5\ndel c\nd = 1").changes
-    assert (changes.created, set(changes.changed), changes.deleted) == (("d",), {"a", "b"}, ("c",))
-
-
 def test_usage_is_the_hosts_own_measure(run: Run) -> None:
     usage = run("for _ in range(200_000): pass").usage
     assert usage.wall_ms > 0
@@ -85,14 +73,6 @@ def test_check_returns_the_result_or_raises(run: Run) -> None:
 )
 def test_every_result_is_json(run: Run, source: str) -> None:
     assert json.loads(json.dumps(run(source).to_dict()))["outcome"]
-
-
-def test_exit_ends_the_step_and_not_the_session(run: Run) -> None:
-    run("x = 1")
-    result = run("import sys\nsys.exit(3)")
-    assert (result.outcome, result.state) == ("error", "kept")
-    assert result.error is not None and result.error.type == "SystemExit"
-    assert run("x").value == 1
 
 
 def test_closing_twice_is_harmless_and_using_it_after_is_not(session: Session) -> None:
@@ -127,6 +107,8 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
         with pytest.raises(SessionBusy, match=r"run\(\.\.\., wait=seconds\), use a session per thread, or branch"):
             session.run("1")
         with pytest.raises(SessionBusy):
+            session.run("1", wait=0.05)
+        with pytest.raises(SessionBusy):
             session.get("x")
         with pytest.raises(SessionBusy):
             session.save(tmp_path / "state", wait=0.05)
@@ -135,26 +117,7 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
         thread.join(30)
     assert [result.outcome for result in results] == ["cancelled"]
     assert session.save(tmp_path / "state", wait=30) == {}
-    assert session.run("1 + 1").value == 2
-
-
-def test_sessions_in_threads_run_side_by_side(sandbox_for) -> None:  # type: ignore[no-untyped-def]
-    sandbox = sandbox_for("calculator")
-    values: dict[int, object] = {}
-
-    def work(number: int) -> None:
-        with sandbox.session() as session:
-            session.run(f"x = {number}")
-            for _ in range(20):
-                session.run("x = x + 1")
-            values[number] = session.get("x")
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert values == {number: number + 20 for number in range(6)}
+    assert session.run("1 + 1", wait=30).value == 2
 
 
 @pytest.mark.parametrize("source", ["'ab' * 50_000", "b'x' * 100_000", "list(range(100_000))", "(0,) * 100_000"])

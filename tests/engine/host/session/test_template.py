@@ -7,7 +7,6 @@ import gc
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -23,6 +22,7 @@ from safeexec import (
     Session,
     StepFailed,
 )
+from tests.footprint import until
 
 DATA = "rows = [1, 2, 3]"
 OpenSession = Callable[..., Session]
@@ -43,9 +43,7 @@ def kill_copy(box: Sandbox | AsyncSandbox, name: str) -> None:
     pid = template._copy.pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while template._copy.alive and time.monotonic() < deadline:
-        time.sleep(0.001)
+    until(lambda: not template._copy.alive)
 
 
 def test_sessions_begin_in_the_state_and_go_their_own_ways(box: Sandbox) -> None:
@@ -148,7 +146,7 @@ def test_it_is_prepared_anew_when_it_has_died_and_once(box: Sandbox) -> None:
             session.close()
 
 
-def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
+async def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
     prepared: list[int] = []
 
     async def prepare(session: AsyncSession) -> None:
@@ -160,19 +158,16 @@ def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
             await asyncio.sleep(60)
         await session.set("x", len(prepared))
 
-    async def main() -> None:
-        async with AsyncSandbox("standard", spare=0) as sandbox:
-            await sandbox.template("t", prepare=prepare)
-            kill_copy(sandbox, "t")
-            with pytest.raises(asyncio.CancelledError):
-                await sandbox.session(template="t")
-            this = asyncio.current_task()
-            assert this is not None
-            this.uncancel()
-            async with await sandbox.session(template="t") as session:
-                assert (await session.run("x")).value == 3
-
-    asyncio.run(main())
+    async with AsyncSandbox("standard", spare=0) as sandbox:
+        await sandbox.template("t", prepare=prepare)
+        kill_copy(sandbox, "t")
+        with pytest.raises(asyncio.CancelledError):
+            await sandbox.session(template="t")
+        this = asyncio.current_task()
+        assert this is not None
+        this.uncancel()
+        async with await sandbox.session(template="t") as session:
+            assert (await session.run("x")).value == 3
 
 
 def test_sessions_of_a_template_that_was_dropped_go_on(box: Sandbox) -> None:
@@ -247,9 +242,7 @@ def test_it_takes_no_place_and_does_not_age(profile: str) -> None:
     with Sandbox(profile, spare=0, max_sessions=1, idle_seconds=0.2) as box:
         box.template("data", prepare=DATA)
         session = box.session(template="data")
-        deadline = time.monotonic() + 30
-        while repr(box).endswith("1 session>") and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: not repr(box).endswith("1 session>"))
         with pytest.raises(SandboxError, match="idle_seconds"):
             session.run("1")
         assert box.templates()[0].prepared == 1
@@ -265,22 +258,19 @@ def test_protection_says_what_is_shared(box: Sandbox) -> None:
         assert not [row for row in other.protection if row.name == "own-lineage"]
 
 
-def test_the_other_face(profile: str) -> None:
+async def test_the_other_face(profile: str) -> None:
     async def prepare(session: AsyncSession) -> None:
         (await session.run(DATA)).check()
 
-    async def main() -> None:
-        async with AsyncSandbox(Policy.load(profile), spare=0) as box:
-            rows = await asyncio.gather(*(box.template("data", prepare=prepare) for _ in range(5)))
-            assert [row.prepared for row in rows] == [1] * 5
-            async with box.session(template="data") as one, box.session(template="data") as two:
-                assert (await one.run("rows.append(4)\nrows")).value == [1, 2, 3, 4]
-                assert (await two.run("rows")).value == [1, 2, 3]
-                assert box.templates()[0].sessions == 2
-            await box.drop_template("data")
-            assert box.templates() == []
-
-    asyncio.run(main())
+    async with AsyncSandbox(Policy.load(profile), spare=0) as box:
+        rows = await asyncio.gather(*(box.template("data", prepare=prepare) for _ in range(5)))
+        assert [row.prepared for row in rows] == [1] * 5
+        async with box.session(template="data") as one, box.session(template="data") as two:
+            assert (await one.run("rows.append(4)\nrows")).value == [1, 2, 3, 4]
+            assert (await two.run("rows")).value == [1, 2, 3]
+            assert box.templates()[0].sessions == 2
+        await box.drop_template("data")
+        assert box.templates() == []
 
 
 def test_the_thread_for_idle_sessions_never_takes_a_template_for_one_that_nobody_has(box: Sandbox) -> None:

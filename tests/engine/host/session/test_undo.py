@@ -208,34 +208,20 @@ def test_a_step_that_cannot_be_rolled_back_says_so(session: Session) -> None:
     assert not session.run("x = 1").notes or session.run("x = 2").notes == ()
 
 
-def test_a_stream_that_is_left_leaves_the_session_free_and_the_step_undone() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-            (await session.run("x = 0")).check()
-            async for _ in session.stream("x = 5\nprint('on')\nwhile True: pass", timeout=60):
-                break
-            assert (await session.run("x")).check().value == 0
-
-    asyncio.run(main())
-
-
-def test_a_cancelled_branch_leaves_no_session() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-            (await session.run("x = 1")).check()
-            for number in range(6):
-                task = asyncio.create_task(session.branch(1))
-                await asyncio.sleep(0.001 * number)
-                task.cancel()
-                try:
-                    for branch in await task:
-                        await branch.close()
-                except asyncio.CancelledError:
-                    pass
-            assert len(sandbox._core.open_sessions()) == 1
-            assert (await session.run("x")).check().value == 1
-
-    asyncio.run(main())
+async def test_a_cancelled_branch_leaves_no_session() -> None:
+    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+        (await session.run("x = 1")).check()
+        for number in range(6):
+            task = asyncio.create_task(session.branch(1))
+            await asyncio.sleep(0.001 * number)
+            task.cancel()
+            try:
+                for branch in await task:
+                    await branch.close()
+            except asyncio.CancelledError:
+                pass
+        assert len(sandbox._core.open_sessions()) == 1
+        assert (await session.run("x")).check().value == 1
 
 
 INTERRUPTED = """

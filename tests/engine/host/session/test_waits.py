@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -38,6 +37,7 @@ from safeexec import (
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import line_of
 from safeexec.page.of_recording import of_recording
+from tests.footprint import until
 
 POLICY = Policy.load("standard").replace(
     tools={"approval": ["pay"]}, filesystem={"workspace": "read-write"}, builtins={"add": ["open"]}
@@ -420,17 +420,14 @@ def test_a_time_that_is_none_is_bounded(
         assert len(waits.note) <= 2000
 
 
-def test_both_faces(desk: Desk) -> None:
-    async def main() -> None:
-        opened = AsyncSandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0)
-        async with opened as sandbox, sandbox.session() as session:
-            assert (await session.run("pay(price('fig'))")).outcome == "waiting"
-            assert await session.waiting_for == (await sandbox.waiting())[0]
-            assert (await session.answer(Allow())).value == "3 to shop"
-            await session.run("pay(1)")
-            assert await session.cancel_waiting() == []
-
-    asyncio.run(main())
+async def test_both_faces(desk: Desk) -> None:
+    opened = AsyncSandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0)
+    async with opened as sandbox, sandbox.session() as session:
+        assert (await session.run("pay(price('fig'))")).outcome == "waiting"
+        assert await session.waiting_for == (await sandbox.waiting())[0]
+        assert (await session.answer(Allow())).value == "3 to shop"
+        await session.run("pay(1)")
+        assert await session.cancel_waiting() == []
 
 
 def test_the_result_is_told_everywhere(session: Session) -> None:
@@ -613,10 +610,7 @@ def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Pat
         session.run("total = 1")
         session.write_file("list.txt", "")
         assert session.run(SHOPPING).outcome == "waiting"
-        deadline = monotonic() + 30
-        while not session._core.durable.away(session._core):  # type: ignore[union-attr]
-            assert monotonic() < deadline
-            sleep(0.01)
+        until(lambda: session._core.durable.away(session._core))  # type: ignore[union-attr]
         assert sandbox.waiting() == [session.waiting_for]
         assert session.answer(Allow()).value == "8 to shop"
         assert session.run("pay(1)").outcome == "waiting"
@@ -640,10 +634,7 @@ def test_a_session_that_waits_is_not_idle(desk: Desk) -> None:
     with Sandbox(POLICY, tools=[desk.pay], approval=desk.approval, spare=0, idle_seconds=1.0) as sandbox:
         waits, idle = sandbox.session(), sandbox.session()
         waits.run("pay(1)")
-        deadline = monotonic() + 30
-        while not idle._core.closed:
-            assert monotonic() < deadline
-            sleep(0.01)
+        until(lambda: idle._core.closed)
         assert waits.answer(Allow()).ok
 
 

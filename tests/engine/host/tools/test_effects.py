@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import count, product
 from pathlib import Path
 from threading import Event
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from safeexec import (
     PendingCall,
     Policy,
     Recording,
-    Result,
     Sandbox,
     Session,
     StepFailed,
@@ -34,14 +32,7 @@ from safeexec import (
     replay,
     tool,
 )
-from safeexec.engine.host.session.history import History, State
-from safeexec.engine.host.session.tool_log import ToolLog
-from safeexec.engine.host.tools.effects import follow_effects
-from safeexec.engine.host.tools.tool import tools_from
-from safeexec.engine.host.tools.toolbox import Toolbox
-from safeexec.engine.host.waiting import Core, drive
 from safeexec.engine.recordings import format as form
-from safeexec.results import ToolCallRecord
 from safeexec.toolkit import limited
 
 Told = list[tuple[Any, ...]]
@@ -66,10 +57,6 @@ def sandbox(told: Told) -> Iterator[Sandbox]:
         told.append(("cancel", seat))
         if row == 13:
             raise OSError("the line is dead")
-
-    @tool
-    def plain(row: int) -> int:
-        return row + 1
 
     @tool(undo=cancel)
     def book(row: int) -> str:
@@ -213,10 +200,6 @@ def test_who_uses_the_session_from_an_effect_is_refused_and_the_other_effects_go
         if seat == "b":
             again()
 
-    @tool
-    def plain(row: int) -> int:
-        return row + 1
-
     @tool(undo=cancel)
     def book(seat: str) -> str:
         return seat
@@ -260,10 +243,6 @@ def test_a_cancelled_rollback_calls_an_undo_once_and_says_that_nobody_knows(told
         told.append(("cancel", seat))
         begun.set()
         go_on.wait(60)
-
-    @tool
-    def plain(row: int) -> int:
-        return row + 1
 
     @tool(undo=cancel)
     def book(row: int) -> str:
@@ -419,6 +398,18 @@ def test_in_an_event_loop(told: Told) -> None:
     assert told == [("send", "Ada"), ("cancel", "seat 2")]
 
 
+def test_a_bare_declaration_says_what_holds_for_any_function(told: Told) -> None:
+    @tool
+    def plain(row: int) -> int:
+        told.append(("plain", row))
+        return row + 1
+
+    with Sandbox("standard", tools=[plain], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("plain(1)").value == 2
+        session.rollback()
+    assert told == [("plain", 1)]
+
+
 def test_a_declaration_that_cannot_be_is_refused(sandbox: Sandbox) -> None:
     with pytest.raises(ToolError, match="it is 'at-once' or 'deferred'"):
         tool(effect="later")  # type: ignore[arg-type]
@@ -432,16 +423,13 @@ def test_a_declaration_that_cannot_be_is_refused(sandbox: Sandbox) -> None:
         sandbox.plugin("def f():\n    return 1")
 
 
-# All short sequences, without processes: the states, the log and the effects are the real ones
-
-ACTS = ("ok", "error", "killed", "back", "name", "named", "set", "lost", "branch", "adopt", "close")
+# Random sequences: what was really done, against what must have been
 
 
 class World:
     """What the tools have really done, by the number of the call."""
 
     def __init__(self) -> None:
-        self.made = count(1)
         self.did: Counter[tuple[str, int]] = Counter()
         self.interrupt: str | None = None
 
@@ -453,7 +441,7 @@ class World:
         def book(number: int) -> None:
             self.do("booked", number)
 
-        self.toolbox = Toolbox(tools_from([send, book]), STANDARD, None)
+        self.tools = [send, book]
 
     def do(self, what: str, number: int) -> None:
         self.did[what, number] += 1
@@ -462,189 +450,120 @@ class World:
             raise KeyboardInterrupt
 
 
-class BareSession:
-    """A session of which only the states are there, and what must be true of its calls."""
+class Line:
+    """A session, and what must be true of the calls of its steps: one of each tool, under the number of the step."""
 
-    def __init__(self, world: World, parent: BareSession | None = None) -> None:
-        self.world, self.parent, self.waits = world, parent, parent is not None
-        self.policy, self.toolbox = STANDARD, world.toolbox
-        self.recorder: Any = None
-        self.step, self.lost, self.tool_records = 0, False, ToolLog()
-        self.call_key = ""
-        self._keys = count()
-        self.line = SimpleNamespace(history=History[object]())
-        if parent is not None:
-            copy = object()
-            parent.line.history.keep("for a branch", copy)
-            self.line.history = parent.line.history.branch(copy)
-            parent.line.history.drop("for a branch")
-            self.tool_records = parent.tool_records.copy()
-        self.of_parent = len(self.tool_records)
-        self.calls: dict[int, str] = {}
-        """Those that it has made, and which tool each was of."""
-        self.of_state: dict[State, list[int]] = {}
-        """Which of them belong to each of its states."""
-        self.dead: set[int] = set()
+    def __init__(self, session: Session, did: Counter[tuple[str, int]], parent: Line | None = None) -> None:
+        self.session, self.did, self.parent, self.waits = session, did, parent, parent is not None
+        self.made: list[int] = []
+        self.belongs: list[int] = []
+        """The calls of the state that it is in; `before`: of those before each step."""
+        self.before: list[list[int]] = []
+        self.name: tuple[list[int], list[list[int]]] | None = None
         self.carried: set[int] = set()
-        self.supervisor = self
+        self.dead: set[int] = set()
+        """Those of states that were left: to come back to one later does nothing once more."""
 
-    def still_waiting(self) -> None:
-        """No step of it waits."""
-
-    def next_key(self) -> str:
-        return f"key-{next(self._keys)}"
-
-    def do(self, operation: Any, *args: Any) -> Any:
-        return drive(self.recorder.follow(operation, self, args, {}))
-
-    def ensure_ready(self) -> Core[None]:
-        history = self.line.history
-        if self.lost:
-            self.lost = False
-            for state, copy, _ in history.ways_back():
-                history.arrive(state, copy)
-                break
-            else:
-                history.arrive(history.last_resort())
-        yield from ()
-
-    def act(self, act: str) -> BareSession:
+    def act(self, act: str, number: int) -> Line:
         """Do it, as far as it can be done. Returns the session to go on with."""
-        history, goes_on = self.line.history, self
-        if act in ("ok", "error", "killed"):
-            self.do(run, act)
-        elif act == "set":
-            self.do(_change)
-        elif act == "lost":
-            self.lost = True
-            for copy in history.copies_of(history.current):
-                if all(copy is not named for _, named in history.named.values()):
-                    history.note_lost(copy)
+        if act in ("ok", "error", "undone"):
+            end = "" if act == "ok" else "\n1 / 0"
+            self.session.run(f"send({number})\nbook({number}){end}", atomic=act == "undone")
+            self.made.append(number)
+            if act != "undone":
+                self.before.append(self.belongs)
+                self.belongs = [*self.belongs, number]
+        elif act == "back":
+            with suppress(CheckpointError):
+                self.session.rollback()
+                self.belongs = self.before.pop() if self.before else []
         elif act == "name":
-            self.do(checkpoint)
+            self.session.checkpoint("p")
+            self.name = self.belongs, [*self.before]
+        elif act == "named" and self.name is not None:
+            self.session.rollback("p")
+            self.belongs, self.before = self.name[0], [*self.name[1]]
+        elif act == "set":
+            self.session.set("x", number)
         elif act == "branch":
-            (goes_on,) = self.do(branch)
+            return Line(self.session.branch()[0], self.did, self)
         elif act == "adopt":
-            assert self.do(carry_out) == []
+            assert self.session.adopt() == []
             self.waits = False
         elif act == "close" and self.parent is not None:
-            self.recorder.closed(self)
-            goes_on = self.parent
-        elif act in ("back", "named"):
-            with suppress(CheckpointError):
-                left = self.do(rollback, "p" if act == "named" else None)
-                assert len(left) <= self.of_parent, "its own calls have been undone"
-        belongs = self.of_state.get(history.current, [])
-        if not self.lost:
-            self.dead |= self.calls.keys() - set(belongs)
+            self.session.close()
+            return self.parent
+        self.dead |= {*self.made} - {*self.belongs}
         if (act == "ok" and not self.waits) or act == "adopt":
-            self.carried |= {one for one in belongs if one not in self.dead and self.calls[one] == "send"}
-        if act != "close" and not self.lost:
-            self.check(belongs)
-        return goes_on
+            self.carried |= {*self.belongs} - self.dead
+        self.check()
+        return self
 
-    def check(self, belongs: list[int]) -> None:
-        did, living = self.world.did, [one for one in belongs if one not in self.dead]
-        waiting = [one for one in living if self.calls[one] == "send" and one not in self.carried]
-        assert [call.arguments["number"] for call in self.recorder.pending()] == waiting
-        for one, name in self.calls.items():
-            done, undone = ("sent", "unsent") if name == "send" else ("booked", "cancelled")
-            was = name == "book" or one in self.carried
-            assert (did[done, one], did[undone, one]) == (was, was and one in self.dead), (one, name)
+    def check(self) -> None:
+        waiting = [one for one in self.belongs if one not in self.carried | self.dead]
+        assert [call.arguments["number"] for call in self.session.pending()] == waiting
+        for one in self.made:
+            sent, dead = one in self.carried, one in self.dead
+            assert (self.did["sent", one], self.did["unsent", one]) == (sent, sent and dead), one
+            assert (self.did["booked", one], self.did["cancelled", one]) == (True, dead), one
 
 
-def run(session: BareSession, act: str) -> Core[Any]:
-    """A step that calls each tool once."""
-    yield from session.ensure_ready()
-    history = session.line.history
-    belongs = list(session.of_state.get(history.current, []))
-    session.step += 1
-    copy = object()
-    history.begin(session.step)
-    for name in ("send", "book"):
-        number = next(session.world.made)
-        session.toolbox.tools[name].function(number)
-        session.tool_records.append(ToolCallRecord(name, session.step, "ok", "", 0.0))
-        session.calls[number] = name
-        belongs.append(number)
-    if act == "killed":
-        history.undo()
-        return Result("timeout", step=session.step, state="restored")
-    history.commit(None, len(session.tool_records), copy=copy)
-    history.note_frozen(copy)
-    session.of_state[history.current] = belongs
-    return Result("ok" if act == "ok" else "error", step=session.step)
+ACTS = [
+    "ok",
+    "ok",
+    "ok",
+    "error",
+    "error",
+    "undone",
+    "back",
+    "back",
+    "name",
+    "named",
+    "set",
+    "branch",
+    "branch",
+    "adopt",
+    "close",
+]
 
 
-def _change(session: BareSession) -> Core[None]:
-    yield from session.ensure_ready()
-    history, copy = session.line.history, object()
-    belongs = session.of_state.get(history.current, [])
-    history.begin()
-    history.commit(None, len(session.tool_records), copy=copy)
-    history.note_frozen(copy)
-    session.of_state[history.current] = belongs
-
-
-def checkpoint(session: BareSession) -> Core[None]:
-    session.line.history.keep("p", object())
-    yield from ()
-
-
-def rollback(session: BareSession, name: str | None) -> Core[list[ToolCallRecord]]:
-    history = session.line.history
-    state = history.before_last() if name is None else history.find(name)[0]
-    history.arrive(state)
-    yield from ()
-    return list(session.tool_records.since(state.tool_calls))
-
-
-def branch(session: BareSession) -> Core[list[BareSession]]:
-    yield from ()
-    return [BareSession(session.world, session)]
-
-
-def carry_out(session: BareSession) -> Core[list[str]]:
-    return (yield from session.recorder.carry_out())
-
-
-def bare_session() -> BareSession:
-    session = BareSession(World())
-    follow_effects(session, session.world.toolbox)
-    return session
-
-
-@pytest.mark.parametrize("length", [3, pytest.param(4, marks=pytest.mark.slow)])
-def test_every_short_sequence_keeps_what_belongs_to_a_state_and_nothing_else(length: int) -> None:
-    for sequence in product(ACTS, repeat=length):
-        session = bare_session()
-        try:
-            for act in sequence:
-                session = session.act(act)
-        except Exception as error:
-            raise AssertionError(f"after {sequence}") from error
+@pytest.mark.parametrize("seed", range(8))
+def test_a_random_sequence_keeps_what_belongs_to_a_state_and_nothing_else(seed: int) -> None:
+    chance, world = random.Random(seed), World()
+    with Sandbox("standard", tools=world.tools, spare=0) as sandbox:
+        for _ in range(6):
+            line, acts = Line(sandbox.session(), world.did), chance.choices(ACTS, k=12)
+            world.did.clear()
+            try:
+                for number, act in enumerate(acts):
+                    line = line.act(act, number)
+            except Exception as error:
+                raise AssertionError(f"in {acts}") from error
+            while line is not None:
+                line.session.close()
+                line = line.parent
 
 
 def test_whoever_is_interrupted_carries_nothing_out_twice_and_leaves_the_rest_to_the_next_use() -> None:
-    session = bare_session()
-    did = session.world.did
-    session.act("error")
-    session.act("error")
-    session.world.interrupt = "sent"
-    with pytest.raises(KeyboardInterrupt):
-        session.do(run, "ok")
-    assert [call.arguments["number"] for call in session.recorder.pending()] == [3, 5]
-    session.do(run, "error")
-    assert did["sent", 1] == 1 and did["sent", 3] == 0
-    assert session.do(carry_out) == [] and [did["sent", number] for number in (1, 3, 5, 7)] == [1, 1, 1, 1]
-
-    session.do(checkpoint)
-    for _ in range(3):
-        session.do(run, "ok")
-    session.world.interrupt = "cancelled"
-    with pytest.raises(KeyboardInterrupt):
-        session.do(rollback, "p")
-    assert did["cancelled", 14] == 1 and did["cancelled", 12] == did["cancelled", 10] == 0
-    assert session.do(run, "ok").notes == ("book(14): nobody knows whether it was undone",)
-    assert [did["cancelled", number] for number in (14, 12, 10)] == [1, 1, 1]
-    assert [did["unsent", number] for number in (13, 11, 9)] == [1, 1, 1]
+    world = World()
+    did = world.did
+    with Sandbox("standard", tools=world.tools, spare=0) as sandbox, sandbox.session() as session:
+        for number in (1, 2):
+            session.run(f"send({number})\n1 / 0")
+        world.interrupt = "sent"
+        with pytest.raises(KeyboardInterrupt):
+            session.run("send(3)")
+        assert [call.arguments["number"] for call in session.pending()] == [2, 3]
+        session.run("send(4)\n1 / 0")
+        assert did["sent", 1] == 1 and did["sent", 2] == 0
+        assert session.adopt() == [] and [did["sent", number] for number in (1, 2, 3, 4)] == [1] * 4
+        session.checkpoint("p")
+        for number in (5, 6, 7):
+            session.run(f"send({number})\nbook({number})").check()
+        world.interrupt = "cancelled"
+        with pytest.raises(KeyboardInterrupt):
+            session.rollback("p")
+        assert [did["cancelled", number] for number in (7, 6, 5)] == [1, 0, 0]
+        assert session.run("1").notes == ("book(7): nobody knows whether it was undone",)
+        assert [did["cancelled", number] for number in (7, 6, 5)] == [1, 1, 1]
+        assert [did["unsent", number] for number in (7, 6, 5)] == [1, 1, 1]

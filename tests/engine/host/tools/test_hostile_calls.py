@@ -89,37 +89,31 @@ def test_what_a_tool_raises_is_an_error_of_the_step(sandbox: Sandbox, call: str)
         assert session.run("x + 1").value == 42
 
 
-def test_the_same_on_an_event_loop() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator", tools=TOOLS) as sandbox, sandbox.session() as session:
-            await session.run("x = 41")
-            assert [(await session.run(call)).outcome for call in CALLS] == ["error"] * len(CALLS)
-            assert (await session.run("x + 1")).value == 42
-
-    asyncio.run(main())
+async def test_the_same_on_an_event_loop() -> None:
+    async with AsyncSandbox("calculator", tools=TOOLS) as sandbox, sandbox.session() as session:
+        await session.run("x = 41")
+        assert [(await session.run(call)).outcome for call in CALLS] == ["error"] * len(CALLS)
+        assert (await session.run("x + 1")).value == 42
 
 
-def test_a_cancelled_caller_still_cancels_an_asynchronous_tool() -> None:
-    async def main() -> None:
-        begun, ended = asyncio.Event(), asyncio.Event()
+async def test_a_cancelled_caller_still_cancels_an_asynchronous_tool() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
 
-        async def forever() -> None:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                ended.set()
+    async def forever() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
 
-        async with AsyncSandbox("calculator", tools=[forever]) as sandbox, sandbox.session() as session:
-            task = asyncio.create_task(session.run("forever()"))
-            await begun.wait()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert ended.is_set()
-            assert (await session.run("1 + 1")).value == 2
-
-    asyncio.run(main())
+    async with AsyncSandbox("calculator", tools=[forever]) as sandbox, sandbox.session() as session:
+        task = asyncio.create_task(session.run("forever()"))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended.is_set()
+        assert (await session.run("1 + 1")).value == 2
 
 
 @pytest.mark.parametrize("value", ["print", "[print]", "{'a': [(1, print)]}", "[[object()]]"])

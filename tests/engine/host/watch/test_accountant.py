@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from time import monotonic
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from safeexec import Policy, Sandbox, SandboxError, Session
 from safeexec.engine.host.watch.accountant import SOCKET_BYTES
 from safeexec.engine.linux import processes
-from tests.footprint import pause
+from tests.footprint import pause, until
 from tests.profiles import FORKING
 from tests.untrusted.hostile import FIND_SEAL
 
@@ -106,13 +105,6 @@ def forking() -> Policy:
 def members(session: Session) -> list[int]:
     """The processes of a session, of whatever guest code has forked too."""
     return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = monotonic() + SOON
-    while not condition():
-        assert monotonic() < deadline
-        pause()
 
 
 @pytest.mark.parametrize(("source", "outcome"), [(BY_A_THREAD, "memory"), (CHAIN, "cpu")], ids=["thread", "chain"])

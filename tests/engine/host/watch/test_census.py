@@ -62,6 +62,14 @@ def test_a_look_finds_all_that_live_and_nobody_else(script: list[tuple[int, str,
                 }
 
 
+def watched() -> tuple[ScriptedMachine, int, Census]:
+    machine = ScriptedMachine()
+    leader = machine.leader()
+    census = Census(machine)
+    census.watch(leader)
+    return machine, leader, census
+
+
 @settings(max_examples=200, deadline=None)
 @given(script=st.lists(st.tuples(st.sampled_from(["fork", "end", "look"]), st.integers(0, 50)), max_size=60))
 def test_a_process_has_its_owner_as_long_as_looks_have_seen_its_ancestors(script: list[tuple[str, int]]) -> None:
@@ -87,10 +95,7 @@ def test_a_process_has_its_owner_as_long_as_looks_have_seen_its_ancestors(script
 
 
 def test_an_orphan_that_no_look_has_seen_before_has_no_owner() -> None:
-    machine = ScriptedMachine()
-    leader = machine.leader()
-    census = Census(machine)
-    census.watch(leader)
+    machine, leader, census = watched()
     orphan = machine.fork(child := machine.fork(leader))
     machine.end(child)
     census.find(0.0)
@@ -120,10 +125,7 @@ def test_numbers_that_begin_anew_are_asked_for_without_listing() -> None:
 
 
 def test_births_are_found_without_listing_and_many_by_listing() -> None:
-    machine = ScriptedMachine()
-    leader = machine.leader()
-    census = Census(machine)
-    census.watch(leader)
+    machine, leader, census = watched()
     census.find(0.0)
     listed = machine.listed
     forked = machine.fork(leader)
@@ -138,10 +140,7 @@ def test_births_are_found_without_listing_and_many_by_listing() -> None:
 
 def test_what_the_numbers_do_not_tell_is_found_within_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where somebody else makes up what the kernel says."""
-    machine = ScriptedMachine()
-    leader = machine.leader()
-    census = Census(machine)
-    census.watch(leader)
+    machine, leader, census = watched()
     census.find(0.0)
     monkeypatch.setattr(machine, "newest", lambda: 0)
     forked = machine.fork(leader)

@@ -13,25 +13,17 @@ from time import monotonic
 import pytest
 
 from safeexec import Policy, Sandbox, SandboxError, Session
-from safeexec.engine.host.session.line import Line
 from safeexec.engine.host.session.runner import ANSWER_SECONDS
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.host.watch.gate import NO_GATE, Fork, ForkGate
 from safeexec.engine.linux import notify, processes
 from safeexec.engine.linux.probe import Probe, ProbeAnswer
-from tests.footprint import pause
+from tests.footprint import pause, until
 from tests.profiles import FORKING
-
-
-@pytest.fixture(autouse=True)
-def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state has a copy, whether its step could be repeated or not."""
-    monkeypatch.setattr(Line, "repeats", False)
-
 
 OpenSession = Callable[..., Session]
 
-pytestmark = [pytest.mark.needs("notify"), pytest.mark.profile("confined-python")]
+pytestmark = [pytest.mark.usefixtures("copied"), pytest.mark.needs("notify"), pytest.mark.profile("confined-python")]
 SOON = 45.0
 BY_A_THREAD = """
 import os, threading, time
@@ -162,9 +154,7 @@ def test_every_way_to_copy_a_session_is_announced(session: Session) -> None:
 def test_what_a_thread_forks_between_steps_ends_it(session: Session) -> None:
     session.run("x = 1").check()
     session.run("import os, threading\nthreading.Timer(0.2, os.fork).start()").check()
-    deadline = monotonic() + SOON
-    while session._core.supervisor.idle_violation is None and monotonic() < deadline:
-        pause()
+    until(lambda: session._core.supervisor.idle_violation is not None)
     assert "started a process" in session.run("x").notes[0]
     assert len(members(session)) <= 4
 
@@ -227,9 +217,7 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
         for _ in range(20):
             pause()
         assert session._core.supervisor.idle_violation is None
-    deadline = monotonic() + SOON
-    while session._core.supervisor.idle_violation is None and monotonic() < deadline:
-        pause()
+    until(lambda: session._core.supervisor.idle_violation is not None)
     assert "started a process" in session.run("x").notes[0]
 
 
@@ -278,12 +266,6 @@ def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Sessi
     _, copy = line.history.named["named"]
     leader, pid = line.lineage.leader, copy.pid()
     assert copy.channel is not None and pid is not None
-
-    def until(over: Callable[[], object]) -> None:
-        deadline = monotonic() + SOON
-        while not over():
-            assert monotonic() < deadline
-            pause()
 
     def waits() -> bool:
         return any(fork.thread == pid for fork in list(gate._waiting.values()))

@@ -15,20 +15,13 @@ import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
-from safeexec.engine.host.session.line import Line
 from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
 from safeexec.engine.host.watch.memory import own_bytes
-from tests.footprint import pause
+from tests.footprint import pause, until
 from tests.profiles import FORKING
 
-
-@pytest.fixture(autouse=True)
-def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state has a copy, whether its step could be repeated or not."""
-    monkeypatch.setattr(Line, "repeats", False)
-
-
+pytestmark = pytest.mark.usefixtures("copied")
 OpenSession = Callable[..., Session]
 SOON = 30.0
 
@@ -62,23 +55,6 @@ def test_a_compacted_session_is_as_it_was(open_session: OpenSession) -> None:
     assert session.run("x.append(next(g))\nx").value == [1, 1, 2, 3]
 
 
-def test_the_step_before_a_rest_can_be_undone(open_session: OpenSession) -> None:
-    session = open_session()
-    session.run("x = 1").check()
-    session.run("x = 2").check()
-    rest(session)
-    session.rollback()
-    assert session.run("x").value == 1
-
-
-def test_a_kill_after_a_rest_goes_back_to_the_rest(open_session: OpenSession) -> None:
-    session = open_session()
-    session.run("x = 1").check()
-    rest(session)
-    assert session.run("x = 2\nwhile True: pass", timeout=0.1).state == "restored"
-    assert session.run("x").value == 1
-
-
 @pytest.mark.profile("confined-python")
 def test_files_are_those_of_the_state(session: Session) -> None:
     session.run("f = open('a', 'w+')\nf.write('one')\nf.flush()").check()
@@ -94,9 +70,7 @@ def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> No
     runner = session._core.line.runner_pid()
     assert runner is not None
     os.kill(runner, signal.SIGKILL)
-    deadline = monotonic() + SOON
-    while session._core.line.runner_pid() in (runner, None) and monotonic() < deadline:
-        pause()
+    until(lambda: session._core.line.runner_pid() not in (runner, None))
     result = session.run("x")
     assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
     assert parked(session) != before
@@ -185,12 +159,9 @@ def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypat
         session.run(HOLDS_UP).check()
         core, place = session._core, session.workspace
         assert place is not None and os.path.exists(place)
-        deadline = monotonic() + SOON
-        while core.rested != core.used and monotonic() < deadline:
-            pause()
+        until(lambda: core.rested == core.used)
         session.close()
-        while core._turn.goes_on and monotonic() < deadline:
-            pause()
+        until(lambda: not core._turn.goes_on)
         assert not os.path.exists(place) and not sandbox._core.open_sessions()
 
 
@@ -306,9 +277,7 @@ def test_a_sandbox_that_closes_waits_for_one_session_that_does_not_answer_and_no
         for session in sessions:
             session.run(HOLDS_UP).check()
         cores = [session._core for session in sessions]
-        deadline = monotonic() + SOON
-        while not any(core.rested == core.used for core in cores) and monotonic() < deadline:
-            pause()
+        until(lambda: any(core.rested == core.used for core in cores))
     begun = [core for core in cores if core.rested == core.used]
     assert 0 < len(begun) < len(cores)
 

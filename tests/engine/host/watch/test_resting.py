@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from time import monotonic
 
 import pytest
 
 from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.engine.host.watch.watched import RESTLESS_LOOKS, Resting
-from tests.footprint import pause
+from tests.footprint import until
 
 PATIENCE = 60.0
 FORGED = """\
@@ -35,13 +34,6 @@ def session() -> Iterator[Session]:
         yield session
 
 
-def eventually(holds: Callable[[], bool]) -> None:
-    deadline = monotonic() + PATIENCE
-    while not holds():
-        assert monotonic() < deadline
-        pause()
-
-
 def test_code_that_goes_on_after_a_forged_end_is_ended(session: Session) -> None:
     assert session.run(FORGED).ok
     seen: list[bytes] = []
@@ -51,7 +43,7 @@ def test_code_that_goes_on_after_a_forged_end_is_ended(session: Session) -> None
             seen.append(session.read_file("beat"))
         return len(seen) > 50 and len({*seen[-50:]}) == 1
 
-    eventually(stands_still)
+    until(stands_still)
     assert any("went on" in note for note in session.run("1").notes)
 
 
@@ -60,7 +52,7 @@ def test_threads_that_a_step_leaves_go_on_and_count(session: Session) -> None:
     result = session.run(SPIN)
     assert result.ok
     before = session.untold_cpu
-    eventually(lambda: session.untold_cpu > before + 2.0)
+    until(lambda: session.untold_cpu > before + 2.0)
     assert session.run("threading.active_count()").value == 2
 
 
