@@ -677,6 +677,8 @@ _FORMS: list[tuple[object, str, bool, str, str]] = [
     (Opaque("sympy", "log(3)**2", ""), "(ln 3)²", True, "", ""),
     (7, "3(x − 2) = 15 means x − 2 = 5, hence x = 7.", True, "Solve 3(x - 2) = 15.", ""),
     (7, "3(x − 2) = 15 means x − 2 = 5, hence x = 4.", False, "Solve 3(x - 2) = 15.", ""),
+    ([-3, 2], "It factors as (x + 3)(x − 2), so x = −3 or x = 2.", True, "", ""),
+    ([-3, 2], "It factors as (x − 3)(x + 2), so x = 3 or x = −2.", False, "", ""),
     (Opaque("sympy", "12*pi", ""), "V = ⅓πr²h = 12π", True, "", ""),
     (Opaque("sympy", "12*pi", ""), "V = ⅓πr²h = 36π", False, "", ""),
     (Opaque("sympy", "sin(2*x)/2", ""), "The antiderivative is ½ sin(2x) + C.", True, "", ""),
