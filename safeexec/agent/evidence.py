@@ -246,8 +246,6 @@ def _judge(
     """What the number before is, whose list may go on: a value, a mention, or neither."""
     for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
         agreeing = [agrees(numeral, leaf, percent=percent) for leaf in wanted]
-        if numeral.lead == "unsolved" or (numeral.value is None and after is not None and after.lead == "unsolved"):
-            continue  # 2x = 12, so x = 6
         if not any(agreeing) and _is_followed(numeral, after):
             continue
         lead = before if numeral.lead == "list" else numeral.lead

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
+from unicodedata import numeric
 
 _MAX_CHARACTERS = 300
 _MAX_DEPTH = 12
@@ -114,6 +115,7 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     """The formula that all of `text` is; None where it is none. `names`: those that are one name and no product."""
     for sign, name in _SIGNS.items():
         text = text.replace(sign, f" {name} ")
+    text = re.sub(r"(?<!\d)[½⅓⅔¼¾⅕⅙⅛]", lambda found: "({}/{})".format(*_part(found.group())), text)
     text = re.sub(r"\\left|\\right|\\[,;! ]", " ", text).strip()
     if not 0 < len(text) <= _MAX_CHARACTERS:
         return None
@@ -125,6 +127,10 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     except _NoFormula:
         return None
     return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, lambda place: _at(tree, place))
+
+
+def _part(sign: str) -> tuple[int, int]:
+    return Fraction(numeric(sign)).limit_denominator(10).as_integer_ratio()
 
 
 def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:

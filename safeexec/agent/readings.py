@@ -122,8 +122,27 @@ def _without_replaced(text: str) -> str:
     return _REPLACED.sub(lambda found: " is" if found[1] else "", text)
 
 
+_STEP = re.compile(
+    r"(?<![\w)])(?:\d|(?<![A-Za-z])[a-z](?![A-Za-z])|[-−+*/^·×²³(){}\s.√½⅓π]){1,60}(?<![-−+*/^])=(?!=)\s?[-−]?\d[\d./]{0,20}(?![\w.]*\w)"
+)
+_FACTORS = re.compile(r"(?:\d{0,4}\([a-z]\s?[-+−]\s?\d{1,9}(?:/\d{1,9})?\)[²³]?\s?[·*]?\s?){1,6}(?:=\s?0\b)?")
+_CHAIN = re.compile(r"=((?:(?!\s[a-z]{2})[^=≈\n,;]){1,60})=")
+
+
+def _without_steps(text: str) -> str:
+    """The text without equations on the way to the answer: 3(x − 2) = 15, (x + 3)(x − 2); V = πr²h = 12π is V = 12π."""
+
+    def kept(found: re.Match[str]) -> str:
+        return " " if statements.is_unsolved(found.group().partition("=")[0]) else found.group()
+
+    chained = _CHAIN.sub(lambda found: "=" if statements.is_unsolved(found[1]) else found.group(), text)
+    return _FACTORS.sub(" ", _STEP.sub(kept, chained))
+
+
 def _all_readings(text: str) -> Iterator[str]:
     yield _without_replaced(text)
+    yield (solved := _without_steps(text))
+    yield _OR.sub(" and ", solved)
     yield _COMMA_POINT.sub(lambda found: f"{found[1].replace('.', '')}.{found[2]}", text)
     yield _CHANGE.sub(_changed, text)
     yield _to_one(text)

@@ -12,14 +12,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-Lead = Literal["claim", "list", "mention", "either", "unsolved", "other"]
+Lead = Literal["claim", "list", "mention", "either", "other"]
 
 
 class Standing(NamedTuple):
     """`lead` is what the words before a number make of it: a *claim* ("is", "=", a sentence that begins with it), one
     more of a *list* ("and", a comma), a *mention* ("at 5 %"), *either* of claim and mention ("in 10 years", "at
-    x = 3"), *unsolved* (a side of an equation that is to be solved: 2x = 12), or *other*: nothing that is known. `sure`
-    is False where what follows, or the rest of the text, says more about it or casts doubt on it.
+    x = 3"), or *other*: nothing that is known. `sure` is False where what follows, or the rest of the text, says more
+    about it or casts doubt on it.
     """
 
     lead: Lead
@@ -232,7 +232,7 @@ class Sentences:
         doubted = self._doubted >= self._ends[sentence]
         lead, loud = self._lead(begin, end)
         last = self._ends[sentence + 1] if sentence + 1 < len(self._ends) else len(self._text)
-        return Standing(lead, not doubted and lead != "unsolved" and self._is_whole(end, last, loud))
+        return Standing(lead, not doubted and self._is_whole(end, last, loud))
 
     def _lead(self, begin: int, end: int) -> tuple[Lead, bool]:
         """And whether a word or a sign of equality stands before the number, rather than nothing."""
@@ -244,7 +244,7 @@ class Sentences:
             if _CLAIM.search(text, near, place):
                 side = _LEFT_SIDE.search(text, near, place)
                 if side and (side.group()[0] != "=" or _LONG_WORD.search(side[1])) and is_unsolved(side[1]):
-                    return "unsolved", False
+                    return "other", False
                 return "claim", text[:place].rstrip()[-1:].isalpha()
             if _BEGINS.search(text, near, place):
                 return "claim", False

@@ -675,10 +675,23 @@ _FORMS: list[tuple[object, str, bool, str, str]] = [
     ({2: 3, 3: 2, 5: 1}, "360 = 2³ · 3² · 5.", True, "Factor 360.", ""),
     ({2: 3, 3: 2, 5: 1}, "360 = 2² · 3² · 5.", False, "Factor 360.", ""),
     (Opaque("sympy", "log(3)**2", ""), "(ln 3)²", True, "", ""),
+    (7, "3(x − 2) = 15 means x − 2 = 5, hence x = 7.", True, "Solve 3(x - 2) = 15.", ""),
+    (7, "3(x − 2) = 15 means x − 2 = 5, hence x = 4.", False, "Solve 3(x - 2) = 15.", ""),
+    ([-3, 2], "It factors as (x + 3)(x − 2), so x = −3 or x = 2.", True, "", ""),
+    ([-3, 2], "It factors as (x − 3)(x + 2), so x = 3 or x = −2.", False, "", ""),
+    (Opaque("sympy", "12*pi", ""), "V = ⅓πr²h = 12π", True, "", ""),
+    (Opaque("sympy", "12*pi", ""), "V = ⅓πr²h = 36π", False, "", ""),
+    (Opaque("sympy", "sin(2*x)/2", ""), "The antiderivative is ½ sin(2x) + C.", True, "", ""),
+    (Opaque("sympy", "sin(2*x)/2", ""), "The antiderivative is 2 sin(2x) + C.", False, "", ""),
     (Opaque("sympy", "log(3)**2", ""), "2 ln 3", False, "", ""),
     (Opaque("sympy", "3*2**(1/3)", ""), "∛54 = 3∛2", True, "Simplify the cube root of 54.", ""),
     (Opaque("sympy", "3*2**(1/3)", ""), "∛54 = 2∛3", False, "Simplify the cube root of 54.", ""),
 ]
+
+
+def test_a_vector_has_an_order_also_with_its_numbers_twice() -> None:
+    assert judge("The product is (0, 0, 1).", [0, 0, 1]).matched
+    assert not judge("The product is (0, 1, 0).", [0, 0, 1]).said
 
 
 @pytest.mark.parametrize(("value", "said", "is_right", "question", "program"), _FORMS)
