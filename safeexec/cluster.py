@@ -51,6 +51,8 @@ GRACE_SECONDS = 30.0
 """What a replica that is to end may take beyond the longest step."""
 QUIET_FORKS = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
 """What probes the kernel is a fork, in which gRPC, which Ray Serve imports, tries for 10 s to start threads."""
+IDLE_SECONDS, MOST_SECONDS = 1800.0, 86400.0
+"""How long a session is kept that nobody uses, and any at most."""
 ALONE_SECONDS = 60.0
 """When the ledger of an application ends that no replica tells anything."""
 LOST = "its worker was lost ({}); it may have begun, and was not run again"
@@ -192,6 +194,7 @@ def serve(
     replicas: int = 1,
     autoscaling: Mapping[str, Any] | None = None,
     hosts: Sequence[str] = (),
+    idle_seconds: float = IDLE_SECONDS,
     name: str = "safeexec",
     path: str = "/",
 ) -> str:
@@ -202,7 +205,7 @@ def serve(
     a kill they are as `durable` says (`Sandbox`). `autoscaling` is what
     Ray Serve takes (`min_replicas`, `max_replicas` …) in place of `replicas`; it needs a store, since a replica that
     is taken away ends its sessions. `hosts` are names by which clients call the cluster, beside its addresses and
-    localhost.
+    localhost. A session that nobody uses for `idle_seconds` is closed, or left to the store until it is used again.
 
     Called again with the same `name` it replaces the replicas one after the other. Raises what Ray Serve raises where
     a replica does not start, ValueError for what cannot be asked for. `ray.serve.delete(name)` ends it.
@@ -211,7 +214,7 @@ def serve(
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
-    server = _bound(token, policy, allow_policy, store, durable, replicas, autoscaling, hosts)
+    server = _bound(token, policy, allow_policy, store, durable, replicas, autoscaling, hosts, idle_seconds)
     behind.run(server, name=name, route_prefix=path)
     return path
 
@@ -223,7 +226,7 @@ def build(arguments: Mapping[str, Any]) -> Any:
     are the configuration's. Raises as `serve`, and as `read_tenants`.
     """
     given: dict[str, Any] = {"policy": "standard", "allow_policy": None, "store": None, "durable": "second"}
-    given |= {"replicas": 1, "autoscaling": None, "hosts": ()}
+    given |= {"replicas": 1, "autoscaling": None, "hosts": (), "idle_seconds": IDLE_SECONDS}
     if unknown := sorted(arguments.keys() - given.keys() - {"token_file"}):
         raise ValueError(f"a server of a cluster takes no {unknown[0]!r}; it takes token_file, {', '.join(given)}")
     if "token_file" not in arguments:
@@ -241,6 +244,7 @@ def _bound(
     replicas: int,
     autoscaling: Mapping[str, Any] | None,
     hosts: Sequence[str],
+    idle_seconds: float,
 ) -> Any:
     from ray import serve as behind
     from ray.serve.config import RequestRouterConfig
@@ -262,7 +266,7 @@ def _bound(
         graceful_shutdown_timeout_s=longest + GRACE_SECONDS,
         **count,
     )
-    return server.bind(policy, allow_policy, at, durable, grants, tuple(hosts))
+    return server.bind(policy, allow_policy, at, durable, grants, tuple(hosts), idle_seconds)
 
 
 class _Replica:
@@ -276,13 +280,14 @@ class _Replica:
         durable: Durability,
         grants: dict[str, Grant],
         hosts: tuple[str, ...],
+        idle_seconds: float,
     ) -> None:
         from ray import serve as behind
 
         here = behind.get_replica_context()
         offers = Service(policy, allowed, replica=here.replica_id.unique_id, store=store, durable=durable)
         self._tenancy = Tenancy(offers, grants)
-        self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(1800, 86400))
+        self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(idle_seconds, MOST_SECONDS))
         self._app.peers = Peers(offers.replica, self._tenancy, partial(_tell, here.app_name))
 
     def __serve_build_asgi_app__(self) -> _Served:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host.api import aio, blocking
@@ -20,8 +20,6 @@ from safeexec.remote.pool import Pool
 
 if TYPE_CHECKING:
     from safeexec.engine.host.sandbox import SandboxCore, Tools
-
-NO_PLUGINS = "plugins are not offered over a connection"
 
 
 def connect(
@@ -137,9 +135,6 @@ class RemoteSandbox(_Reached, blocking.Sandbox):
             self._opened = cast("SandboxCore", core)
         return self
 
-    def plugin(self, *_: Any, **__: Any) -> NoReturn:
-        raise SandboxError(NO_PLUGINS)
-
 
 class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
     """A sandbox of a server, for event loops; `async_connect` makes it."""
@@ -155,6 +150,3 @@ class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
             await drive_on_loop(core.open())
             self._opened = cast("SandboxCore", core)
         return self
-
-    def plugin(self, *_: Any, **__: Any) -> NoReturn:
-        raise SandboxError(NO_PLUGINS)

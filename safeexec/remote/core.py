@@ -81,6 +81,10 @@ UNRECORDED = (
 class RemoteSandboxCore:
     """One policy of a server."""
 
+    without_plugins = (
+        "plugins are not offered over a connection or in a container: run the source as a step of a session, and then "
+        "its functions, as session.run('transform(value)', namespace={'value': 3})"
+    )
     queue_seconds = 0.0
     """How long it may take until there is room for a session, where its opening does not say."""
 

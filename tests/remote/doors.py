@@ -10,23 +10,27 @@ import os
 import shlex
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+_BESIDE = """
+import os, pathlib, sys, tempfile
+from safeexec.cli import main
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    for name, text in {files!r}.items():
+        pathlib.Path(name).write_text(text)
+    status = main()
+sys.exit(status)
+"""
 
-def command(policy: str = "calculator", *options: str) -> list[str]:
+
+def command(policy: str = "calculator", *options: str, files: Mapping[str, str] | None = None) -> list[str]:
+    """`files`: by name the text of what the server finds in its directory, which may be on another machine."""
     through = shlex.split(os.environ.get("SAFEEXEC_TESTS_THROUGH", ""))
-    return [
-        *through,
-        os.environ.get("SAFEEXEC_TESTS_PYTHON", sys.executable),
-        "-m",
-        "safeexec",
-        "serve",
-        "--stdio",
-        "--policy",
-        policy,
-        *options,
-    ]
+    python = os.environ.get("SAFEEXEC_TESTS_PYTHON", sys.executable)
+    program = ["-c", _BESIDE.format(files=dict(files))] if files else ["-m", "safeexec"]
+    return [*through, python, *program, "serve", "--stdio", "--policy", policy, *options]
 
 
 @contextmanager

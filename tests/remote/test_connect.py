@@ -103,19 +103,20 @@ def test_it_is_a_sandbox(there: Sandbox) -> None:
 @pytest.mark.parametrize("way", ["pipe", pytest.param("http", marks=needs_server)])
 def test_a_step_waits_for_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """Of a tool of the server that the policy holds for an approval."""
-    (tmp_path / "shop.py").write_text(
+    files = {"shop.yaml": "extends: standard\ntools: {approval: [pay]}\n"}
+    files["shop.py"] = (
         "from safeexec import Later\n\ncalls = []\n\ndef pay(amount: int, to: str = 'shop') -> str:\n"
         "    return f'{amount} to {to}'\n\ndef slow(what: bytes) -> bytes:\n"
         "    calls.append(what)\n    raise Later(f'not yet: {len(calls)}')\n"
     )
-    (tmp_path / "shop.yaml").write_text("extends: standard\ntools: {approval: [pay]}\n")
-    monkeypatch.chdir(tmp_path)
-    policy = str(tmp_path / "shop.yaml")
     with ExitStack() as opened:
         if way == "pipe":
-            door: Doors = {"command": command(policy, "--tools", "shop:pay", "shop:slow")}
+            door: Doors = {"command": command("shop.yaml", "--tools", "shop:pay", "shop:slow", files=files)}
         else:
-            server = opened.enter_context(serving("--policy", policy, "--tools", "shop:pay", "shop:slow"))
+            for name, text in files.items():
+                (tmp_path / name).write_text(text)
+            monkeypatch.chdir(tmp_path)
+            server = opened.enter_context(serving("--policy", "shop.yaml", "--tools", "shop:pay", "shop:slow"))
             door = {"url": server.url, "token": server.token}
         there = opened.enter_context(connect(**door))
         session = opened.enter_context(there.session(label="user-7"))

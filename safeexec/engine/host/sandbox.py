@@ -69,6 +69,9 @@ Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 class SandboxCore:
     """One policy, one zygote, many sessions."""
 
+    without_plugins = ""
+    """Why it loads no plugins; of one elsewhere, what to do instead."""
+
     def __init__(
         self,
         policy: Policy,

@@ -289,12 +289,12 @@ class _PartReading:
             done, self._begun = self._begun, None
             if record.now != record.step and done is not None and self._again:
                 self._undone.appendleft(Undone(done, self._made_by(record.step)))
-                self._gone.add(record.step)
             elif record.problem:
                 self._begun = done  # nobody has had its result: perhaps the session ended with it
             elif record.now == record.step:
                 self._ended[record.step] = done
             if record.now != record.step:
+                self._gone.add(record.step)  # and its deferred calls: one that has waited makes them again
                 self._undone.extendleft(self._no_part_after(record.now)[::-1])
             if not record.problem:
                 self._untold, self._unended = [], 0

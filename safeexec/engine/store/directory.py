@@ -18,6 +18,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from time import time_ns
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -123,9 +124,8 @@ class DirectoryStore:
                 os.close(lock)
                 return None
             before = os.pread(lock, _MARK, 0).strip()
-            if before and not before.isdigit():
-                raise StoreError(f"the store of {label!r} is damaged: its lock counts no owners")
-            mark = b"%0*d" % (_MARK, int(before or b"0") + 1)
+            # Zeros, where the machine has lost its power: then a number that no owner before has had.
+            mark = b"%0*d" % (_MARK, (int(before or b"0") if before.isdigit() or not before else time_ns()) + 1)
             os.pwrite(lock, mark + f" process {os.getpid()} of {socket.gethostname()}\n".encode(), 0)
             return _Handle(directory, lock, mark, guard=threading.Lock())
         except BaseException:

@@ -56,6 +56,14 @@ def test_a_rollback_leads_to_a_state_that_was(tmp_path: Path) -> None:
     assert ([doing.step for doing in found.doings], found.lost) == ([1, 3], [])
 
 
+def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: Path) -> None:
+    call = {"kind": "tool-call", "session": 1, "step": 2, "call": 1, "tool": "send", "arguments": {}}
+    run, ended = step(2, None, now=1, outcome="waiting")
+    found = left(tmp_path, p000001=lines(*step(1, 0), run, {**call, "effect": "deferred", "key": "me-2-1"}, ended))
+    assert found is not None
+    assert (found.now, found.waiting, found.undone) == (1, [], [])
+
+
 def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
     whole = lines(*step(1, 0))
     for cut in (0, 10, len(lines()) - 1):

@@ -145,11 +145,15 @@ def test_nothing_but_regular_files_is_opened_in_a_directory(tmp_path: Path, kind
     store.close()
 
 
-def test_a_damaged_lock_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lock", [b"", bytes(60), b"not a number, and more than any number may have"])
+def test_a_damaged_lock_keeps_nobody_out(tmp_path: Path, lock: bytes) -> None:
+    """As of a machine that lost its power: the kernel's lock is what counts, and nobody has it."""
     store = open_store(tmp_path)
     (tmp_path / "default/ada").mkdir()
-    (tmp_path / "default/ada/lock").write_bytes(b"not a number, and more than any number may have")
-    with pytest.raises(StoreError, match="is damaged: its lock counts no owners"):
+    (tmp_path / "default/ada/lock").write_bytes(lock)
+    held = store.claim("ada")
+    store.append(held, "000001.jsonl", 0, b"x")
+    with pytest.raises(SessionTaken, match=f"process {os.getpid()}"):
         store.claim("ada")
     store.close()
 

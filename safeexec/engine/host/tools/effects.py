@@ -240,6 +240,7 @@ class Effects:
     def follow(self, operation: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Core[Any]:
         """Do an operation, then what follows from where the session is."""
         name, inner = operation.__name__, self.inner
+        cancelled = session.waiting if name == "cancel_waiting" else None
         # First: a state that is lost would take no call with it once the next step is part of the session.
         yield from session.supervisor.ensure_ready()
         yield from self._go_back()
@@ -260,7 +261,11 @@ class Effects:
                 one.recorder._undone |= self._undone
         elif name in ("rollback", "cancel_waiting"):
             first = len(session.tool_records) - len(result) if name == "rollback" else session.calls_before
-            return [record for number, record in enumerate(result, first) if number not in self._undone]
+            gone = self._undone
+            if cancelled is not None:  # what an earlier process has deferred was never carried out
+                calls = [one for one in cancelled.calls if isinstance(one, form.Called)]
+                gone = gone.union(first + at for at, one in enumerate(calls) if one.effect == "deferred")
+            return [record for number, record in enumerate(result, first) if number not in gone]
         elif isinstance(result, Result) and name != "check":
             if result.ok and not self._waits:
                 self._notes += yield from self.carry_out()

@@ -23,10 +23,12 @@ from tests.footprint import until
 
 PRELUDE = """
 import os, signal, sys
-from safeexec import Sandbox, tool
+from safeexec import Later, Sandbox, tool
 store, made = sys.argv[1], sys.argv[2]
 
 def pay(amount: int) -> int:
+    if amount == 7:
+        return Later("whoever pays")
     with open(made, "a") as file:
         print("pay", amount, file=file)
     if amount > 100:
@@ -193,6 +195,14 @@ def test_a_deferred_call_that_was_not_begun_is_carried_out(hosts: Hosts) -> None
     shown = hosts.run("show(session.run('1'))\nshow(session.run('2'))")
     assert hosts.calls() == ["send last", "send ben"]
     assert "send('last') of step 1, a call with an effect: nobody knows what became of it" in shown[0]
+
+
+@pytest.mark.parametrize(("answer", "calls"), [("answer(14)", ["send 1", "send 2"]), ("cancel_waiting()", [])])
+def test_what_a_step_that_waits_has_deferred_is_its_own(hosts: Hosts, answer: str, calls: list[str]) -> None:
+    hosts.run("session.run('send(1)\\npay(7)\\nsend(2)')\ndie()")
+    shown = hosts.run(f"print(session.pending(), session.{answer})\nshow(session.run('1'))")
+    assert hosts.calls() == calls
+    assert shown[0].startswith("[] Result(outcome='ok'" if calls else "[] []")
 
 
 def test_an_effect_of_a_lost_step_is_not_repeated(hosts: Hosts) -> None:
