@@ -35,8 +35,8 @@ def shows_address(things: Iterable[Any]) -> bool:
 
 
 def is_ordered_by_address(thing: Any) -> bool:
-    """Tell whether it is a set whose order depends on where its items lie."""
-    return is_set(thing) and not all(map(is_value, items_of(thing)))
+    """Tell whether it is a set whose order depends on where its items lie, or a view that gives one."""
+    return issubclass(type(thing), _ITERABLE) and not all(map(is_value, items_of(thing)))
 
 
 def is_set(thing: Any) -> bool:
