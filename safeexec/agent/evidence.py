@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 from typing import Any
 
-from safeexec.agent import closed_forms, formulas, inequalities, readings, wording
+from safeexec.agent import formulas, inequalities, readings, wording
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
 
 _MAX_LEAVES = 60
@@ -417,7 +417,7 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
         for item in value:
             yield from _leaves(item, name, depth - 1)
     elif hasattr(value, "repr") and type(value.repr) is str:  # Opaque: an object that stayed in the sandbox
-        form = closed_forms.read(value.repr, 0)
+        form = formulas.closed(value.repr, 0)
         inner = _WRAPPED.fullmatch(value.repr)
         if form.values and form.end == len(value.repr):
             yield _of_numeral(Numeral("", *form.values[0]), name)

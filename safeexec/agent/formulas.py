@@ -1,6 +1,9 @@
-r"""Whether two formulas are the same function: `3x²`, `\frac{x^3}{3} + C`, `2*x*exp(-x)`.
+r"""Formulas of one notation: closed forms (`\frac{-1 \pm \sqrt{5}}{2}`, `2**(1/3)`, `ln 2`, `1 ± 2i`) and what they are
+worth, to 50 digits; formulas of variables (`3x²`, `\frac{x^3}{3} + C`, `2*x*exp(-x)`) and whether two of them are the
+same function.
 
-Pure. A formula is read within bounds and evaluated at a few points; what cannot be read for certain is no formula.
+Pure. Both are read within bounds, as one tree. A closed form is a number exactly; a formula is evaluated at a few
+points. What cannot be read for certain is neither.
 """
 
 from __future__ import annotations
@@ -9,12 +12,21 @@ import cmath
 import math
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
 
 _MAX_CHARACTERS = 300
 _MAX_DEPTH = 12
-_MAX_TOKENS = 120
+_MAX_BITS = 4_000
+_MAX_POWER = 20
 _MAX_CANDIDATES = 60
+_DIGITS = Context(prec=50)
+_EXACT = {
+    "pi": (Fraction("3.14159265358979323846264338327950288419716939937510"), Fraction(0)),
+    "e": (Fraction(_DIGITS.exp(1)), Fraction(0)),
+    "I": (Fraction(0), Fraction(1)),
+}
 _POINTS = (0.7310585786, 1.6180339887, 2.7951084972, 0.2876820724, -1.2020569032, 3.3598856662, -0.4636476090)
 _SAME = 1e-9
 _ROUNDED = 0.03
@@ -28,21 +40,43 @@ _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
 }  # fmt: skip
 _GREEK_TEXT = "alpha beta gamma delta epsilon theta lambda mu nu rho sigma tau phi omega"
 _GREEK = _GREEK_TEXT.split()
-_SIGNS = dict(zip("αβγδεθλμνρστφω", _GREEK, strict=True))
-_CONSTANTS = {"pi": cmath.pi, "E": cmath.e, "e": cmath.e, "I": 1j}
+_SIGNS = dict(zip("αβγδεθλμνρστφωπ", [*_GREEK, "pi"], strict=True))
+_CONSTANTS = {"pi": "pi", "E": "e", "e": "e", "I": "I"}
+_FLOATS = {"pi": cmath.pi, "e": cmath.e, "I": 1j}
 TAKEN = frozenset(("pi", "E", "I", *_FUNCTIONS))
 """Names that stand for no variable in a formula that code wrote."""
-_SUPERSCRIPTS = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d{1,15}(?:\.\d{1,15})?)|(?P<frac>\\[dt]?frac)|(?P<root>√|\\sqrt)|(?P<power>\*\*|\^)"
-    r"|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])|(?P<word>\\?[A-Za-z]+(?:_?\d{1,3})?)|(?P<sign>[+/(){}\[\]|!]))"
+_TOKENS = (
+    r"(?P<number>\d{1,30}+(?>(?:\.\d{1,30}+)?))|(?P<frac>\\[dt]?frac)|(?P<power>\*\*|\^)|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
+    r"|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])"
+)
+_OF_NUMBERS = re.compile(
+    rf"\s*(?:{_TOKENS}|(?P<root>√|\\sqrt|sqrt(?=\s?\())|(?P<ln>\\?ln(?![A-Za-z])|log(?=\()|\\log(?![A-Za-z_]))"
+    r"|(?P<exp>exp(?=\())|(?P<e>(?:(?<!\d)[eE]|e(?=\^|\*\*))(?![A-Za-z]))|(?P<pi>π|\\pi(?![A-Za-z])|pi\b)"
+    r"|(?P<I>[iIj](?![A-Za-z]))|(?P<both>±|\\pm(?![A-Za-z]))|(?P<sign>[+/(){}\[\]]))"
+)
+_OF_NAMES = re.compile(
+    rf"\s*(?:{_TOKENS}|(?P<root>√|\\sqrt)|(?P<word>\\?[A-Za-z]+(?:_?\d{{1,3}})?)|(?P<sign>[+/(){{}}\[\]|!]))"
 )
 _CLOSER = {"(": ")", "{": "}", "[": "]", "|": "|"}
-_BEGINS = frozenset({"number", "frac", "root", "word", "(", "{", "["})
+_BEGINS = frozenset({"number", "frac", "root", "function", "constant", "name", "(", "{"})
+_GOES_ON = _BEGINS | {"times", "power", "raised", "minus", "both", "+", "/"}
 
 Place = dict[str, float]
-_Value = Callable[[Place], complex]
+_Pair = tuple[Fraction, Fraction]
+_Tree = tuple[Any, ...]
+"""What is done, and with what: ("over", ("number", "1"), ("name", "x"))."""
+_Token = tuple[str, str, int]
+"""Its kind, or the sign itself; its text; where it ends."""
+
+
+class ClosedForm(NamedTuple):
+    """`values` are pairs of real and imaginary part: one, two where there is a ±, none where nothing could be read for
+    certain. The text goes on at `end`.
+    """
+
+    values: tuple[_Pair, ...]
+    end: int
 
 
 class ReadFormula(NamedTuple):
@@ -52,29 +86,45 @@ class ReadFormula(NamedTuple):
     rounded: bool
     bars: bool
     """Whether it has an absolute value in bars: `ln|x|` is the integral that others write as log(x)."""
-    value: _Value
+    value: Callable[[Place], complex]
 
 
 class _NoFormula(Exception):
     """The text is no formula that can be read for certain."""
 
 
+def closed(text: str, begin: int) -> ClosedForm:
+    """The closed form that begins here: with a root, π, e, a logarithm or `i` in it, or with a ±. `log` is natural.
+    One with decimals is a rounded number wherever no root makes it exact: it is none.
+    """
+    reader = _Reader(_tokens_of_numbers(text, begin), begin)
+    values: list[_Pair] = []
+    try:
+        tree = reader.total(0)
+        if reader.kind() not in _GOES_ON:
+            values = [reader.exact(tree, sign) for sign in ((-1, 1) if reader.both else (1,))]
+        if not (reader.rooted or (not reader.rounded and (reader.both or reader.unreal))):
+            values = []
+    except (_NoFormula, ArithmeticError):
+        values = []
+    return ClosedForm(tuple(values), reader.last)
+
+
 def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     """The formula that all of `text` is; None where it is none. `names`: those that are one name and no product."""
-    text = _SUPERSCRIPTS.sub(lambda found: f"^({found.group().translate(_PLAIN_DIGITS)})", text).strip()
     for sign, name in _SIGNS.items():
         text = text.replace(sign, f" {name} ")
-    text = re.sub(r"\\left|\\right|\\[,;! ]", " ", text.replace("π", " pi "))
+    text = re.sub(r"\\left|\\right|\\[,;! ]", " ", text).strip()
     if not 0 < len(text) <= _MAX_CHARACTERS:
         return None
     try:
-        reader = _FormulaReader(text, names)
-        value = reader.total(0)
+        reader = _Reader(_tokens_of_names(text, names), 0)
+        tree = reader.total(0)
         if reader.kind():
             return None
     except _NoFormula:
         return None
-    return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, value)
+    return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, lambda place: _at(tree, place))
 
 
 def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:
@@ -104,151 +154,237 @@ def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other"
     return "unknown" if said.rounded and worst <= _ROUNDED else "other"
 
 
-class _FormulaReader:
-    """Reads one formula, a token ahead."""
+# How they are read
 
-    def __init__(self, text: str, known: frozenset[str]) -> None:
-        self.names: set[str] = set()
-        self.rounded = self.bars = False
-        self._known = known
-        self._tokens: list[tuple[str, str]] = list(self._split(text))
-        self._next = 0
 
-    def _split(self, text: str) -> Iterator[tuple[str, str]]:
-        position = count = 0
-        while position < len(text.rstrip()):
-            token = _TOKEN.match(text, position)
-            if token is None or count > _MAX_TOKENS:
-                raise _NoFormula
-            position, count = token.end(), count + 1
-            kind = str(token.lastgroup)
-            if kind == "word":
-                yield from self._words(token["word"])
-            else:
-                yield (token["sign"] if kind == "sign" else kind), token.group().strip()
-
-    def _words(self, word: str) -> Iterator[tuple[str, str]]:
-        """A name or a function as it is; else one name for each letter."""
-        bare = word.removeprefix("\\")
-        if bare in _FUNCTIONS or bare in self._known or bare in _CONSTANTS or bare in _GREEK:
-            yield "word", bare
-        elif word.startswith("\\") or len(bare) > 4 or not bare.isalpha():
-            raise _NoFormula
+def _tokens_of_numbers(text: str, begin: int) -> Iterator[_Token]:
+    """The tokens from here on, up to what is none."""
+    stop, position = begin + _MAX_CHARACTERS, begin
+    while token := _OF_NUMBERS.match(text, position, stop):
+        position, kind = token.end(), str(token.lastgroup)
+        if kind in ("ln", "exp"):
+            yield "function", kind, position
+        elif kind in _EXACT:
+            yield "constant", kind, position
         else:
-            for letter in bare:
-                yield "word", letter
+            yield token["sign"] or kind, token.group().strip(), position
+
+
+def _tokens_of_names(text: str, known: frozenset[str]) -> Iterator[_Token]:
+    """The tokens of all of the text. A word that is no name and no function is a name for each letter."""
+    position = 0
+    while position < len(text):
+        token = _OF_NAMES.match(text, position)
+        if token is None:
+            raise _NoFormula
+        position = token.end()
+        if token["word"] is None:
+            yield token["sign"] or str(token.lastgroup), token.group().strip(), position
+            continue
+        word = token["word"]
+        bare = word.removeprefix("\\")
+        whole = bare in _FUNCTIONS or bare in known or bare in _CONSTANTS or bare in _GREEK
+        if not whole and (word.startswith("\\") or len(bare) > 4 or not bare.isalpha()):
+            raise _NoFormula
+        for name in [bare] if whole else bare:
+            if name in known or not (name in _FUNCTIONS or name in _CONSTANTS):
+                yield "name", name, position
+            else:
+                yield ("function", name, position) if name in _FUNCTIONS else ("constant", _CONSTANTS[name], position)
+
+
+class _Reader:
+    """Makes a tree of tokens, looking one ahead."""
+
+    def __init__(self, tokens: Iterator[_Token], begin: int) -> None:
+        self._tokens = tokens
+        self.last = begin
+        """Where the last token ended."""
+        self.names: set[str] = set()
+        self.rooted = self.both = self.unreal = self.rounded = self.bars = False
+        self._token = next(tokens, None)
 
     def kind(self) -> str:
         """Of the next token; empty at the end."""
-        return self._tokens[self._next][0] if self._next < len(self._tokens) else ""
+        return self._token[0] if self._token else ""
 
     def _take(self, wanted: str = "") -> str:
-        if self._next >= len(self._tokens) or (wanted and self.kind() != wanted):
+        if self._token is None or (wanted and self.kind() != wanted):
             raise _NoFormula
-        self._next += 1
-        return self._tokens[self._next - 1][1]
+        _, text, self.last = self._token
+        self._token = next(self._tokens, None)
+        return text
 
-    def total(self, depth: int) -> _Value:
+    def total(self, depth: int) -> _Tree:
         """A sum."""
-        if depth > _MAX_DEPTH:
-            raise _NoFormula
-        parts: list[tuple[int, _Value]] = []
-        while not parts or self.kind() in ("+", "minus"):
+        parts: list[tuple[int, _Tree]] = []
+        while not parts or self.kind() in ("+", "minus", "both"):
             sign = 1
-            if self.kind() in ("+", "minus"):
-                sign = -1 if self.kind() == "minus" else 1
+            if (kind := self.kind()) in ("+", "minus", "both"):
                 self._take()
+                self.both = self.both or kind == "both"
+                sign = {"+": 1, "minus": -1, "both": 0}[kind]
             parts.append((sign, self._product(depth)))
-        return lambda place: sum((sign * part(place) for sign, part in parts), 0j)
+        return "sum", parts
 
-    def _product(self, depth: int) -> _Value:
+    def _product(self, depth: int) -> _Tree:
         value = self._power(depth)
-        while (kind := self.kind()) in ("times", "/") or kind in _BEGINS:
-            if kind == "number":
-                raise _NoFormula  # "x 2"
+        while (kind := self.kind()) in ("times", "/") or (kind in _BEGINS and kind != "number"):
             if kind in ("times", "/"):
                 self._take()
-            value = _quotient(value, self._power(depth)) if kind == "/" else _times(value, self._power(depth))
+            value = "over" if kind == "/" else "times", value, self._power(depth)
         return value
 
-    def _power(self, depth: int) -> _Value:
-        if self.kind() == "minus":  # of an exponent, or behind a sign
-            self._take()
-            negated = self._power(depth + 1) if depth < _MAX_DEPTH else self.total(depth + 1)
-            return lambda place: -negated(place)
-        base = self._atom(depth)
-        if self.kind() == "!":
-            raise _NoFormula
-        if self.kind() != "power":
-            return base
-        self._take()
+    def _power(self, depth: int) -> _Tree:
         if depth > _MAX_DEPTH:
             raise _NoFormula
-        exponent = self._power(depth + 1)
-        return lambda place: base(place) ** exponent(place)
+        if self.kind() == "minus":  # of an exponent, or behind a sign
+            self._take()
+            return "sum", [(-1, self._power(depth + 1))]
+        base = self._atom(depth)
+        exponent = self._exponent(depth)
+        return base if exponent is None else ("power", base, exponent)
 
-    def _group(self, depth: int) -> _Value:
+    def _exponent(self, depth: int) -> _Tree | None:
+        if self.kind() == "raised":
+            return "number", self._take().translate(_PLAIN_DIGITS)
+        if self.kind() != "power":
+            return None
+        self._take()
+        return self._power(depth + 1)
+
+    def _group(self, depth: int) -> _Tree:
         closer = _CLOSER.get(self.kind())
-        if closer is None:
+        if closer is None or depth >= _MAX_DEPTH:
             raise _NoFormula
         bars = self._take() == "|"
         value = self.total(depth + 1)
         self._take(closer)
         self.bars = self.bars or bars
-        return (lambda place: complex(abs(value(place)))) if bars else value
+        return ("call", "abs", value) if bars else value
 
-    def _atom(self, depth: int) -> _Value:
+    def _atom(self, depth: int) -> _Tree:
         kind = self.kind()
         if kind in _CLOSER:
             return self._group(depth)
         text = self._take()
         if kind == "number":
             self.rounded = self.rounded or "." in text
-            number = float(text)
-            return lambda place: complex(number)
-        if kind == "frac":
-            return _quotient(self._group(depth), self._group(depth))
-        if kind == "root":
-            if self.kind() == "[":
-                raise _NoFormula
-            under = self._group(depth) if self.kind() in _CLOSER else self._atom(depth)
-            return lambda place: cmath.sqrt(under(place))
-        if kind != "word":
-            raise _NoFormula
-        if text in _FUNCTIONS and text not in self._known:
+        elif kind == "frac":
+            return "over", self._group(depth), self._group(depth)
+        elif kind == "root":
+            self.rooted = True
+            degree = self._group(depth) if self.kind() == "[" else ("number", "2")
+            return "power", self._atom(depth), ("over", ("number", "1"), degree)
+        elif kind == "function":
+            self.rooted = True
             return self._call(text, depth)
-        if text in _CONSTANTS and text not in self._known:
-            constant = complex(_CONSTANTS[text])
-            return lambda place: constant
-        self.names.add(text)
-        return lambda place: complex(place[text])
-
-    def _call(self, name: str, depth: int) -> _Value:
-        function, exponent = _FUNCTIONS[name], None
-        if self.kind() == "power":  # sin^2 x
-            self._take()
-            exponent = self._atom(depth)
-        if depth > _MAX_DEPTH:
+        elif kind == "constant":
+            self.unreal = self.unreal or text == "I"
+            self.rooted = self.rooted or text != "I"
+        elif kind == "name":
+            self.names.add(text)
+        else:
             raise _NoFormula
-        argument = self._group(depth) if self.kind() in _CLOSER else self._argument(depth + 1)
-        if exponent is None:
-            return lambda place: function(argument(place))
-        return lambda place: function(argument(place)) ** exponent(place)
+        return kind, text
 
-    def _argument(self, depth: int) -> _Value:
+    def _call(self, name: str, depth: int) -> _Tree:
+        exponent = self._exponent(depth)  # sin^2 x
+        value = self._group(depth) if self.kind() in _CLOSER else self._argument(depth + 1)
+        return ("call", name, value) if exponent is None else ("power", ("call", name, value), exponent)
+
+    def _argument(self, depth: int) -> _Tree:
         """Return what a function without brackets is of: `2x` of `sin 2x`."""
         value = self._power(depth)
-        while self.kind() == "word" and self._tokens[self._next][1] not in _FUNCTIONS:
-            value = _times(value, self._power(depth))
+        while self.kind() in ("name", "constant"):
+            value = "times", value, self._power(depth)
         return value
 
+    # What a closed form is worth
 
-def _times(one: _Value, other: _Value) -> _Value:
-    return lambda place: one(place) * other(place)
+    def exact(self, tree: _Tree, sign: int) -> _Pair:
+        """The number that a tree without names is. `sign` is what ± stands for."""
+        what, *parts = tree
+        if what == "sum":
+            values = [(one or sign, self.exact(part, sign)) for one, part in parts[0]]
+            return _bounded((sum(s * v[0] for s, v in values), sum(s * v[1] for s, v in values)))  # type: ignore[arg-type]
+        if what == "number":
+            return Fraction(parts[0]), Fraction(0)
+        if what == "constant":
+            return _EXACT[parts[0]]
+        if what == "call":
+            return _function(parts[0], self.exact(parts[1], sign))
+        one, other = self.exact(parts[0], sign), self.exact(parts[1], sign)
+        if what == "times":
+            return _times(one, other)
+        if what == "over":
+            return _times(one, _inverse(other))
+        if other[1] or abs(other[0]) > _MAX_POWER:
+            raise _NoFormula
+        if other[0].denominator > 1:
+            self.rooted = True
+            return _root(one, other[0])
+        made = Fraction(1), Fraction(0)
+        for _ in range(abs(other[0].numerator)):
+            made = _times(made, one)
+        return _inverse(made) if other[0] < 0 else made
 
 
-def _quotient(one: _Value, other: _Value) -> _Value:
-    return lambda place: one(place) / other(place)
+def _function(name: str, value: _Pair) -> _Pair:
+    """The logarithm or the exponential of a real number."""
+    if value[1] or abs(value[0]) > _MAX_POWER**4 or (name == "ln" and value[0] <= 0):
+        raise _NoFormula
+    number = _decimal(value[0])
+    if name == "exp" and abs(number) > 10 * _MAX_POWER:
+        raise _NoFormula
+    return _bounded((Fraction(_DIGITS.ln(number) if name == "ln" else _DIGITS.exp(number)), Fraction(0)))
+
+
+def _root(value: _Pair, exponent: Fraction) -> _Pair:
+    """Of a real number; the square root of a negative one is imaginary."""
+    if value[1] or (value[0] < 0 and exponent != Fraction(1, 2)):
+        raise _NoFormula
+    number = _decimal(abs(value[0]))
+    if exponent == Fraction(1, 2):
+        root = Fraction(number.sqrt(_DIGITS))
+        return (root, Fraction(0)) if value[0] >= 0 else (Fraction(0), root)
+    return _bounded((Fraction(_DIGITS.power(number, _decimal(exponent))), Fraction(0)))
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _times(a: _Pair, b: _Pair) -> _Pair:
+    return _bounded((a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]))
+
+
+def _inverse(value: _Pair) -> _Pair:
+    size = value[0] ** 2 + value[1] ** 2
+    return value[0] / size, -value[1] / size
+
+
+def _bounded(value: _Pair) -> _Pair:
+    if any(max(part.numerator.bit_length(), part.denominator.bit_length()) > _MAX_BITS for part in value):
+        raise _NoFormula
+    return value
+
+
+def _at(tree: _Tree, place: Place) -> complex:
+    """What a tree is worth where its names have these values."""
+    what, *parts = tree
+    if what == "sum":
+        return sum((sign * _at(part, place) for sign, part in parts[0]), 0j)
+    if what == "number":
+        return complex(float(parts[0]))
+    if what == "constant":
+        return _FLOATS[parts[0]]
+    if what == "name":
+        return complex(place[parts[0]])
+    if what == "call":
+        return complex(_FUNCTIONS[parts[0]](_at(parts[1], place)))
+    one, other = _at(parts[0], place), _at(parts[1], place)
+    return one * other if what == "times" else one / other if what == "over" else one**other
 
 
 # In the words of an answer

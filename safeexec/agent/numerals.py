@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from unicodedata import numeric
 
-from safeexec.agent import closed_forms
+from safeexec.agent import formulas
 from safeexec.agent.statements import UNITS, Lead, Sentences
 
 MAX_TEXT = 20_000
@@ -191,7 +191,7 @@ def _form(text: str, position: int, start: int) -> tuple[int, int, Numeral | Non
     for place in [opened.start(), start] if opened else [start]:
         sign = _SIGN.search(text, max(position, place - 4), place)
         begin = sign.start(1) if sign else place
-        form = closed_forms.read(text, begin)
+        form = formulas.closed(text, begin)
         looked = max(looked, form.end)
         if form.values:
             (real, imaginary), *second = form.values

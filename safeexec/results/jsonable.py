@@ -63,8 +63,8 @@ TEXT_PART = 1 << 20
 
 
 def size_of(value: Any, most: int) -> int:
-    """About how large a value is, in items and in characters of its texts; of a large one `most` and more, for it looks
-    at no more than that.
+    """About how large a value is, in items and in characters of its texts and numbers; of a large one `most` and more,
+    for it looks at no more than that.
     """
     kind = type(value)
     if kind in (str, bytes, bytearray):
@@ -78,7 +78,7 @@ def size_of(value: Any, most: int) -> int:
             if size > most:
                 break
     elif kind is int:
-        size += value.bit_length() >> 5
+        size += value.bit_length() // 3
     return size
 
 

@@ -54,7 +54,7 @@ from safeexec import (
     __version__,
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
-from safeexec.results.jsonable import jsonable
+from safeexec.results.jsonable import jsonable, size_of
 from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.methods import REQUEST
@@ -195,7 +195,7 @@ def _of_step(handle: str, result: Result) -> CallToolResult:
         "session_id": handle,
         "observation": blocks[0]["text"],
         "outcome": result.outcome,
-        "value": jsonable(result.value) if _is_small(result.value) else result.text,
+        "value": jsonable(result.value) if size_of(result.value, MAX_VALUE) <= MAX_VALUE else result.text,
         "error": result.error and _parts(ProblemAnswer, result.error),
         "changes": _parts(ChangesAnswer, result.changes),
         "state": result.state,
@@ -208,22 +208,6 @@ def _of_step(handle: str, result: Result) -> CallToolResult:
 def _parts(shape: Any, of: object) -> dict[str, Any]:
     """The attributes of `of` that a shape names."""
     return {name: getattr(of, name) for name in shape.__annotations__}
-
-
-_SPELLED = (str, bytes, bytearray, list, tuple, set, frozenset, dict)
-"""What is written out in full, as far as its items go; of any other value a short repr is."""
-
-
-def _is_small(value: Any) -> bool:
-    """Tell whether it is worth writing out. The look ends where it is not: other clients wait meanwhile."""
-    left, rest = MAX_VALUE, [value]
-    while rest and left > 0:
-        item = rest.pop()
-        left -= item.bit_length() // 3 if type(item) is int else len(item) if isinstance(item, _SPELLED) else 0
-        left -= 1
-        if left > 0 and isinstance(item, dict | list | tuple | set | frozenset):
-            rest += [*item, *item.values()] if isinstance(item, dict) else item
-    return left > 0
 
 
 # Steps

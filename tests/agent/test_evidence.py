@@ -674,6 +674,8 @@ _FORMS: list[tuple[object, str, bool, str, str]] = [
     (7, "Then x² = 49 leads to 3x = 21 and x = 7.", True, "Solve 3x = 21.", ""),
     ({2: 3, 3: 2, 5: 1}, "360 = 2³ · 3² · 5.", True, "Factor 360.", ""),
     ({2: 3, 3: 2, 5: 1}, "360 = 2² · 3² · 5.", False, "Factor 360.", ""),
+    (Opaque("sympy", "log(3)**2", ""), "(ln 3)²", True, "", ""),
+    (Opaque("sympy", "log(3)**2", ""), "2 ln 3", False, "", ""),
     (Opaque("sympy", "3*2**(1/3)", ""), "∛54 = 3∛2", True, "Simplify the cube root of 54.", ""),
     (Opaque("sympy", "3*2**(1/3)", ""), "∛54 = 2∛3", False, "Simplify the cube root of 54.", ""),
 ]

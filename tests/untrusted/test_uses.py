@@ -45,8 +45,6 @@ WHY = {
     "__init__.py": OWN + "its own modules, by a table of names",
     "agent/__init__.py": OWN + "its own modules, by a table of names",
     "agent/blocks.py": BOUND + "a reply in one pass; possessive patterns, numbers of nine digits at most",
-    "agent/closed_forms.py": BOUND
-    + "a token at a time, 300 characters from where a form begins; numbers of 30 digits at most",
     "agent/evidence.py": BOUND + "20,000 characters of an answer; numbers of 2,000 digits at most; one pass each",
     "agent/extraction.py": BOUND + "a reply whose length the model sets; JSON within a budget, its errors are caught",
     "agent/loop.py": BOUND
@@ -58,7 +56,7 @@ WHY = {
     "agent/models/compatible.py": BOUND
     + "the arguments of recorded calls, by the bounded reader of JSON; imports the client library that its class names",
     "agent/models/mistral.py": OWN + "numbers that the client library has made",
-    "agent/formulas.py": BOUND + "a formula of 300 characters at most, in one pass",
+    "agent/formulas.py": BOUND + "a form of 300 characters at most, a token at a time; numbers of 30 digits",
     "agent/inequalities.py": BOUND + "a text of 2,000 characters at most, a token at a time",
     "agent/readings.py": BOUND + "12 readings of an answer at most, in one pass each; numbers as long as `int` takes",
     "agent/statements.py": BOUND
@@ -132,6 +130,7 @@ WHY = {
     "engine/linux/processes.py": OWN + "files of the kernel",
     "engine/linux/rlimits.py": OWN + "files of the kernel",
     "engine/linux/seccomp.py": OWN + "numbers of the table",
+    "results/marked.py": BOUND + "an int of 4,300 digits at most, of a value that was weighed before",
     "results/observation.py": BOUND + "runs of backticks, possessively; numbers of the caller",
     "engine/policy/checks.py": OWN
     + "where a package is installed, for a name of identifiers alone; nothing of it is imported",

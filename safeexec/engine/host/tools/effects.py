@@ -84,6 +84,10 @@ def tool(
         raise ToolError(f"undo= is no function: {type(undo).__name__}")
 
     def declare(function: F) -> F:
+        if not callable(function) or not hasattr(function, "__dict__"):
+            raise ToolError(
+                f"tool() decorates a function of Python, and its settings have names; found {function!r:.80}"
+            )
         if idempotent:
             parameters = inspect.signature(function).parameters
             if KEY not in parameters:

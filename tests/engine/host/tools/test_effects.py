@@ -398,11 +398,25 @@ def test_in_an_event_loop(told: Told) -> None:
     assert told == [("send", "Ada"), ("cancel", "seat 2")]
 
 
+def test_a_bare_declaration_says_what_holds_for_any_function(told: Told) -> None:
+    @tool
+    def plain(row: int) -> int:
+        told.append(("plain", row))
+        return row + 1
+
+    with Sandbox("standard", tools=[plain], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("plain(1)").value == 2
+        session.rollback()
+    assert told == [("plain", 1)]
+
+
 def test_a_declaration_that_cannot_be_is_refused(sandbox: Sandbox) -> None:
     with pytest.raises(ToolError, match="it is 'at-once' or 'deferred'"):
         tool(effect="later")  # type: ignore[arg-type]
     with pytest.raises(ToolError, match="undo= is no function"):
         tool(undo=3)  # type: ignore[arg-type]
+    with pytest.raises(ToolError, match="its settings have names; found 'deferred'"):
+        tool("deferred")  # type: ignore[type-var]
     with pytest.raises(ToolError, match="takes a keyword 'effect_key'"):
         tool(idempotent=True)(lambda x: x)
     with pytest.raises(ToolError, match="a plugin cannot have them"):
