@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import ItemsView, Iterable, KeysView
 from functools import lru_cache
-from types import CodeType, FunctionType, MemberDescriptorType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
-from safeexec.common.identity import dict_of, instance_dict, module_of, mro_of, read_member
+from safeexec.common.identity import dict_of, instance_dict, module_of, mro_of
 from safeexec.engine.child.repeat.code import GLOBAL, named, with_inner
 from safeexec.engine.child.repeat.objects import ATOMS, computes, is_of_known
 from safeexec.engine.child.repeat.tables import HASHING
@@ -35,49 +35,42 @@ def shows_address(things: Iterable[Any]) -> bool:
 
 
 def is_ordered_by_address(thing: Any) -> bool:
-    """Tell whether it is a set whose order depends on where its items lie."""
-    return is_set(thing) and not holds_values(thing)
+    """Tell whether it is a set whose order depends on where its items lie, or a view that gives one."""
+    return issubclass(type(thing), _ITERABLE) and not all(map(is_value, items_of(thing)))
 
 
 def is_set(thing: Any) -> bool:
     return issubclass(type(thing), (set, frozenset))
 
 
-def is_view(thing: Any) -> bool:
-    """Tell whether it is a view of a dict of which an operator makes a set."""
-    return issubclass(type(thing), (KeysView, ItemsView))
-
-
-def holds_values(items: Any) -> bool:
-    """Tell whether the hashes of all items of a set, or of a view of a dict, are the same wherever these lie. Costs
-    20 ns for an item that is a number or a string. No code of the program runs.
+def items_of(things: Any) -> list[Any]:
+    """Return what a set or a view of a dict holds, without running code of the program: of a view that is of a class in
+    Python the view itself.
     """
-    base: Any = next((kind for kind in _ITERABLE if issubclass(type(items), kind)), None)
-    if base is None:
-        return False
-    items = [*base.__iter__(items)]
+    base: Any = next((kind for kind in _ITERABLE if issubclass(type(things), kind)), None)
     if base is _DICT_ITEMS:
-        items = [part for pair in items for part in pair]
-    return _PLAIN.issuperset(map(type, items)) or all(map(_is_value, items))
+        return [part for pair in base.__iter__(things) for part in pair]
+    return [*base.__iter__(things)] if base is not None else [things]
 
 
-_DICT_ITEMS: Final[type] = type({}.items())
+SETS_AND_VIEWS: Final = (set, frozenset, KeysView, ItemsView)
+_DICT_ITEMS: Final[Any] = type({}.items())
 _ITERABLE: Final[tuple[type, ...]] = (set, frozenset, type({}.keys()), _DICT_ITEMS)
-_PLAIN: Final = ATOMS - {float, complex}  # the hash of nan is its address
+PLAIN: Final = ATOMS - {float, complex}  # the hash of nan is its address
+"""Types of which every hash is a value."""
 _CONTAINERS: Final = (list, tuple, set, frozenset)
-_OF_VALUES: Final = frozenset(name for kind in (*_CONTAINERS, dict, str, int, float) for name in vars(kind))
-"""Methods of values and of what holds them."""
 
 
-def _is_value(item: Any) -> bool:
-    """Tell whether the hash of a thing, or of what it holds, is the same wherever it lies. What is not sure is none."""
+def is_value(item: Any) -> bool:
+    """Tell whether the hash of a thing, or of what it holds, is the same wherever it lies. What is not sure is none.
+    Costs up to 6 us."""
     kind = type(item)
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return True
     if kind in _CONTAINERS:
-        return all(map(_is_value, item))
+        return all(map(is_value, item))
     if kind is dict:
-        return all(map(_is_value, item)) and all(map(_is_value, item.values()))
+        return all(map(is_value, item)) and all(map(is_value, item.values()))
     hashing: Any = next((dict_of(klass)["__hash__"] for klass in mro_of(kind) if "__hash__" in dict_of(klass)), None)
     if type(hashing) is FunctionType:
         if is_of_known(hashing):
@@ -85,7 +78,7 @@ def _is_value(item: Any) -> bool:
         return _uses_values(hashing, item)
     owner: Any = getattr(hashing, "__objclass__", object)
     if owner is tuple or owner is frozenset:
-        return all(map(_is_value, owner.__iter__(item)))
+        return all(map(is_value, owner.__iter__(item)))
     module = module_of(owner)
     if owner in ATOMS or owner is range or (module not in ("builtins", "types") and computes(module)):
         return bool(owner.__eq__(item, item) == True)  # noqa: E712  it may be NotImplemented; nan is not equal
@@ -93,10 +86,10 @@ def _is_value(item: Any) -> bool:
 
 
 def _uses_values(method: Any, item: Any) -> bool:
-    """Tell whether a method of the program's class computes from the values that the object holds, and nothing else."""
-    code = method.__code__
+    """Tell whether a `__hash__` of the program's computes from values that the object holds, and from nothing else."""
+    inside, code = instance_dict(item), method.__code__
     return not code.co_freevars and all(
-        (name in HASHING and name not in method.__globals__) if is_global else _is_value_of(item, name)
+        (name in HASHING and name not in method.__globals__) if is_global else name in inside and is_value(inside[name])
         for name, is_global in _names_in(code)
     )
 
@@ -104,19 +97,3 @@ def _uses_values(method: Any, item: Any) -> bool:
 @lru_cache(100)
 def _names_in(code: CodeType) -> list[tuple[str, bool]]:
     return [(name, does.startswith(GLOBAL)) for one in with_inner(code) for name, does in named(one)]
-
-
-def _is_value_of(item: Any, name: str) -> bool:
-    """Tell whether an attribute of an object, or of a value that it holds, is a value or computed from values."""
-    inside = instance_dict(item)
-    if name in inside:
-        return _is_value(inside[name])
-    classes = [klass for klass in mro_of(type(item)) if name in dict_of(klass)]
-    if not classes:
-        return name in _OF_VALUES
-    member = dict_of(classes[0])[name]
-    if type(member) is property:
-        member = member.fget
-    if type(member) is FunctionType:
-        return _uses_values(member, item)
-    return _is_value(read_member(member, item) if type(member) is MemberDescriptorType else member)

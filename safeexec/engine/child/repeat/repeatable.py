@@ -19,7 +19,7 @@ import builtins
 import gc
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zlib import crc32
@@ -31,10 +31,12 @@ from safeexec.common.own import ast
 from safeexec.engine.child.repeat import tables
 from safeexec.engine.child.repeat.addresses import (
     ADDRESS,
-    holds_values,
+    PLAIN,
+    SETS_AND_VIEWS,
     is_ordered_by_address,
     is_set,
-    is_view,
+    is_value,
+    items_of,
     shows_address,
 )
 from safeexec.engine.child.repeat.code import (
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
 
 NAMES = 20_000
 """Names, and code objects, whose judgement is remembered."""
+SET_ITEMS: Final = 10_000
+"""Items of sets that are looked at in one step, at up to 6 us each; with more it is copied."""
 _FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
 """The name of an attribute, or a key, in a template of `str.format`."""
 
@@ -87,8 +91,6 @@ class Seen(Struct):
     """One code object sorts, and makes strings of objects."""
     fills_sets: bool = False
     """A set that exists was filled."""
-    sets_by_address: bool = False
-    """A set may have held something whose hash is its address."""
     unseen_sets: bool = False
     """A set may have been made that was not shown."""
     computed: bool = False
@@ -127,6 +129,8 @@ class Repeatable:
         """Modules that a step was about to import."""
         self._makes_sets = False
         """Whether the step that runs may make sets."""
+        self._items_left = SET_ITEMS
+        """Of sets, and neither numbers nor strings, that are looked at while it runs."""
         self.seen = Seen()
         self.deterministic = True
         """Whether nothing speaks against the step that runs."""
@@ -136,7 +140,7 @@ class Repeatable:
         trees that it has rewritten. Costs 2 us for the usual step, 50 for one with a class.
         """
         fine, seen = True, self.seen
-        self._makes_sets = False
+        self._makes_sets, self._items_left = False, SET_ITEMS
         if self._loading:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
@@ -165,16 +169,16 @@ class Repeatable:
         self.seen.unseen_sets |= not shown
 
     def report_set(self, value: Any) -> Any:
-        """Note what the program has just made, if it is a set or a view of a dict. Returns it. A builtin of rewritten
-        code.
-        """
-        seen = self.seen
-        if not seen.sets_by_address and (is_set(value) or is_view(value)):
-            seen.makes_sets |= is_set(value)
+        """Note what the program has just made, if it is a set or a view. Returns it. A builtin of rewritten code."""
+        if self.deterministic and issubclass(type(value), SETS_AND_VIEWS):
+            self.seen.makes_sets |= is_set(value)
             try:
-                seen.sets_by_address = not holds_values(value)
+                items = items_of(value)
+                if not PLAIN.issuperset(map(type, items)):
+                    self._items_left -= len(items)
+                    self.deterministic = self._items_left >= 0 and all(map(is_value, items))
             except Exception:  # nested too deeply, filled by a thread meanwhile
-                seen.sets_by_address = True
+                self.deterministic = False
         return value
 
     def _is_usual(self, code: CodeType) -> bool:
@@ -184,7 +188,8 @@ class Repeatable:
             self._plain.issuperset(names)
             and IMPORT not in does
             and NUMBERS.issuperset(map(type, code.co_consts))
-            and (seen.sets_by_address or (tables.SETTERS.isdisjoint(names) and tables.SET_CODES.isdisjoint(does)))
+            and tables.SETTERS.isdisjoint(names)
+            and tables.SET_CODES.isdisjoint(does)
             and tables.SORTS.isdisjoint(names)
             and (seen.texts or (tables.TEXTS.isdisjoint(names) and tables.TEXT_CODES.isdisjoint(does)))
         )
@@ -273,14 +278,13 @@ class Repeatable:
         seen.fills_sets |= not tables.FILLING.isdisjoint(names)
         if not seen.sorts:
             seen.sorts = not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
-        if not seen.sets_by_address:
-            makes_sets = (
-                not tables.SET_CODES.isdisjoint(codes)
-                or not tables.SET_NAMES.isdisjoint(names)
-                or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
-            )
-            seen.makes_sets |= makes_sets
-            self._makes_sets |= makes_sets or (not tables.VIEW_NAMES.isdisjoint(names) and passes_view_on(code))
+        makes_sets = (
+            not tables.SET_CODES.isdisjoint(codes)
+            or not tables.SET_NAMES.isdisjoint(names)
+            or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
+        )
+        seen.makes_sets |= makes_sets
+        self._makes_sets |= makes_sets or (not tables.VIEW_NAMES.isdisjoint(names) and passes_view_on(code))
         if not seen.texts:
             seen.texts = not tables.TEXTS.isdisjoint(names) or not tables.TEXT_CODES.isdisjoint(codes)
 
@@ -442,9 +446,7 @@ class Repeatable:
         of a set that the step made and dropped.
         """
         seen = self.seen
-        if not seen.sets_by_address and (seen.unseen_sets or (seen.makes_sets and seen.fills_sets)):
-            seen.sets_by_address = self._has_class_by_address()
-        if seen.sets_by_address:
+        if (seen.unseen_sets or (seen.makes_sets and seen.fills_sets)) and self._has_class_by_address():
             return True
         texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in self._own_classes()))
         if texts and seen.sorts:
@@ -458,9 +460,9 @@ class Repeatable:
         """Tell whether the program has a class whose instances take their hash from their address."""
         return self.seen.classes or any(kind.__hash__ is object.__hash__ for kind in self._own_classes())
 
-    def _own_classes(self) -> Iterator[Any]:
-        """Yield the classes of the program that variables hold."""
-        return (thing for thing in self._values() if issubclass(type(thing), type) and not is_of_library(thing))
+    def _own_classes(self) -> Iterable[Any]:
+        """The classes of the program that variables hold."""
+        return filter(_is_of_program, self._values())
 
     def _values(self) -> list[Any]:
         return [*self._namespace.values(), builtins_of(self._namespace).get("_")]

@@ -17,7 +17,6 @@ _SETS: Final = ("set", "frozenset")
 _MERGE: Final = ("union", "symmetric_difference")
 """Methods of a set that take items from any other object."""
 _OPERATORS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor)
-_ITERATING: Final = (ast.For, ast.AsyncFor, ast.comprehension, ast.Starred)
 _ANNOTATIONS: Final = ("annotation", "returns")
 _CLASS_TEXTS: Final = ("__name__", "__qualname__")
 
@@ -94,10 +93,9 @@ def _harmless(nodes: Iterable[ast.AST]) -> set[int]:
             classes = [node.value]
         elif isinstance(node, ast.Compare):
             classes = [node.left, *node.comparators]
-            harmless.update(id(thing) for thing in classes if _is_view(thing))
-        elif isinstance(node, _ITERATING):
-            view = node.value if isinstance(node, ast.Starred) else node.iter
-            harmless.update([id(view)] if _is_view(view) else [])
+            harmless.update(map(id, classes))
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            harmless.add(id(node.iter))
         for thing in classes:
             if isinstance(thing, ast.Name) and thing.id in _SETS:
                 harmless.add(id(thing))

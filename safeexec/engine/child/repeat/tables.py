@@ -56,8 +56,7 @@ OUTWARD: Final = {
     "random": _words("SystemRandom"),
     "sympy": _words("randMatrix"),
 }
-"""Attributes of modules that compute, and of their objects, that read a clock, take entropy, open files or show
-memory as it was."""
+"""Attributes of modules that compute, and of their objects, that lead to a clock, entropy, files or old memory."""
 RANDOM: Final = _words("random numpy.random samples rand")
 """Names of the global random generators, whose state differs from one new child to the next."""
 SEEDED: Final = _words("seed Random default_rng RandomState")

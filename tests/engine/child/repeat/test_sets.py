@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.engine.child.repeat.addresses import holds_values
+from safeexec.engine.child.repeat.addresses import is_ordered_by_address
 from safeexec.engine.child.repeat.repeatable import Repeatable
 from safeexec.engine.child.repeat.sets import only_compares
 from safeexec.engine.policy.names import GUARD_SET
@@ -38,7 +38,7 @@ VALUES = [
     "isinstance(items, (set, frozenset)), isinstance({1}, set)",
     "{1}; type(v).__name__, type(v) is int, v.__class__.__qualname__, type({1}) is set",
     "for k in d.keys():\n    4 - 1",
-    "for k, x in sorted({a: 1}.items(), key=len):\n    a in by_address.keys(), [*by_address.items()]",
+    "for k, x in sorted({a: 1}.items(), key=len):\n    a in by_address.keys(), [x for x in by_address.items()]",
     "{V(1), V(2)}; {v}; set(map(V, words))",
     "def less(a, b):\n    return a - b\nless(d.keys(), e.keys()), d.items() - e.items()",
     "d.keys() | e.keys(), d.keys() - e, d.keys() ^ e.keys(), d.items() & e.items()",
@@ -102,7 +102,7 @@ def shown(source: str) -> bool:
     tree = ast.parse(source)
     judge.instrument_sets(tree)
     exec(compile(tree, "<program>", "exec"), space)
-    return judge.seen.sets_by_address or judge.seen.unseen_sets
+    return not judge.deterministic or judge.seen.unseen_sets
 
 
 @pytest.mark.parametrize("source", VALUES)
@@ -152,9 +152,8 @@ def test_identities_that_are_only_compared(source: str, only: bool) -> None:
 HASHES = [
     ("hash(self.x)", True),
     ("hash((self.x, self.y, tuple(self.more)))", True),
-    ("hash(self.key)", True),
-    ("hash(self.both())", True),
-    ("hash(self.x.lower())", True),
+    ("hash(self.key)", False),
+    ("hash(self.both())", False),
     ("hash((type(self), self.x))", False),
     ("hash((self.__class__, self.x))", False),
     ("hash((P, self.x))", False),
@@ -186,11 +185,11 @@ class Q(P):
 """
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(SETUP + source, space)
-    assert holds_values({"a", 1}) and holds_values({(1, space["V"](2))})
+    assert not is_ordered_by_address({"a", 1, (1, space["V"](2))})
     for kind in "P", "Q":
         thing = object.__new__(space[kind])
         thing.__init__()
-        assert holds_values({thing: 1}.keys()) is by_value
+        assert is_ordered_by_address({thing}) is not by_value
 
 
 def test_a_look_at_a_set_runs_no_code_of_the_program() -> None:
@@ -229,6 +228,12 @@ def test_annotations_stay_as_they_are_written() -> None:
     space: dict[str, Any] = {}
     exec(compile(tree, "<program>", "exec"), space)
     assert space["f"].__annotations__ == {"x": "int | None", "return": "{1} | {2}"}
+
+
+def test_so_many_items_are_looked_at_in_a_step() -> None:
+    assert not shown("for x in range(30000):\n    {x, str(x)}")
+    assert not shown("for x in range(1000):\n    {(x, 1), (x, 2)}")
+    assert shown("for x in range(10000):\n    {(x, 1), (x, 2)}")
 
 
 def test_a_set_of_constants_is_made_once() -> None:

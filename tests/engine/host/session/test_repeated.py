@@ -384,6 +384,11 @@ COPIED = {
         "class A: pass\nd = {A(): n for n in range(20)}",
         "x = [d[a] for a in less(d.keys(), {1: 2}.keys())]",
     ],
+    "a view that was kept": [
+        "class A: pass\nd = {}\nk = d.keys()",
+        "d.update((A(), n) for n in range(20))",
+        "x = [d[a] for a in k - {1}]",
+    ],
     "entropy of a class of generators": [
         "import random",
         "class R(random.Random):\n    pass",
