@@ -84,6 +84,8 @@ class RepeatedWarnings:
 
     def end(self) -> None:
         """A step ends: say how often each came again."""
+        if not self._counts:
+            return
         told = [(count - 1, "time", text) for text, count in self._counts.items()]
         told += [(kinds - ALIKE, "text", str(place)) for place, kinds in self._places.items()]
         for count, what, of in told:
