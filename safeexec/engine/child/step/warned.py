@@ -79,8 +79,9 @@ class RepeatedWarnings:
 
     def begin(self) -> None:
         """A step begins."""
-        self._counts.clear()
-        self._places.clear()
+        if self._counts:
+            self._counts.clear()
+            self._places.clear()
 
     def end(self) -> None:
         """A step ends: say how often each came again."""
