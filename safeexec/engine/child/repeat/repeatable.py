@@ -169,17 +169,26 @@ class Repeatable:
         self.seen.unseen_sets |= not shown
 
     def report_set(self, value: Any) -> Any:
-        """Note what the program has just made, if it is a set or a view. Returns it. A builtin of rewritten code."""
-        if self.deterministic and issubclass(type(value), SETS_AND_VIEWS):
-            self.seen.makes_sets |= is_set(value)
+        """Note what the program has just made, if it is a set or a view. Returns it. A builtin of rewritten code.
+        Costs 0.2 us, and 10 ns for each number or string in a set.
+        """
+        kind = type(value)
+        if self.deterministic and kind not in PLAIN:
             try:
-                items = items_of(value)
-                if not PLAIN.issuperset(map(type, items)):
-                    self._items_left -= len(items)
-                    self.deterministic = self._items_left >= 0 and all(map(is_value, items))
+                if (kind is set or kind is frozenset) and PLAIN.issuperset(map(type, value)):
+                    self.seen.makes_sets = True
+                elif issubclass(kind, SETS_AND_VIEWS):
+                    self._report_items(value)
             except Exception:  # nested too deeply, filled by a thread meanwhile
                 self.deterministic = False
         return value
+
+    def _report_items(self, value: Any) -> None:
+        self.seen.makes_sets |= is_set(value)
+        items = items_of(value)
+        if not PLAIN.issuperset(map(type, items)):
+            self._items_left -= len(items)
+            self.deterministic = self._items_left >= 0 and all(map(is_value, items))
 
     def _is_usual(self, code: CodeType) -> bool:
         """Tell whether the code names nothing new and adds nothing to what was seen."""
