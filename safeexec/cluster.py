@@ -123,12 +123,12 @@ class _Crew:
             try:
                 chunk.results = ray.get(call) or []
             except ray.exceptions.RayError as error:
-                if isinstance(error, ray.exceptions.RayTaskError):  # the worker lives, and raised it
+                ray.kill(worker)
+                if isinstance(error, ray.exceptions.RayTaskError):  # the worker lived, and raised it
                     if not chunk.programs:
                         raise
                     if isinstance(error.cause, ValueError | TypeError):  # what the caller asks for cannot be
                         raise error.cause from None
-                ray.kill(worker)
                 if chunk.programs:
                     died = ErrorInfo(type="WorkerLost", message=LOST.format(str(error).partition("\n")[0]))
                     chunk.results = [Result(outcome="crashed", error=died)] * len(chunk.programs)

@@ -76,6 +76,7 @@ def test_what_a_caller_does_wrong_is_an_error_as_in_a_sandbox(wrong: dict[str, A
     with pytest.raises(wanted.type) as raised:
         list(cluster.map(programs, workers=1))
     assert str(raised.value) == str(wanted.value)
+    until(lambda: not workers())
 
 
 def test_few_programs_are_read_ahead_and_leaving_ends_the_workers() -> None:
