@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from safeexec import AsyncSession
 from safeexec.adapters.functions import INVALID, NAME, describe
-from safeexec.adapters.sessions import pictures, run_async, told_of
+from safeexec.adapters.sessions import described, pictures, run_async
 from safeexec.common.text import shorten
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def python_tool(
         func=run_python,
         coroutine=run_python_async,
         name=NAME,
-        description=describe(told_of(session, policy), tools),
+        description=describe(described(session, policy), tools),
         args_schema=RunPython,
         handle_validation_error=_told,
         response_format="content_and_artifact",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agents import FunctionTool, RunContextWrapper, ToolOutputImage, ToolOutputText
 
 from safeexec.adapters.functions import INVALID, NAME, describe, schema
-from safeexec.adapters.sessions import pictures, run_async, told_of
+from safeexec.adapters.sessions import described, pictures, run_async
 from safeexec.untrusted.calls import code_of, why_no_call
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def python_tool(
         images = [ToolOutputImage(image_url=f"data:{mime};base64,{data}") for mime, data in shown]
         return [ToolOutputText(text=text), *images] if images else text
 
-    given = told_of(session, policy)
+    given = described(session, policy)
     return FunctionTool(
         name=NAME,
         description=describe(given, tools),

@@ -12,7 +12,7 @@ from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool, 
 
 from safeexec import AsyncSandbox, AsyncSession, Policy
 from safeexec.adapters.functions import NAME, describe
-from safeexec.adapters.sessions import pictures, run_async, told_of
+from safeexec.adapters.sessions import described, pictures, run_async
 from safeexec.adapters.signatures import from_schema
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def toolset(
     async def run_python(code: str) -> Any:
         return _answer(await run_async(session, code), max_tokens)
 
-    description = describe(told_of(session, policy), tools)
+    description = describe(described(session, policy), tools)
     return FunctionToolset([Tool(run_python, name=NAME, description=description, sequential=True)])
 
 

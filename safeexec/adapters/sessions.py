@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from safeexec import Policy, Result, Session
 
 
-def told_of(session: Session | AsyncSession, policy: Policy | str | None) -> Any:
+def described(session: Session | AsyncSession, policy: Policy | str | None) -> Any:
     """What the model is told of: `policy`, or the session itself. Raises TypeError for what is no session."""
     if not (hasattr(session, "run") and hasattr(session, "checkpoint")):
         raise TypeError(

@@ -16,6 +16,7 @@ from safeexec.agent.models.asking import answering, ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.requests import AskModel, Confirm, Request, RunApart
 from safeexec.agent.transcript import Transcript
+from safeexec.common.coroutines import at_once, now_or_awaited
 from safeexec.engine.approvals import decision
 from safeexec.errors import CheckpointError
 
@@ -60,13 +61,7 @@ async def drive_async(
 
 def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that waits for nothing, as all it calls answers at once: so one code serves both APIs."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    coroutine.close()
-    raise AgentError("something is awaited: use run_async() or resume_async(), or ask_async()")
+    return at_once(coroutine, AgentError("something is awaited: use run_async() or resume_async(), or ask_async()"))
 
 
 async def _drive(
@@ -130,7 +125,7 @@ class Apart:
         if self._before is None:
             return None
         if self._used:
-            await _now_or_awaited(self._before.rollback())
+            await now_or_awaited(self._before.rollback())
         self._used = True
         ran = await _ran(self._before, request)
         self._used = ran[0].state == "kept"
@@ -138,13 +133,8 @@ class Apart:
 
 
 async def _ran(alone: Any, request: RunApart) -> tuple[Any, Any]:
-    result = await _now_or_awaited(alone.run(request.source, timeout=request.timeout))
-    return result, await _now_or_awaited(alone.get(request.name)) if request.name else None
-
-
-async def _now_or_awaited(answer: Any) -> Any:
-    """Return what a blocking session gives, or what another one's is awaited for."""
-    return await answer if inspect.isawaitable(answer) else answer
+    result = await now_or_awaited(alone.run(request.source, timeout=request.timeout))
+    return result, await now_or_awaited(alone.get(request.name)) if request.name else None
 
 
 async def _entered(stack: AsyncExitStack, manager: Any) -> Any:
@@ -165,12 +155,12 @@ async def _answer(agent: Driven, session: Any, apart: Apart, request: Request, b
             if close is not None:
                 close()
             raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
-        return decision(await _now_or_awaited(answer), "confirm")
+        return decision(await now_or_awaited(answer), "confirm")
     if not blocking and not inspect.iscoroutinefunction(session.run):
         import asyncio
 
         return await asyncio.to_thread(lambda: _finished(_answer(agent, session, apart, request, True)))
-    return await (apart.run(request) if isinstance(request, RunApart) else _now_or_awaited(request()))
+    return await (apart.run(request) if isinstance(request, RunApart) else now_or_awaited(request()))
 
 
 def _ask(agent: Driven, request: AskModel) -> Reply:
@@ -226,6 +216,6 @@ async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: 
     before = None
     if aparts:
         with suppress(CheckpointError):
-            (branch,) = await _now_or_awaited(session.branch(checkpoints="before-step"))
+            (branch,) = await now_or_awaited(session.branch(checkpoints="before-step"))
             before = await _entered(stack, branch)
     return session, Apart(before=before)

@@ -152,7 +152,7 @@ class Conversation:
         except KeyError:
             raise ProtocolError(f"{type(message).__name__} may not be sent while the child is {self.state}") from None
         payload = encode(message)
-        return HEADER.pack(len(payload)) + payload
+        return HEADER.pack(len(payload)) + payload  # as `frame` without a seal: a call less in each step
 
     def receive(self, data: bytes) -> list[m.FromChild]:
         """The messages that `data` completes, each checked against schema and table. Raises `ProtocolError`."""

@@ -12,6 +12,7 @@ from random import Random
 from time import monotonic
 from typing import Any
 
+from safeexec.common.coroutines import now_or_awaited
 from safeexec.common.text import printable
 from safeexec.errors import SessionClosed
 from safeexec.results import Result
@@ -22,11 +23,6 @@ REPEATS = 100
 """Programs in a row that a proposer has given before, after which it is not asked further."""
 SHORTEST_SECONDS = 0.01
 """What a step gets although the search is out of time: it ends as late, and is not recorded."""
-
-
-async def now_or_awaited(answer: Any) -> Any:
-    """Return an answer that is there, or the one that is awaited."""
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 @dataclass(frozen=True, slots=True)

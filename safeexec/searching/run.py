@@ -17,9 +17,9 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from safeexec.common.coroutines import at_once, now_or_awaited
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
 from safeexec.searching import jobs
-from safeexec.searching.jobs import now_or_awaited
 from safeexec.searching.plan import Budget, Method, Plan, TriedProgram
 from safeexec.searching.tree import OPEN, SearchNode, SearchTree, Spent
 
@@ -378,13 +378,7 @@ SideBySide = Callable[[list[Job], Search], Coroutine[Any, Any, None]]
 
 
 def _at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return what a coroutine returns that waits for nothing, as none does where a session blocks."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    coroutine.close()
-    raise TypeError("something is awaited: use async_search()")
+    return at_once(coroutine, TypeError("something is awaited: use async_search()"))
 
 
 def search(

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from safeexec import Policy, Session
-from safeexec.adapters.sessions import told_of
+from safeexec.adapters.sessions import described
 
 
 def test_a_policy_in_the_place_of_a_session_is_told_at_once(session: Session) -> None:
     given: Any
     for given in ("calculator", Policy.load("calculator")):
         with pytest.raises(TypeError, match=r"runs code in a session.*found (str|Policy): write `with Sandbox"):
-            told_of(given, None)
-    assert told_of(session, None) is session and told_of(session, "calculator") == "calculator"
+            described(given, None)
+    assert described(session, None) is session and described(session, "calculator") == "calculator"

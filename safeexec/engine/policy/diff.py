@@ -97,6 +97,10 @@ _RANKED: dict[str, tuple[Any, ...]] = {
 """Settings of a few words, from the narrowest to the widest."""
 
 
+_NEITHER = ("description", "hints", "determinism", "checkpoints", "on_error", "preload")
+"""Settings that allow no more and no less."""
+
+
 def direction_of(path: str, before: Any, after: Any) -> Literal["wider", "narrower", "both", "other", "unknown"]:
     """Return which way a setting moves. A module, a builtin, a number of `limits` or a setting that is on allow
     more.
@@ -104,11 +108,7 @@ def direction_of(path: str, before: Any, after: Any) -> Literal["wider", "narrow
     turned = path in _MORE_IS_LESS or path.startswith("language.constructs.except")
     if (ranks := _RANKED.get(path)) and before in ranks and after in ranks:
         return "wider" if ranks.index(after) > ranks.index(before) else "narrower"
-    if path.partition(".")[0] in ("description", "hints", "determinism") or path in (
-        "checkpoints",
-        "on_error",
-        "preload",
-    ):
+    if path.partition(".")[0] in _NEITHER:
         return "other"
     if path.startswith("limits.") and (before is None or after is None):
         return "wider" if after is None else "narrower"
