@@ -9,8 +9,8 @@ A class is asked by the descriptors of `type`, as its metaclass may answer for i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
+from collections.abc import Callable, Iterator
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType, TracebackType
 from typing import Any
 
 identity: Callable[[Any], int] = object.__hash__
@@ -27,6 +27,12 @@ HEAP_TYPE = 1 << 9
 
 object_of: Callable[[Any], Any] = vars(AttributeError)["obj"].__get__
 """``error.obj``, whatever a class derived from AttributeError says it is."""
+
+# Of an exception, whatever its class says.
+args_of: Callable[[BaseException], tuple[Any, ...]] = vars(BaseException)["args"].__get__
+traceback_of: Callable[[BaseException], TracebackType | None] = vars(BaseException)["__traceback__"].__get__
+cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
+context_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__context__"].__get__
 
 # The `__get__` of descriptors, as it is before a program's call of it is judged.
 read_member: Callable[[Any, Any], Any] = MemberDescriptorType.__dict__["__get__"]
@@ -56,3 +62,11 @@ def instance_dict(value: Any) -> dict[Any, Any]:
             found = read_getset(descriptor, value)
             return found if type(found) is dict else {}
     return {}
+
+
+def entries_of(error: BaseException) -> Iterator[TracebackType]:
+    """Yield the entries of the traceback of an exception, outermost first."""
+    entry = traceback_of(error)
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.identity import class_name
+from safeexec.common.identity import args_of, class_name, entries_of
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
@@ -413,8 +413,6 @@ async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:
 
 _EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
 """A subclass of the guest's may have an attribute `code` of its own."""
-_ARGUMENTS: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
-"""In the same way."""
 _LONG = range(-(1 << 63), 1 << 63)
 
 
@@ -438,23 +436,16 @@ def _print_exit_message(code: object) -> None:
 
 
 def _brief_report(error: BaseException) -> m.ErrorReport:
-    """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
-    name = class_name(type(error))
-    words = " ".join(filter(_is_text, _ARGUMENTS(error)))
+    """Return type, message and line, without the modules that tell the rest. Asks nothing of the exception's own
+    code.
+    """
+    words = " ".join(part for part in args_of(error) if type(part) is str)
     if type(error) is OSError:
         with contextlib.suppress(BaseException):  # what it was made with may be the guest's
             words = str(error)
-    line, place = None, BaseException.__dict__["__traceback__"].__get__(error)
-    while place is not None:
-        if place.tb_frame.f_code.co_filename.startswith("<step "):
-            line = place.tb_lineno
-            break
-        place = place.tb_next
-    return m.ErrorReport(type=name, message=words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS], line=line)
-
-
-def _is_text(part: object) -> bool:
-    return type(part) is str
+    lines = (one.tb_lineno for one in entries_of(error) if one.tb_frame.f_code.co_filename.startswith("<step "))
+    message = words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS]
+    return m.ErrorReport(type=class_name(type(error)), message=message, line=next(lines, None))
 
 
 def _workspace_files() -> list[str]:
@@ -503,7 +494,7 @@ def _ends_of(value: Any, kind: type) -> str:
 
 def _message_size(error: BaseException) -> int:
     """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
-    return sum(len(part) for part in _ARGUMENTS(error) if type(part) in (str, bytes))
+    return sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
 
 
 def outcome_of(error: BaseException) -> Any:

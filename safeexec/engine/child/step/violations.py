@@ -26,6 +26,7 @@ import sys
 from types import BuiltinFunctionType, CodeType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from safeexec.common.identity import args_of, cause_of, context_of, entries_of
 from safeexec.common.own import os
 from safeexec.engine.syscalls.table import group_of
 
@@ -236,36 +237,18 @@ def _of_frame(error: BaseException, path: str | None) -> KernelRefusal:
 # Who called
 
 
-class _CallingFrame(NamedTuple):
-    """A frame of a traceback."""
-
-    code: CodeType
-    instruction: int
-    names: dict[str, Any]
-    """Its globals."""
-
-    @property
-    def is_programs(self) -> bool:
-        """Whether it is code of the program: of a step, or of a plugin."""
-        return _is_programs(self.code)
-
-    @property
-    def module(self) -> str:
-        name = self.names.get("__name__")
-        return name if type(name) is str else ""
+def _places(error: BaseException) -> list[TracebackType]:
+    """Return the entries of the traceback, innermost first."""
+    return [*entries_of(error)][::-1]
 
 
-def _places(error: BaseException) -> list[_CallingFrame]:
-    """The frames of the traceback, innermost first."""
-    found = []
-    place: TracebackType | None = _TRACEBACK(error)
-    while place is not None:
-        found.append(_CallingFrame(place.tb_frame.f_code, place.tb_lasti, place.tb_frame.f_globals))
-        place = place.tb_next
-    return found[::-1]
+def _module_of(place: TracebackType) -> str:
+    name = place.tb_frame.f_globals.get("__name__")
+    return name if type(name) is str else ""
 
 
 def _is_programs(code: CodeType) -> bool:
+    """Tell whether it is code of the program: of a step, or of a plugin."""
     return code.co_filename.startswith(("<step ", "<plugin "))
 
 
@@ -276,8 +259,8 @@ def _is_raised(error: BaseException) -> bool:
     places = _places(error)
     if not places:
         return False
-    code, instruction, _ = places[0]
-    operations = code.co_code  # as it was compiled, whatever the interpreter has made of it
+    instruction = places[0].tb_lasti
+    operations = places[0].tb_frame.f_code.co_code  # as it was compiled, whatever the interpreter has made of it
     if not 0 <= instruction < len(operations):
         return False
     operation = opname[operations[instruction]]
@@ -293,8 +276,9 @@ def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException 
     for depth in range(_MOST_CHAINED):
         if not _is_raised(error) or _noted_for(error) is not None:
             return error if not depth or _is(error, *(kinds or (OSError,))) else None
-        behind = _CAUSE(error) or _CONTEXT(error)
-        if _places(error)[0].is_programs or behind is None:
+        behind = cause_of(error)
+        behind = context_of(error) if behind is None else behind
+        if behind is None or _is_programs(_places(error)[0].tb_frame.f_code):
             return None
         error = behind
     return None
@@ -305,8 +289,9 @@ def _noted_for(error: BaseException) -> str | None:
     if not _calls:
         return None
     functions = {code: call for (code, _), call in _calls.items() if not _is_programs(code)}
-    for code, instruction, _ in _places(error):
-        call = _calls.get((code, instruction)) or functions.get(code)
+    for place in _places(error):
+        code = place.tb_frame.f_code
+        call = _calls.get((code, place.tb_lasti)) or functions.get(code)
         if call is not None:
             return call
     return None
@@ -319,15 +304,15 @@ def _caller(error: BaseException) -> str:
     place = _calling(error)
     if place is None:
         return ""
-    if place.is_programs:
-        return _expression(place.code, place.instruction)
-    function = place.code.co_qualname.removesuffix(".__init__")
-    return f"{place.module}.{function}" if place.module else function
+    code = place.tb_frame.f_code
+    if _is_programs(code):
+        return _expression(code, place.tb_lasti)
+    return ".".join(filter(None, (_module_of(place), code.co_qualname.removesuffix(".__init__"))))
 
 
-def _calling(error: BaseException) -> _CallingFrame | None:
-    """The innermost frame, without those of this package, which stand in for a library's function."""
-    return next((place for place in _places(error) if not place.module.startswith("safeexec.")), None)
+def _calling(error: BaseException) -> TracebackType | None:
+    """Return the innermost entry, without those of this package, which stand in for a library's function."""
+    return next((place for place in _places(error) if not _module_of(place).startswith("safeexec.")), None)
 
 
 def _group_of_frame(error: BaseException) -> str | None:
@@ -337,11 +322,12 @@ def _group_of_frame(error: BaseException) -> str | None:
     place = _calling(error)
     if place is None or not _is(error, OSError):
         return None
-    called = _expression(place.code, place.instruction)
-    function = place.names.get(called)  # ``from os import nice as lower``
+    code = place.tb_frame.f_code
+    called = _expression(code, place.tb_lasti)
+    function = place.tb_frame.f_globals.get(called)  # ``from os import nice as lower``
     if type(function) is BuiltinFunctionType:
         called = function.__name__
-    for name in (*reversed(called.split(".")), *reversed(place.code.co_qualname.split("."))):
+    for name in (*reversed(called.split(".")), *reversed(code.co_qualname.split("."))):
         group = _FUNCTIONS.get(name) or group_of(name)
         if group != "kernel":
             return group
@@ -440,8 +426,6 @@ def _path_in(text: str) -> str | None:
 
 _ERRNO, _FILENAME = OSError.__dict__["errno"].__get__, OSError.__dict__["filename"].__get__
 """A class of the guest's may have attributes of its own by these names."""
-_TRACEBACK = BaseException.__dict__["__traceback__"].__get__
-_CAUSE, _CONTEXT = BaseException.__dict__["__cause__"].__get__, BaseException.__dict__["__context__"].__get__
 
 
 def _errno(error: BaseException) -> int | None:
@@ -465,5 +449,4 @@ def _text(error: BaseException) -> str:
     """Return what the exception was made with, as far as it is text: its `__str__` may be the guest's, and never
     end.
     """
-    arguments: tuple[Any, ...] = BaseException.args.__get__(error)  # type: ignore[attr-defined]
-    return " ".join(item for item in arguments if type(item) is str)
+    return " ".join(item for item in args_of(error) if type(item) is str)
