@@ -216,6 +216,15 @@ def int_repr(value: int, limit: int = 500) -> str:
     return shorten(repr(value), limit)
 
 
+class Source(str):
+    """Text whose repr is the text: an annotation, or a default, as it is to be read."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def default_text(value: Any, annotation: str) -> str:
     """A parameter's default as a stranger may read it: a number, a truth value, None, what is empty, and text that its
     `annotation` (a Literal) says anyway. Any other may hold a secret, a key or a path: ``...``.

@@ -92,12 +92,16 @@ class ChangesReport(msgspec.Struct, array_like=True):
     descriptions: Annotated[dict[_Name, Annotated[str, msgspec.Meta(max_length=DESCRIPTION_CHARACTERS)]], _FEW] = {}
 
 
+PARAMETER_KINDS = ("positional", "either", "args", "keyword", "kwargs")
+"""How the kinds of parameters are called here, in the order of `inspect.Parameter.kind`."""
+
+
 class ToolSignature(msgspec.Struct, array_like=True):
     """What guest code sees of a host tool: name, signature (``(city: str, days: int = 1) -> dict``), docstring."""
 
     name: str
     parameters: list[tuple[str, str, str, str]] = []
-    """name, kind (``positional``, ``either``, ``keyword``, ``args``, ``kwargs``), annotation, default as text."""
+    """name, one of `PARAMETER_KINDS`, annotation, default as text."""
     returns: str = ""
     doc: str = ""
 

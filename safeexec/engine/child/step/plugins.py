@@ -27,7 +27,6 @@ _PUBLIC = 100
 """Exports that are found without being named, and parameters of each that are described."""
 _GUARD = {"__name__", "'__main__'"}
 """The two sides of a main guard."""
-_KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 
 def _signature_of_enum(value: object) -> Any:
@@ -326,7 +325,7 @@ def _described_signature(value: Any) -> dict[str, Any]:
     parameters = [
         (
             parameter.name,
-            _KINDS[parameter.kind],
+            m.PARAMETER_KINDS[parameter.kind],
             "" if parameter.annotation is empty else _annotation(parameter.annotation),
             "" if parameter.default is empty else repr(parameter.default)[:200],
         )

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from safeexec.common.text import Source
 from safeexec.engine.child.process.link import Link
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import CALL_NODES, encode_arguments
@@ -105,37 +106,18 @@ def _function(caller: ToolCaller, signature: m.ToolSignature) -> Callable[..., A
     return tool
 
 
-class Source(str):
-    """Text of the host's source, which reads as it was written there: an annotation, a default."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def _signature(described: m.ToolSignature) -> Any:
     """Return what `inspect.signature` gives for a tool. Built in the zygote, where `inspect` can be imported."""
     from inspect import Parameter, Signature
 
-    kinds = {
-        "positional": Parameter.POSITIONAL_ONLY,
-        "either": Parameter.POSITIONAL_OR_KEYWORD,
-        "args": Parameter.VAR_POSITIONAL,
-        "keyword": Parameter.KEYWORD_ONLY,
-        "kwargs": Parameter.VAR_KEYWORD,
-    }
-    empty = Parameter.empty
-    return Signature(
-        [
-            Parameter(
-                name,
-                kinds[kind],
-                default=Source(default) if default else empty,
-                annotation=Source(annotation) if annotation else empty,
-            )
-            for name, kind, annotation, default in described.parameters
-        ],
-        return_annotation=Source(described.returns) if described.returns else empty,
-    )
+    def text(given: str) -> Any:
+        return Source(given) if given else Parameter.empty
+
+    parameters: list[Any] = [
+        Parameter(name, m.PARAMETER_KINDS.index(kind), default=text(default), annotation=text(annotation))  # type: ignore[arg-type]
+        for name, kind, annotation, default in described.parameters
+    ]
+    return Signature(parameters, return_annotation=text(described.returns))
 
 
 def help_text(value: Any) -> str:
