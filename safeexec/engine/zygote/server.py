@@ -18,10 +18,9 @@ import msgspec
 
 from safeexec.engine import advice
 from safeexec.engine.child.process import determinism
-from safeexec.engine.child.process.command import run_command
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.lockdown import Lockdown
-from safeexec.engine.child.process.main import become_child
+from safeexec.engine.child.process.main import become_child, run_command
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.violations import refuse_programs
 from safeexec.engine.linux import notify

@@ -10,12 +10,13 @@ from __future__ import annotations
 import _thread
 import resource
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import msgspec
 
 from safeexec.common.own import contextlib, os
-from safeexec.engine.child.process import randomness
+from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.repeat.digest import digest
@@ -81,16 +82,16 @@ class Server:
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
             m.Execute: self._execute,
-            m.Invoke: self._invoke,
+            m.Invoke: partial(self._with_tools, self.plugin.invoke),
             m.Install: self._install,
-            m.Proceed: self._proceed,
-            m.Query: self._query,
-            m.Compile: self._check,
+            m.Proceed: partial(self._with_tools, self.plugin.proceed),
+            m.Query: lambda request: self._finish(guest.query(request)),
+            m.Compile: guest.check,
             m.Fetch: self._fetch,
             m.Assign: self._assign,
             m.Remove: self._remove,
             m.ListNames: self._names,
-            m.Describe: self._describe,
+            m.Describe: lambda _: m.Described(guest.variables()[: m.SOME]),
             m.Deliver: self._deliver,
             m.Save: self._save,
             m.Load: self._load,
@@ -131,7 +132,7 @@ class Server:
             self._grant()
         if kind is m.Repeat:
             if request.entropy:
-                randomness.seed(request.entropy)
+                determinism.seed_all(request.entropy)
             for entry in request.entries:  # here, so that each finds the stack as deep as the first time
                 self.guest.streams.empty()
                 if isinstance(entry.request, m.Execute):
@@ -344,12 +345,6 @@ class Server:
         if _thread.get_ident() == self._thread and not self.tools.waiting:
             self.link.send(m.Shown(display, self.guest.streams.position()))
 
-    def _invoke(self, request: m.Invoke) -> m.StepDone:
-        return self._with_tools(self.plugin.invoke, request)
-
-    def _proceed(self, request: m.Proceed) -> m.StepDone:
-        return self._with_tools(self.plugin.proceed, request)
-
     def _install(self, request: m.Install) -> m.StepDone:
         functions = tool_functions(self.tools, request.tools)
         names = frozenset(functions)
@@ -357,12 +352,6 @@ class Server:
         self.guest.namespace.update(functions)
         self.guest.hidden |= names
         return self._with_tools(self.plugin.install, request)
-
-    def _query(self, request: m.Query) -> m.StepDone:
-        return self._finish(self.guest.query(request))
-
-    def _check(self, request: m.Compile) -> m.StepDone:
-        return self.guest.check(request)
 
     def _with_tools(self, act: Callable[[Any], m.StepDone], request: Any) -> m.StepDone:
         self.tools.open()
@@ -419,9 +408,6 @@ class Server:
     def _names(self, request: m.ListNames) -> m.Names:
         names = self.guest.names()
         return m.Names(names[: m.MANY], digest(self.guest.namespace, names) if request.digest else 0)
-
-    def _describe(self, request: m.Describe) -> m.Described:
-        return m.Described(self.guest.variables()[: m.SOME])
 
     def _deliver(self, request: m.Deliver) -> m.Done:
         payload, self.guest.pending = self.guest.pending, b""

@@ -29,16 +29,6 @@ from msgspec.structs import astuple
 
 from safeexec.common.own import ast
 from safeexec.engine.child.repeat import tables
-from safeexec.engine.child.repeat.addresses import (
-    ADDRESS,
-    PLAIN,
-    SETS_AND_VIEWS,
-    is_ordered_by_address,
-    is_set,
-    is_value,
-    items_of,
-    shows_address,
-)
 from safeexec.engine.child.repeat.code import (
     CO_COROUTINE,
     CO_OPTIMIZED,
@@ -52,17 +42,25 @@ from safeexec.engine.child.repeat.code import (
     texts_in,
     with_inner,
 )
+from safeexec.engine.child.repeat.digest import NUMBERS, outcome_of
 from safeexec.engine.child.repeat.objects import (
+    ADDRESS,
     ATOMS,
+    PLAIN,
+    SETS_AND_VIEWS,
     builtins_of,
     computes,
     contents_of,
     is_of_known,
     is_of_library,
+    is_ordered_by_address,
+    is_set,
+    is_value,
+    items_of,
     look_at,
+    shows_address,
     walk,
 )
-from safeexec.engine.child.repeat.outcome import NUMBERS, outcome_of
 from safeexec.engine.child.repeat.sets import instrument_sets, only_compares
 from safeexec.engine.policy.names import GUARD_NAMES
 
