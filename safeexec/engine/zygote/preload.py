@@ -18,7 +18,6 @@ from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.serve import Server
 from safeexec.engine.child.process.threads import Threads
 from safeexec.engine.child.repeat.objects import look_at_modules as look_at_modules
-from safeexec.engine.child.step.changes import Tracker
 from safeexec.engine.child.step.displays import Displays
 from safeexec.engine.child.step.execute import Guest
 from safeexec.engine.child.step.output import Streams
@@ -145,7 +144,6 @@ def build_server(configure: m.Configure, control: int) -> Server:
         configure.limits,
         Streams(configure.limits.output_bytes),
         Displays(),
-        Tracker(),
         functions,
     )
     if configure.limits.threads:

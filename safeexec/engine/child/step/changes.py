@@ -22,14 +22,15 @@ from __future__ import annotations
 import sys
 from itertools import compress, islice
 from operator import ne
-from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from zlib import crc32
 
 from msgspec import Struct
 
-from safeexec.common.identity import class_name, dict_of, identity, module_of, mro_of, read_getset
+from safeexec.common.identity import class_name, identity, instance_dict, module_of
 from safeexec.common.text import short_repr, type_name
+from safeexec.engine.child.repeat.code import all_names
 from safeexec.engine.policy.names import GUARD_NAMES
 from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, NAME_CHARACTERS, ChangesReport, VariableData
 
@@ -71,66 +72,55 @@ class Before(Struct, eq=False):
     """Whether `names` are some of many, and not all there are."""
 
 
-class Tracker:
-    """Compares the namespace before and after a step."""
+def before_step(namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
+    """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
+    names. Runs no guest code.
+    """
+    mentioned = all_names(body) if body is not None else set()
+    if tail is not None:
+        mentioned |= all_names(tail)
+    size = len(namespace)
+    watched = size > _ALL_NAMES and not (body is None and tail is None)
+    if not watched:
+        names, identities = list(namespace), list(map(identity, namespace.values()))
+    else:
+        _mention_functions(namespace, mentioned)
+        names = [name for name in mentioned if name in namespace]
+        identities = [identity(namespace[name]) for name in names]
+    fingerprints = {}
+    for name in mentioned:
+        if name in namespace:
+            found = fingerprint(namespace[name])
+            if found is not None:
+                fingerprints[name] = found
+    return Before(names, identities, fingerprints, size, watched)
 
-    def before(self, namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
-        """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
-        names. Runs no guest code.
-        """
-        mentioned: set[str] = set()
-        if body is not None:
-            _mention(body, mentioned)
-        if tail is not None:
-            _mention(tail, mentioned)
-        size = len(namespace)
-        watched = size > _ALL_NAMES and not (body is None and tail is None)
-        if not watched:
-            names, identities = list(namespace), list(map(identity, namespace.values()))
-        else:
-            _mention_functions(namespace, mentioned)
-            names = [name for name in mentioned if name in namespace]
-            identities = [identity(namespace[name]) for name in names]
-        fingerprints = {}
-        for name in mentioned:
-            if name in namespace:
-                found = fingerprint(namespace[name])
-                if found is not None:
-                    fingerprints[name] = found
-        return Before(names, identities, fingerprints, size, watched)
 
-    def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
-        """Return what is different now, or None where nothing is."""
-        if before.watched:
-            names, identities = _watched(namespace, before)
-        else:
-            names, identities = list(namespace), list(map(identity, namespace.values()))
-        created: list[str] = []
-        deleted: list[str] = []
-        if names == before.names:
-            changed = list(compress(names, map(ne, before.identities, identities)))
-        else:
-            was = dict(zip(before.names, before.identities, strict=True))
-            now = dict(zip(names, identities, strict=True))
-            created = [name for name in names if name not in was and not _is_of_python(name)]
-            deleted = [name for name in before.names if name not in now]
-            changed = [name for name in names if was.get(name, now[name]) != now[name]]
-        for name, found in before.fingerprints.items():
-            if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
-                changed.append(name)
-        return _report(namespace, created, changed, deleted) if created or changed or deleted else None
+def after_step(namespace: dict[str, Any], before: Before) -> ChangesReport | None:
+    """Return what is different now, or None where nothing is."""
+    if before.watched:
+        names, identities = _watched(namespace, before)
+    else:
+        names, identities = list(namespace), list(map(identity, namespace.values()))
+    created: list[str] = []
+    deleted: list[str] = []
+    if names == before.names:
+        changed = list(compress(names, map(ne, before.identities, identities)))
+    else:
+        was = dict(zip(before.names, before.identities, strict=True))
+        now = dict(zip(names, identities, strict=True))
+        created = [name for name in names if name not in was and not _is_of_python(name)]
+        deleted = [name for name in before.names if name not in now]
+        changed = [name for name in names if was.get(name, now[name]) != now[name]]
+    for name, found in before.fingerprints.items():
+        if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
+            changed.append(name)
+    return _report(namespace, created, changed, deleted) if created or changed or deleted else None
 
 
 def _is_of_python(name: Any) -> bool:
     """Names that Python itself adds to a namespace (``__warningregistry__``), and keys that are no names."""
     return type(name) is not str or (name.startswith("__") and name.endswith("__"))
-
-
-def _mention(code: CodeType, names: set[str]) -> None:
-    names.update(code.co_names)
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            _mention(constant, names)
 
 
 def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
@@ -139,8 +129,7 @@ def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
     while waiting and len(names) < 10_000:
         value = namespace.get(waiting.pop())
         if type(value) is FunctionType and value.__globals__ is namespace:
-            found: set[str] = set()
-            _mention(value.__code__, found)
+            found = all_names(value.__code__)
             waiting += found - names
             names |= found
 
@@ -232,43 +221,23 @@ def _of_dict(value: dict[Any, Any], levels: int) -> tuple[Any, ...]:
 
 
 def _of_object(value: Any, kind: type, levels: int) -> Any:
-    """An array, a frame, another container, or an object with attributes."""
+    """An array, a frame, another container, or an object with attributes; None for what cannot be looked at."""
+    package, name = library_of(kind), class_name(kind)
     try:
-        package = library_of(kind)
         if package == "numpy":
-            return _of_array(value, kind)
+            return _checksum(value) if name == "ndarray" else None
         if package == "pandas":
-            return _of_frame(value, kind)
+            return _of_frame(value) if name in ("DataFrame", "Series") else None
+        if package == "collections" and name == "deque":
+            return (len(value), *map(identity, islice(value, _ITEMS)))
+        if package == "collections" and isinstance(value, dict):
+            return _of_dict(dict(islice(dict.items(value), 4 * _ITEMS)), 2), len(value)
         if package in ("collections", "array"):
-            return (
-                (len(value), *map(identity, islice(value, _ITEMS))) if kind.__name__ == "deque" else _of_buffer(value)
-            )
-        return _of_attributes(value, kind, levels)
+            view = memoryview(value).cast("B")
+            return len(view), crc32(view[:_BYTES])
+        return _of_dict(instance_dict(value), levels - 1)
     except Exception:
         return None
-
-
-def _of_attributes(value: Any, kind: type, levels: int) -> Any:
-    """The ``__dict__`` that the interpreter keeps for `value`, not one that a class of the guest pretends to have."""
-    for base in mro_of(kind):
-        descriptor = dict_of(base).get("__dict__")
-        if descriptor is not None:
-            attributes = read_getset(descriptor, value) if type(descriptor) is GetSetDescriptorType else None
-            return _of_dict(attributes, levels - 1) if type(attributes) is dict else None
-    return None
-
-
-def _of_buffer(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _of_dict(dict(islice(dict.items(value), 4 * _ITEMS)), 2), len(value)
-    view = memoryview(value).cast("B")
-    return len(view), crc32(view[:_BYTES])
-
-
-def _of_array(value: Any, kind: type) -> Any:
-    if kind is not getattr(sys.modules.get("numpy"), "ndarray", None):
-        return None
-    return _checksum(value)
 
 
 def _checksum(array: Any) -> tuple[Any, ...]:
@@ -284,16 +253,10 @@ def _checksum(array: Any) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, array.ctypes.data if size else 0, crc32(sample.tobytes())
 
 
-def _of_frame(value: Any, kind: type) -> Any:
+def _of_frame(value: Any) -> Any:
     """The blocks of a DataFrame or Series, and the identities of its axes."""
-    pandas = sys.modules.get("pandas")
-    if kind not in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None)):
-        return None
-    manager = value._mgr
-    blocks: list[Any] = []
-    for block in manager.blocks[:_ITEMS]:
-        data = block.values
-        blocks.append(_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data))
+    arrays = [block.values for block in value._mgr.blocks[:_ITEMS]]
+    blocks = [_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data) for data in arrays]
     labels = value.columns if value.ndim == 2 else value.name
     return (value.shape, identity(value.index), identity(labels), *blocks)
 

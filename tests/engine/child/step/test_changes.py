@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.engine.child.step.changes import Tracker, describe, variables
+from safeexec.engine.child.step.changes import after_step, before_step, describe, variables
 from safeexec.protocol.messages import ChangesReport
 
 
@@ -20,13 +20,12 @@ class Session:
 
     def step(self, source: str) -> ChangesReport | None:
         code = compile(source, "<step 1>", "exec")
-        tracker = Tracker()
-        before = tracker.before(self.namespace, code, None)
+        before = before_step(self.namespace, code, None)
         try:
             exec(code, self.namespace)
         except ArithmeticError:
             pass
-        return tracker.after(self.namespace, before)
+        return after_step(self.namespace, before)
 
     def told(self, source: str) -> tuple[list[str], list[str], list[str]]:
         report = self.step(source)
