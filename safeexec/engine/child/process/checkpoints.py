@@ -14,6 +14,7 @@ from safeexec.engine.child.step import violations
 from safeexec.engine.child.step.output import Streams
 from safeexec.engine.linux import landlock
 from safeexec.engine.linux.fork import fork
+from safeexec.engine.linux.libc import make
 from safeexec.protocol import messages as m
 
 PARKED = b"p"
@@ -143,7 +144,7 @@ def _enter_layer(link: Link, workspace: str | None) -> None:
     """A branch has files of its own, and from here on no others. Raises OSError."""
     layer = link.take_fd()
     assert layer is not None and workspace is not None
-    landlock.restrict_self(layer)
+    make([landlock.restricting_self(layer)])
     os.close(layer)
     violations.remember_workspace(os.path.dirname(workspace))
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import stat
 import struct
 from collections.abc import Iterable
 
@@ -56,8 +55,10 @@ class Lockdown:
         self._first = [namespaces.unsharing(("user",))] if plan.user_namespace and not self._maps_user else []
         self._first.append(capabilities.dropping_all())
         self._filter, self._pid_offsets = _compile(plan)
-        self._paths = [_rule(descriptor, rights) for descriptor, rights in _open_paths(plan)] if plan.landlock else []
-        self._ruleset = self._shared_ruleset()
+        self._paths = _rules_of_paths(plan) if plan.landlock else []
+        is_individual = plan.files == "write" or (plan.proc == "/proc/self" and plan.files != "none")
+        self._ruleset = self._make_ruleset() if plan.landlock and not is_individual else -1
+        """What children without files of their own take as it is; -1: none does."""
         self.mechanisms = _describe(plan)
         self.measure()
 
@@ -95,11 +96,14 @@ class Lockdown:
         `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
         The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
         """
-        self._name_own_pid()
+        for offset in self._pid_offsets:
+            struct.pack_into("=I", self._filter.data, offset, os.getpid())
         calls = self._calls
         if lowered or self._ruleset < 0 or workspace is not None:
             violations.remember_workspace(workspace)
-            calls = self._sequence(self._own_ruleset(workspace), self._last_calls(lowered) if lowered else self._last)
+            is_own = self.plan.landlock and (self._ruleset < 0 or workspace is not None)
+            ruleset = self._make_ruleset(workspace) if is_own else self._ruleset
+            calls = self._sequence(ruleset, self._last_calls(lowered) if lowered else self._last)
         if self._maps_user:
             self._enter_user_namespace()
             if self.plan.separate == "mounts":
@@ -137,53 +141,27 @@ class Lockdown:
         namespaces.unshare(("user",))
         namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
 
-    def _shared_ruleset(self) -> int:
-        """Without a workspace or files of its own a child takes the zygote's ruleset as it is."""
-        if not self.plan.landlock or self._is_individual():
-            return -1
-        ruleset = landlock.Ruleset(self.plan.landlock)
-        for rule in self._paths:
-            ruleset.add_packed(rule)
-        if self.plan.proc == "/proc" and self.plan.files != "none":
-            ruleset.add_path(self.plan.proc, landlock.READ)
-        return ruleset.descriptor
-
-    def _is_individual(self) -> bool:
-        """Tell whether each child needs a ruleset of its own."""
-        return self.plan.files == "write" or (self.plan.proc == "/proc/self" and self.plan.files != "none")
-
-    def _own_ruleset(self, workspace: str | None) -> int:
-        """The ruleset of a child with files of its own; any other takes the zygote's as it is."""
-        rights = _WORKSPACE_RIGHTS[self.plan.files]
-        if not self.plan.landlock or (self._ruleset >= 0 and workspace is None):
-            return self._ruleset
+    def _make_ruleset(self, workspace: str | None = None) -> int:
+        """Return a ruleset of all that the plan opens, and of `workspace`."""
         ruleset = landlock.Ruleset(self.plan.landlock)
         for rule in self._paths:
             ruleset.add_packed(rule)
         if self.plan.proc and self.plan.files != "none":
             _add_proc(ruleset, self.plan.proc)
-        if workspace is not None and rights:
-            ruleset.add_directory(workspace, rights)
+        if workspace is not None and (rights := _WORKSPACE_RIGHTS[self.plan.files]):
+            ruleset.add_path(workspace, rights)
         return ruleset.descriptor
-
-    def _name_own_pid(self) -> None:
-        for offset in self._pid_offsets:
-            struct.pack_into("=I", self._filter.data, offset, os.getpid())
 
 
 def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
     """What is told about the process itself. In the host's /proc, nothing of the host: its network, its mounts."""
     if proc == "/proc":
-        ruleset.add_directory(proc, landlock.READ)
+        ruleset.add_path(proc, landlock.READ)
         return
-    ruleset.add_directory(proc, landlock.READ_DIR)
+    ruleset.add_path(proc, landlock.READ_DIR)
     for name in _OWN_PROC:
         with contextlib.suppress(FileNotFoundError):
             ruleset.add_path(f"{proc}/{name}", landlock.READ)
-
-
-def _rule(descriptor: int, rights: int) -> landlock.PackedRule:
-    return landlock.pack_rule(descriptor, rights & landlock.handled_rights(landlock.abi()))
 
 
 def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
@@ -193,8 +171,8 @@ def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
     return seccomp.prepare(program), places
 
 
-def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
-    """(number, value) of the limits that the zygote can live with: it sets them, its children inherit them.
+def _inherited_limits(plan: ChildConfinement) -> dict[int, int]:
+    """Return number and value of the limits that the zygote can live with: it sets them, its children inherit them.
 
     The kernel counts CPU time, file sizes and descriptors for each process, from zero in every fork.
     """
@@ -210,25 +188,21 @@ def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
         "nofile": plan.open_files,
         "stack": STACK,
     }
-    return [(rlimits.NAMES[name], value) for name, value in values.items()]
+    return {rlimits.NAMES[name]: value for name, value in values.items()}
 
 
-def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
-    """A descriptor and the rights beneath it, per path that exists; all are closed in the child."""
-    granted = [(path, landlock.READ) for path in plan.read] if plan.files != "none" else []
-    granted += [(path, landlock.READ_DIR) for path in plan.listed] if plan.files != "none" else []
-    granted += [(path, landlock.DEVICE) for path in plan.devices] if plan.files != "none" else []
-    granted += [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
-    opened = []
+def _rules_of_paths(plan: ChildConfinement) -> list[landlock.PackedRule]:
+    """Return a rule per path that exists, on a descriptor that is closed in the child."""
+    granted = [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
+    if plan.files != "none":
+        granted += [(path, landlock.READ) for path in plan.read]
+        granted += [(path, landlock.READ_DIR) for path in plan.listed]
+        granted += [(path, landlock.DEVICE) for path in plan.devices]
+    rules = []
     for path, rights in granted:
-        try:
-            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except (FileNotFoundError, PermissionError):  # nothing to read there for this user
-            continue
-        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            rights &= landlock.FOR_FILES
-        opened.append((descriptor, rights))
-    return opened
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # nothing to read there for this user
+            rules.append(landlock.pack_rule(os.open(path, os.O_PATH | os.O_CLOEXEC), rights))
+    return rules
 
 
 def _describe(plan: ChildConfinement) -> list[Mechanism]:
