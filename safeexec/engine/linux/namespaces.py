@@ -94,12 +94,8 @@ def enter_new_root() -> None:
     mount("safeexec", stage, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755,size=1m,nr_inodes=4096")
     os.mkdir(f"{stage}{_OLD_ROOT}", 0o755)
     os.chdir(stage)
-    check(libc.syscall(ctypes.c_long(_pivot_root()), b".", f".{_OLD_ROOT}".encode()), "pivot_root")
+    check(libc.syscall(ctypes.c_long(numbers()["pivot_root"]), b".", f".{_OLD_ROOT}".encode()), "pivot_root")
     os.chdir("/")
-
-
-def _pivot_root() -> int:
-    return numbers()["pivot_root"]
 
 
 def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:

@@ -49,7 +49,9 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     step = "look at the host's process"
     try:
         outer = os.pidfd_open(os.getpid())
-        host = _watch_host()
+        parent = os.getppid()
+        # None where it lies outside of this pid namespace: then only the socket tells its end.
+        host = os.pidfd_open(parent) if parent else None
         step = "leave the host's namespaces"
         _leave_namespaces(plan)
         step = "start the zygote"
@@ -57,7 +59,7 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
         inner = os.fork()
         if inner:
             _reap(plan, host, inner)
-        if host >= 0:
+        if host is not None:
             os.close(host)
         os.setsid()
         if "mount" in plan.namespaces:
@@ -97,12 +99,6 @@ def _share_cores() -> None:
         return
     if policy & ~_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
         syscall("sched_setscheduler", 0, os.SCHED_OTHER, address(ctypes.c_int(0)))
-
-
-def _watch_host() -> int:
-    """A pidfd of the host; -1 where it lies outside of this pid namespace: then only the socket tells its end."""
-    parent = os.getppid()
-    return os.pidfd_open(parent) if parent else -1
 
 
 def _leave_namespaces(plan: ZygoteConfinement) -> None:
@@ -160,7 +156,7 @@ def _restrict_files(plan: ZygoteConfinement) -> None:
     ruleset.close()
 
 
-def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
+def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
     """The reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on.
 
     Signals are heard through a pipe: one that only interrupted the wait would be lost between Python's last look for
@@ -174,7 +170,7 @@ def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
         zygote = os.pidfd_open(inner)
-        ends = [descriptor for descriptor in (host, zygote) if descriptor >= 0]
+        ends = [descriptor for descriptor in (host, zygote) if descriptor is not None]
         processes.close_all_but([*ends, heard, wake])
         _drop_rights(plan)
         processes.set_dumpable(False)

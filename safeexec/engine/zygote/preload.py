@@ -17,12 +17,11 @@ from safeexec.engine.child.process import checkpoints, fetching, substitutes
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.serve import Server
 from safeexec.engine.child.process.threads import Threads
-from safeexec.engine.child.repeat.objects import look_at_modules as look_at_modules
 from safeexec.engine.child.step.displays import Displays
 from safeexec.engine.child.step.execute import Guest
 from safeexec.engine.child.step.output import Streams
 from safeexec.engine.child.step.program import Language
-from safeexec.engine.child.step.tools import ToolCaller, make_help, tool_functions
+from safeexec.engine.child.step.tools import ToolCaller, show_help, tool_functions
 from safeexec.protocol import messages as m
 
 ENVIRONMENT = {
@@ -82,37 +81,10 @@ LATE = (
 
 
 COMMON = (
-    "_strptime",
-    "array",
-    "bisect",
-    "calendar",
-    "cmath",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "graphlib",
-    "heapq",
-    "itertools",
-    "json",
-    "math",
-    "numbers",
-    "operator",
-    "pickle",
-    "pprint",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "struct",
-    "textwrap",
-    "typing",
-    "unicodedata",
-    "zoneinfo",
+    *("_strptime", "array", "bisect", "calendar", "cmath", "contextlib", "copy", "dataclasses", "datetime"),
+    *("decimal", "enum", "fractions", "functools", "graphlib", "heapq", "itertools", "json", "math", "numbers"),
+    *("operator", "pickle", "pprint", "random", "re", "statistics", "string", "struct", "textwrap", "typing"),
+    *("unicodedata", "zoneinfo"),
 )
 """What every profile allows of the standard library, and what that imports behind a program's back: imported while the
 host still makes its plans.
@@ -138,7 +110,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
     functions = tool_functions(tools, configure.tools)
     fetching.install(tools.call, configure.tools)
     if functions:
-        functions["help"] = make_help(print)
+        functions["help"] = show_help
     guest = Guest(
         Language(configure.language) if configure.language.mode == "python" else advice.language_of(configure.language),
         configure.limits,

@@ -21,6 +21,7 @@ from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.lockdown import Lockdown
 from safeexec.engine.child.process.main import become_child, run_command
+from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.violations import refuse_programs
 from safeexec.engine.linux import notify
@@ -67,19 +68,13 @@ class Zygote:
         self.command_lockdown = command_lockdown
         self.seed = seed
         self.packages = packages
-        self._late = self._late_work()
-        """What is left to prepare in pauses."""
+        self._late: list[tuple[str, Callable[[], object]]] = [("look at modules", look_at_modules)]
+        """What no first result waits for, and is left to prepare in pauses, each with a name."""
+        late = [(name, partial(importlib.import_module, name)) for name in preload.LATE] + advice.late_imports()
+        self._late += [(f"import of {name}", work) for name, work in late]
         self._late_begun = False
         self._warmed = False
         self._forked = 0
-
-    def _late_work(self) -> list[tuple[str, Callable[[], object]]]:
-        """Return what no first result waits for, each with a name."""
-        late: list[tuple[str, Callable[[], object]]] = []
-        late += [(name, partial(importlib.import_module, name)) for name in preload.LATE]
-        late += advice.late_imports()
-        looks: list[tuple[str, Callable[[], object]]] = [("look at modules", preload.look_at_modules)]
-        return looks + [(f"import of {name}", work) for name, work in late]
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-import sys
+from array import array
 from typing import Any
 
 import msgspec
@@ -15,9 +15,8 @@ from safeexec.protocol.conversation import FrameReader, frame
 CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
 MAX_FDS = 4
-INT_BYTES = 4
-_NO_FD = (-1).to_bytes(INT_BYTES, sys.byteorder, signed=True)
-_ANCILLARY = socket.CMSG_SPACE(MAX_FDS * INT_BYTES)
+_NO_FD = array("i", [-1]).tobytes()
+_ANCILLARY = socket.CMSG_SPACE(MAX_FDS * len(_NO_FD))
 _encode = msgspec.msgpack.Encoder().encode
 _from_host = msgspec.msgpack.Decoder(m.ToChild)
 
@@ -60,8 +59,7 @@ class Link:
         return self._decoder.decode(self._queue.pop(0))
 
     def _keep(self, descriptors: bytes) -> None:
-        for at in range(0, len(descriptors) - INT_BYTES + 1, INT_BYTES):
-            self.fds.append(int.from_bytes(descriptors[at : at + INT_BYTES], sys.byteorder, signed=True))
+        self.fds += array("i", descriptors)
 
     def pretend_to_receive(self, request: msgspec.Struct) -> Any:
         """Do what receiving `request` does, short of its arrival: it touches the same memory."""

@@ -26,14 +26,11 @@ class ProgressBars:
 
     def __init__(self, emit: Emit) -> None:
         self.emit = emit
-        self._prepared = False
 
     def prepare(self) -> None:
         """Take over tqdm, now or when the guest loads it. Once per process: a fork inherits it."""
-        if not self._prepared:
-            self._prepared = True
-            after_import("tqdm.std", self._take_over)
-            after_import("tqdm.notebook", _take_over_notebook)
+        after_import("tqdm.std", self._take_over)
+        after_import("tqdm.notebook", _take_over_notebook)
 
     def _take_over(self) -> None:
         kind: Any = sys.modules["tqdm.std"].tqdm

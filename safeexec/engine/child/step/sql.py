@@ -13,7 +13,6 @@ import os
 import re
 import sys
 from collections.abc import Container, Iterator, Mapping
-from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
 from safeexec.common.matching import nearest
@@ -89,12 +88,17 @@ def sql(
     (``'data/sales.csv'``) or, where no frame has that name, by stem (``sales``). No table may be called like a name of
     `reserved`. The engine may use `memory_bytes`. Raises `SqlError` and MemoryError; nothing is bound then.
     """
+    try:
+        import duckdb
+    except ImportError:
+        error = "SQL needs DuckDB, which the host has not installed"
+        raise SqlError(error, hint="Use the methods of pandas.") from None
     given = given or {}
     frames = _frames(namespace) | {name: _table(name, value) for name, value in given.items()}
     files = dict(_files(workspace)) if workspace is not None else {}
     unread: dict[str, SqlError] = {}
     try:
-        with open_engine(memory_bytes) as engine:
+        with open_duckdb(duckdb, memory_bytes) as engine:
             written = _load(engine, query, namespace, given, frames)
             stays = {name.lower() for name in frames} | _targets(query)
             unread = _load_files(engine, query, files, stays)
@@ -113,17 +117,6 @@ def sql(
         del namespace[name]
     namespace.update(tables)
     return QueryAnswer(done.frame, "" if done.frame is not None else _said(done.rows, tables, dropped))
-
-
-def open_engine(memory_bytes: int | None) -> AbstractContextManager[Database]:
-    """Open a database. Raises `SqlError` where DuckDB is not installed."""
-    try:
-        import duckdb
-    except ImportError:
-        raise SqlError(
-            "SQL needs DuckDB, which the host has not installed", hint="Use the methods of pandas."
-        ) from None
-    return open_duckdb(duckdb, memory_bytes)
 
 
 def _said(rows: int | None, tables: Mapping[str, Any], dropped: list[str]) -> str:

@@ -120,24 +120,19 @@ def _signature(described: m.ToolSignature) -> Any:
     return Signature(parameters, return_annotation=text(described.returns))
 
 
-def help_text(value: Any) -> str:
-    """Return what `help` of guest code prints: signature and docstring of tools and of the guest's functions and
-    classes.
+def show_help(value: Any = None) -> None:
+    """Print signature and docstring of tools and of the guest's functions and classes: `help` of guest code, without a
+    pager, and without a web of modules to read.
     """
-    name = getattr(value, "__name__", type(value).__name__)
+    text = str(getattr(value, "__name__", type(value).__name__))
     try:
         from inspect import getdoc, signature
 
-        shown = str(signature(value)) if callable(value) else ""
-        return f"{name}{shown}\n\n    " + (getdoc(value) or "(no docstring)").replace("\n", "\n    ")
-    except Exception:
-        return str(name)
+        text += str(signature(value)) if callable(value) else ""
+        text += "\n\n    " + (getdoc(value) or "(no docstring)").replace("\n", "\n    ")
+    except Exception:  # of the guest's
+        pass
+    print(text if value is not None else "help(tool) shows how a tool is called")
 
 
-def make_help(show: Callable[[str], object]) -> Callable[..., None]:
-    """The `help` of guest code: no pager, no web of modules to read, the text alone."""
-
-    def help(value: Any = None) -> None:
-        show(help_text(value) if value is not None else "help(tool) shows how a tool is called")
-
-    return help
+show_help.__name__ = show_help.__qualname__ = "help"
