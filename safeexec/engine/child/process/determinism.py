@@ -178,14 +178,16 @@ def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
     def clock_gettime(clk_id: int, /) -> float:
         return clock_gettime_ns(clk_id) / 1e9
 
-    def localtime(seconds: float | None = None, /) -> Any:
-        return real.localtime(now() if seconds is None else seconds)
+    def at_some_time(name: str) -> Callable[..., Any]:
+        function = getattr(real, name)
 
-    def gmtime(seconds: float | None = None, /) -> Any:
-        return real.gmtime(now() if seconds is None else seconds)
+        def convert(seconds: float | None = None, /) -> Any:
+            return function(now() if seconds is None else seconds)
 
-    def ctime(seconds: float | None = None, /) -> Any:
-        return real.ctime(now() if seconds is None else seconds)
+        convert.__name__ = name
+        return convert
+
+    localtime, gmtime, ctime = map(at_some_time, ("localtime", "gmtime", "ctime"))
 
     def asctime(*moment: Any) -> Any:
         return real.asctime(*(moment or (localtime(),)))
@@ -202,17 +204,14 @@ def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
 
 
 def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
-    def counters(name: str) -> tuple[Callable[[], float], Callable[[], int]]:
+    def counter(name: str, unit: float) -> Callable[[], float]:
         def read() -> float:
-            return clock.count_ns() / 1e9
+            return clock.count_ns() / unit if unit != 1 else clock.count_ns()
 
-        def read_ns() -> int:
-            return clock.count_ns()
+        read.__name__ = name
+        return read
 
-        read.__name__, read_ns.__name__ = name, f"{name}_ns"
-        return read, read_ns
-
-    return [function for name in _COUNTERS for function in counters(name)]
+    return [counter(name + end, unit) for name in _COUNTERS for end, unit in (("", 1e9), ("_ns", 1))]
 
 
 def _install_dates(clock: _Clock) -> None:

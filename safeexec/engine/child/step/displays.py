@@ -42,11 +42,6 @@ class DisplayHandle:
         return f"<DisplayHandle display_id={self.display_id}>"
 
 
-def new_id() -> str:
-    """An id that no other display has: of no generator that guests or forks share."""
-    return os.urandom(16).hex()
-
-
 class Displays:
     """Collects the displays of one step after the other."""
 
@@ -87,7 +82,9 @@ class Displays:
             self._forget_shown()
             if self.tell is not None:
                 self.tell(DisplayData({}, update=clear == "wait"))
-        name = new_id() if display_id is True else str(display_id)[:_ID_CHARACTERS] if display_id else None
+        if display_id is True:
+            display_id = os.urandom(16).hex()  # of no generator that guests or forks share
+        name = str(display_id)[:_ID_CHARACTERS] if display_id else None
         self._display(values, include, name, raw)
         if name is None:
             return None
@@ -114,7 +111,8 @@ class Displays:
                 data.setdefault("text/plain", "")
                 self._add(data, display_id, update)
                 continue
-            data = self._show(value, forms, display_id, update)
+            data = self._drawn_as(value, forms)
+            self._add(data, display_id, update)
             if rich.is_figure(value):
                 self._is_news(value, data)  # or it would be drawn again when the step ends
                 self._drawn.append(value)
@@ -137,31 +135,29 @@ class Displays:
         self._left_out = 0
 
     def prepare(self) -> None:
-        """Take over `plt.show()`, now or when the guest loads matplotlib. Once per process: a fork inherits it."""
+        """Take over what libraries show with, now or when the guest loads them. Once: a fork inherits it."""
         after_import("matplotlib.backend_bases", self._take_over_show)
         after_import("matplotlib.pyplot", self._tell_of_empty_files)
-        after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", self._show_chart))
+        after_import("plotly.io", lambda: vars(sys.modules["plotly.io"]).update(show=self._show_chart))
         after_import("altair", self._take_over_altair)
         after_import("IPython.core.display_functions", self._take_over_ipython)
 
     def _take_over_ipython(self) -> None:
         """`from IPython.display import display`, where the library is installed: else it prints the repr."""
-        vars(sys.modules["IPython.core.display_functions"])["display"] = self._displayed_by_ipython
 
-    def _displayed_by_ipython(self, *values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
-        return self.display(*values, display_id=display_id, raw=raw)
+        def display(*values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
+            return self.display(*values, display_id=display_id, raw=raw)
+
+        vars(sys.modules["IPython.core.display_functions"])["display"] = display
 
     def _take_over_altair(self) -> None:
-        def show(chart: Any, *arguments: Any, **options: Any) -> None:
-            self._show_chart(chart)
-
-        sys.modules["altair"].TopLevelMixin.show = show
+        sys.modules["altair"].TopLevelMixin.show = lambda chart, *arguments, **options: self._show_chart(chart)
 
     def _show_chart(self, chart: Any, *arguments: Any, **options: Any) -> None:
         """`show` of plotly's figures and altair's charts, which else looks for a browser or a notebook."""
         if type(chart) is dict:  # plotly takes the plain form too
             chart = sys.modules["plotly"].graph_objects.Figure(chart)
-        self._show(chart, ())
+        self._add(self._drawn_as(chart, ()))
 
     # matplotlib: the figures that a step leaves open, and those that it shows
 
@@ -256,13 +252,6 @@ class Displays:
             return
         if data:
             self._add(data, tell=False)
-
-    def _show(
-        self, value: Any, include: tuple[str, ...], display_id: str | None = None, update: bool = False
-    ) -> dict[str, Any]:
-        data = self._drawn_as(value, include)
-        self._add(data, display_id, update)
-        return data
 
     def _drawn_as(self, value: Any, include: tuple[str, ...]) -> dict[str, Any]:
         try:

@@ -141,10 +141,9 @@ class Guest:
                 gc.enable()
         self.remember(filename, source)
         self._last_source = source
-        if not self.judges:
-            return self._run(compiled.body, compiled.tail)
         done = self._run(compiled.body, compiled.tail)
-        self.repeatable.conclude(done, self.streams.log.printed())
+        if self.judges:
+            self.repeatable.conclude(done, self.streams.log.printed())
         return done
 
     def _compiled(
@@ -254,8 +253,9 @@ class Guest:
         if status == 0:
             done = self._done(None)
         else:
-            if not issubclass(type(code), int):
-                _print_exit_message(code)
+            if not issubclass(type(code), int):  # as CPython does: on standard error; its `__str__` is the guest's
+                with contextlib.suppress(BaseException):
+                    print(code, file=sys.stderr)
             done = self.failed(error)
         done.exit_status = status
         return done
@@ -348,7 +348,6 @@ class Guest:
     def failed(self, error: BaseException) -> m.StepDone:
         """The answer of a step that raised."""
         displays = self.displays.collect(None)
-        frames: list[m.FrameData] = []
         running = []
         try:
             from safeexec.engine.child.step import errors  # the zygote imports it late
@@ -368,15 +367,11 @@ class Guest:
             # The step has left no descriptor to read `errors` with, or code of the guest's raised in what is reported.
             report = _brief_report(error)
         self.streams.end()
-        if running:
-            frames = errors.described(running)  # what a `__repr__` prints is not the step's
-        return m.StepDone(
-            "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
-            error=report,
-            displays=displays,
-            peak_kb=self._peak_kb(),
-            frames=frames,
-        )
+        frames = errors.described(running) if running else []  # what a `__repr__` prints is not the step's
+        # Its message is output too, and Python would have printed it.
+        printed = sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
+        outcome: Any = "output" if printed > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error)
+        return m.StepDone(outcome, error=report, displays=displays, peak_kb=self._peak_kb(), frames=frames)
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
         """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
@@ -423,12 +418,6 @@ def exit_status(code: object) -> int:
         return 1
     number = int.__index__(code)  # type: ignore[arg-type]  # `isinstance` would ask its `__class__`
     return number & 0xFF if number in _LONG else 255
-
-
-def _print_exit_message(code: object) -> None:
-    """As CPython does with a code that is no number: on standard error. Its `__str__` is the guest's."""
-    with contextlib.suppress(BaseException):
-        print(code, file=sys.stderr)
 
 
 def _brief_report(error: BaseException) -> m.ErrorReport:
@@ -486,11 +475,6 @@ def _ends_of(value: Any, kind: type) -> str:
     half = TEXT_CHARACTERS // 2 + 1
     count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
     return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
-
-
-def _message_size(error: BaseException) -> int:
-    """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
-    return sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
 
 
 def outcome_of(error: BaseException) -> Any:
