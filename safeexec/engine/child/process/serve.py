@@ -10,7 +10,6 @@ from __future__ import annotations
 import _thread
 import resource
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NoReturn
 
 import msgspec
@@ -75,16 +74,15 @@ class Server:
         self._stdin: int | None = None
         """The standard input of the step that begins."""
         self._step = 0
-        self._busy = False
         self._pid = os.getpid()
         """This process. A process that guest code forks gets back to here, too, and must answer nothing."""
         self._thread = _thread.get_ident()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
             m.Execute: self._execute,
-            m.Invoke: partial(self._with_tools, self.plugin.invoke),
+            m.Invoke: lambda request: self._finish(self.plugin.invoke(request)),
             m.Install: self._install,
-            m.Proceed: partial(self._with_tools, self.plugin.proceed),
+            m.Proceed: lambda request: self._finish(self.plugin.proceed(request)),
             m.Query: lambda request: self._finish(guest.query(request)),
             m.Compile: guest.check,
             m.Fetch: self._fetch,
@@ -142,9 +140,13 @@ class Server:
                     return m.Done(problem="something else came of it than before")
             names = self._names(m.ListNames(digest=request.digest != 0))
             return names if names.digest == request.digest else m.Done(problem="together they came to something else")
-        self._busy = kind in _STEPS
+        tools = self.tools
+        tools.is_open = kind in _STEPS
         answer = self._do(request)
-        self._busy = False
+        if tools.names:
+            tools.close()
+        else:
+            tools.is_open = False
         return answer
 
     def _do(self, request: Any) -> msgspec.Struct:
@@ -302,21 +304,24 @@ class Server:
 
     # Requests
 
+    def _may_tell(self) -> bool:
+        """Tell whether the socket is free: it belongs to the thread that runs a step, and then to a call of a tool."""
+        return self.tools.is_open and _thread.get_ident() == self._thread and not self.tools.waiting
+
     def _progress(self, description: str, done: float, total: float | None) -> None:
-        """A progress bar of the guest moved. Sent only while a step runs, and by the thread that runs it, to which the
-        socket belongs.
-        """
-        if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
+        """A progress bar of the guest moved."""
+        if self._may_tell():
             self.link.send(m.Progress(description, done, total))
+
+    def _shown(self, display: m.DisplayData) -> None:
+        """The guest displayed something."""
+        if self._may_tell():
+            self.link.send(m.Shown(display, self.guest.streams.position()))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
         if request.stdin or request.argv is not None or request.shows:
-            return self._with_tools(self._unusual_step, request)
-        return (
-            self._finish(self.guest.step(request))
-            if not self.tools.names
-            else self._with_tools(self.guest.step, request)
-        )
+            return self._finish(self._unusual_step(request))
+        return self._finish(self.guest.step(request))
 
     def _unusual_step(self, request: m.Execute) -> m.StepDone:
         """A step that has something to read, or arguments, or whose displays are sent as they come."""
@@ -340,25 +345,13 @@ class Server:
                     namespace["__file__"] = own
             self.guest.displays.tell = None
 
-    def _shown(self, display: m.DisplayData) -> None:
-        """The guest displayed something. Sent only by the thread that runs the step."""
-        if _thread.get_ident() == self._thread and not self.tools.waiting:
-            self.link.send(m.Shown(display, self.guest.streams.position()))
-
     def _install(self, request: m.Install) -> m.StepDone:
         functions = tool_functions(self.tools, request.tools)
         names = frozenset(functions)
         self.tools.names |= names
         self.guest.namespace.update(functions)
         self.guest.hidden |= names
-        return self._with_tools(self.plugin.install, request)
-
-    def _with_tools(self, act: Callable[[Any], m.StepDone], request: Any) -> m.StepDone:
-        self.tools.open()
-        try:
-            return self._finish(act(request))
-        finally:
-            self.tools.close()
+        return self._finish(self.plugin.install(request))
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
         if refusals.noted or self.guest.language.unseen:

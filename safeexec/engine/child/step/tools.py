@@ -31,7 +31,8 @@ class ToolCaller:
         self.names = frozenset(names)
         self.limits = limits
         self._lock = _thread.allocate_lock()
-        self._open = False
+        self.is_open = False
+        """Whether a step runs: only then calls may be made."""
         self._calls = 0
 
     @property
@@ -39,14 +40,10 @@ class ToolCaller:
         """Whether a call is under way: the socket is its own until the host has answered."""
         return self._lock.locked()
 
-    def open(self) -> None:
-        """A step begins: calls may be made."""
-        self._open = True
-
     def close(self) -> None:
         """The step ends: a call that is under way is finished first, later ones are refused."""
         with self._lock:
-            self._open = False
+            self.is_open = False
 
     def call(self, tool: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Ask the host to run `tool` and wait. Raises in guest code what the host answered with."""
@@ -60,7 +57,7 @@ class ToolCaller:
                 "are the most (a list, a date or a Decimal counts for 8): pass a part of it, an array, or a file"
             )
         with self._lock:
-            if not self._open:
+            if not self.is_open:
                 raise RuntimeError(f"{tool}() can be called only while a step runs")
             self._calls += 1
             data = payload.data
