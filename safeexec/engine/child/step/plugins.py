@@ -29,18 +29,6 @@ _GUARD = {"__name__", "'__main__'"}
 """The two sides of a main guard."""
 
 
-def _signature_of_enum(value: object) -> Any:
-    """Return what a call of an Enum takes: one value. Its metaclass has a signature of its own, which is for making
-    enums.
-    """
-    from enum import EnumType
-    from inspect import Parameter, Signature
-
-    if not isinstance(value, EnumType):
-        return None
-    return Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
-
-
 def modules_of(
     guest: Guest, label: str, sources: dict[str, str]
 ) -> tuple[ProgramModules, Callable[[str], ModuleSource]]:
@@ -170,17 +158,16 @@ class LoadedPlugin:
             value = self._find(path)
         except (AttributeError, KeyError):
             return {"name": path, "kind": "missing"}
-        described: dict[str, Any] = {"name": path, "kind": "other"}
-        if isinstance(value, type):
-            described["kind"] = "class"
-        elif callable(value):
-            described["kind"] = "function"
         import inspect
 
         code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
-        described["line"] = getattr(code, "co_firstlineno", None)
-        described["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
-        described["doc"] = (inspect.getdoc(value) or "")[:2000]
+        described = {
+            "name": path,
+            "kind": "class" if isinstance(value, type) else "function" if callable(value) else "other",
+            "line": getattr(code, "co_firstlineno", None),
+            "is_async": inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value),
+            "doc": (inspect.getdoc(value) or "")[:2000],
+        }
         return described | _described_signature(value) if callable(value) else described
 
     def _find(self, path: str) -> Any:
@@ -210,9 +197,14 @@ class LoadedPlugin:
             args, kwargs = decode_arguments(
                 request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth
             )
-            if request.objects:
-                args = self._with_kept(request, args, kwargs)
-            value: Any = target(*args, **kwargs)
+            places: list[Any] = list(args)
+            for place, number in request.objects:  # handles that the host has of kept results
+                kept = self._kept(number)
+                if isinstance(place, str):
+                    kwargs[place] = kept
+                else:
+                    places[place] = kept
+            value: Any = target(*places, **kwargs)
             if hasattr(type(value), "__await__"):
                 value = self._await(value)
             if hasattr(type(value), "__anext__"):
@@ -237,16 +229,6 @@ class LoadedPlugin:
         if number not in self._held:
             raise LookupError("this object is gone: the plugin went back to a state before it, or was loaded again")
         return self._held[number]
-
-    def _with_kept(self, request: m.Invoke, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments (`kwargs` in place) with the kept results where the host had handles of them."""
-        places = list(args)
-        for place, number in request.objects:
-            if isinstance(place, str):
-                kwargs[place] = self._kept(number)
-            else:
-                places[place] = self._kept(number)
-        return tuple(places)
 
     def proceed(self, request: m.Proceed) -> m.StepDone:
         """The next item of the generator, or its end."""
@@ -315,10 +297,14 @@ class LoadedPlugin:
 
 def _described_signature(value: Any) -> dict[str, Any]:
     """The fields of an `Export` that say how it is called; none where that is not known."""
-    from inspect import Parameter, signature
+    from enum import EnumType
+    from inspect import Parameter, Signature, signature
 
     try:
-        found = _signature_of_enum(value) or signature(value)
+        if isinstance(value, EnumType):  # its metaclass has a signature of its own, which is for making enums
+            found = Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
+        else:
+            found = signature(value)
     except (TypeError, ValueError):
         return {}
     empty = Parameter.empty
