@@ -207,8 +207,19 @@ def _rules_of_paths(plan: ChildConfinement) -> list[landlock.PackedRule]:
 
 def _describe(plan: ChildConfinement) -> list[Mechanism]:
     """Return what holds a child once `apply` has returned, and what the host has told us is missing."""
+    count = "" if plan.processes is None else f", {plan.processes} processes and threads with checkpoints"
+    limits = (
+        f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "
+        f"{plan.file_bytes >> 20} MiB per file, {plan.cpu_seconds} s of CPU{count}"
+    )
+    files = "no path can be opened"
+    if plan.files != "none":
+        workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
+        known = "looked up, its mode and times changed" if plan.metadata else "looked up"
+        apart = f"a session and a branch open their own files alone (what they know by path can be {known})"
+        files = f"{len(plan.read)} paths can be read, {workspace}; {apart}"
     active = [
-        Mechanism("rlimits", True, _limits_detail(plan)),
+        Mechanism("rlimits", True, limits),
         Mechanism("no-new-privs", True, "no program can gain rights"),
         Mechanism("capabilities", True, "none left"),
         Mechanism("descriptors", True, "only the standard streams and the control socket are open"),
@@ -216,20 +227,12 @@ def _describe(plan: ChildConfinement) -> list[Mechanism]:
     ]
     if plan.landlock:
         scope = "; signals and abstract sockets stay inside the session" if plan.landlock >= 6 else ""
-        active.append(Mechanism("landlock", True, f"ABI {plan.landlock}: {_files_detail(plan)}{scope}"))
+        active.append(Mechanism("landlock", True, f"ABI {plan.landlock}: {files}{scope}"))
     if plan.user_namespace:
         detail = "one per session: no rights outside, and its processes and threads are counted"
         active.append(Mechanism("user-namespace", True, detail))
     active.append(Mechanism("separate-files", bool(plan.separate), _SEPARATE[plan.separate]))
     return active + list(plan.missing)
-
-
-def _limits_detail(plan: ChildConfinement) -> str:
-    count = "" if plan.processes is None else f", {plan.processes} processes and threads with checkpoints"
-    return (
-        f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "
-        f"{plan.file_bytes >> 20} MiB per file, {plan.cpu_seconds} s of CPU{count}"
-    )
 
 
 def _seccomp_detail(plan: ChildConfinement) -> str:
@@ -244,12 +247,3 @@ def _seccomp_detail(plan: ChildConfinement) -> str:
     unseen += ", no locks" if plan.files != "write" else " (locks of files are not counted)"
     programs = "the policy's programs alone" if plan.programs else "no programs"
     return "an allow list: " + ", ".join(parts) + f"; {programs}, no signals to others; {unseen}"
-
-
-def _files_detail(plan: ChildConfinement) -> str:
-    if plan.files == "none":
-        return "no path can be opened"
-    workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
-    known = "looked up, its mode and times changed" if plan.metadata else "looked up"
-    apart = f"a session and a branch open their own files alone (what they know by path can be {known})"
-    return f"{len(plan.read)} paths can be read, {workspace}; {apart}"

@@ -31,14 +31,8 @@ class _InertType(type):
 
     def __setitem__(cls, key: object, value: object) -> None: ...
 
-    def append(cls, item: object) -> None:
-        """Nothing."""
-
-    def extend(cls, items: object) -> None:
-        """Nothing."""
-
-    def add(cls, item: object) -> None:
-        """Nothing."""
+    def __getattr__(cls, name: str) -> Any:
+        return cls  # `append`, `extend`, `add` and `__setstate__`, which are called
 
 
 class Inert(metaclass=_InertType):

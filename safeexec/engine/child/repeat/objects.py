@@ -148,10 +148,6 @@ def is_ordered_by_address(thing: Any) -> bool:
     return issubclass(type(thing), _ITERABLE) and not all(map(is_value, items_of(thing)))
 
 
-def is_set(thing: Any) -> bool:
-    return issubclass(type(thing), (set, frozenset))
-
-
 def items_of(things: Any) -> list[Any]:
     """Return what a set or a view of a dict holds, without running code of the program: of a view that is of a class in
     Python the view itself.

@@ -54,7 +54,6 @@ from safeexec.engine.child.repeat.objects import (
     is_of_known,
     is_of_library,
     is_ordered_by_address,
-    is_set,
     is_value,
     items_of,
     look_at,
@@ -176,17 +175,14 @@ class Repeatable:
                 if (kind is set or kind is frozenset) and PLAIN.issuperset(map(type, value)):
                     self.seen.makes_sets = True
                 elif issubclass(kind, SETS_AND_VIEWS):
-                    self._report_items(value)
+                    self.seen.makes_sets |= issubclass(kind, (set, frozenset))
+                    items = items_of(value)
+                    if not PLAIN.issuperset(map(type, items)):
+                        self._items_left -= len(items)
+                        self.deterministic = self._items_left >= 0 and all(map(is_value, items))
             except Exception:  # nested too deeply, filled by a thread meanwhile
                 self.deterministic = False
         return value
-
-    def _report_items(self, value: Any) -> None:
-        self.seen.makes_sets |= is_set(value)
-        items = items_of(value)
-        if not PLAIN.issuperset(map(type, items)):
-            self._items_left -= len(items)
-            self.deterministic = self._items_left >= 0 and all(map(is_value, items))
 
     def _is_usual(self, code: CodeType) -> bool:
         """Tell whether the code names nothing new and adds nothing to what was seen."""
@@ -326,16 +322,17 @@ class Repeatable:
     def _judge_names(self, code: CodeType, source: str | None) -> bool:
         for name in code.co_names:
             if name not in self._plain:
-                if self._is_doubtful(name):
+                # The judgement depends on where the name stands.
+                if (
+                    name in self._impure
+                    or (self.seen.random and name in tables.SEEDED)
+                    or self._is_doubtful_attribute(name)
+                ):
                     return self._judge_closely(code, source)
                 if len(self._plain) >= NAMES:
                     self._plain.clear()
                 self._plain.add(name)
         return True
-
-    def _is_doubtful(self, name: str) -> bool:
-        """Tell whether the judgement depends on where the name stands."""
-        return name in self._impure or (self.seen.random and name in tables.SEEDED) or self._is_doubtful_attribute(name)
 
     def _is_doubtful_attribute(self, name: str) -> bool:
         if name[:2] == "__" and name[-2:] == "__":
@@ -453,23 +450,20 @@ class Repeatable:
         of a set that the step made and dropped.
         """
         seen = self.seen
-        if (seen.unseen_sets or (seen.makes_sets and seen.fills_sets)) and self._has_class_by_address():
+        if not (seen.texts or seen.makes_sets or seen.unseen_sets):
+            return False
+        own_classes = [*filter(_is_of_program, self._values())]
+        if (seen.unseen_sets or (seen.makes_sets and seen.fills_sets)) and (
+            seen.classes or any(kind.__hash__ is object.__hash__ for kind in own_classes)
+        ):
             return True
-        texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in self._own_classes()))
+        texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in own_classes))
         if texts and seen.sorts:
             return True
         return (seen.makes_sets or texts) and any(
             thing is None or is_ordered_by_address(thing) or (texts and shows_address(gc.get_referents(thing)))
             for thing in walk(self._namespace, [self._values()])
         )
-
-    def _has_class_by_address(self) -> bool:
-        """Tell whether the program has a class whose instances take their hash from their address."""
-        return self.seen.classes or any(kind.__hash__ is object.__hash__ for kind in self._own_classes())
-
-    def _own_classes(self) -> Iterable[Any]:
-        """The classes of the program that variables hold."""
-        return filter(_is_of_program, self._values())
 
     def _values(self) -> list[Any]:
         return [*self._namespace.values(), builtins_of(self._namespace).get("_")]
