@@ -146,7 +146,7 @@ def _enter_layer(link: Link, workspace: str | None) -> None:
     assert layer is not None and workspace is not None
     make([landlock.restricting_self(layer)])
     os.close(layer)
-    violations.remember_workspace(os.path.dirname(workspace))
+    violations.known.workspace = os.path.dirname(workspace)
 
 
 def _take_output(link: Link, streams: Streams) -> None:

@@ -72,7 +72,7 @@ class Lockdown:
         if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
-        violations.configure(plan)
+        violations.known.rules, violations.known.threads = plan.rules, plan.threads > 0
         seccomp.set_no_new_privs()
         return cls(plan, keep_fds)
 
@@ -100,7 +100,7 @@ class Lockdown:
             struct.pack_into("=I", self._filter.data, offset, os.getpid())
         calls = self._calls
         if lowered or self._ruleset < 0 or workspace is not None:
-            violations.remember_workspace(workspace)
+            violations.known.workspace = workspace
             is_own = self.plan.landlock and (self._ruleset < 0 or workspace is not None)
             ruleset = self._make_ruleset(workspace) if is_own else self._ruleset
             calls = self._sequence(ruleset, self._last_calls(lowered) if lowered else self._last)

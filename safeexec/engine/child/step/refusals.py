@@ -104,7 +104,8 @@ def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
         or not error.message.startswith(report.message.partition(b" is refused by ")[0])
     ]
     noted.clear()
-    violations.forget_refused()
+    violations.known.calls.clear()
+    violations.known.tried = None
     return reports[:FEW]
 
 
@@ -156,7 +157,8 @@ def listen(plan: ChildConfinement) -> None:
                 if call in rules and _ALLOWED[event](arguments):
                     return
                 caller = sys._getframe(1)
-                violations.note_call(caller.f_code, caller.f_lasti, call)
+                if len(violations.known.calls) < MOST:
+                    violations.known.calls[caller.f_code, caller.f_lasti] = call
                 _note(violations.of_call(call), frame.f_lineno)
             else:
                 reads = event in _PATHS and not _flags(arguments) & (os.O_ACCMODE | os.O_CREAT)
@@ -179,7 +181,7 @@ def _database(path: Any, line: int) -> None:
     outside = _outside(path, ())
     if outside is not None and (error := _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))):
         _note(violations.of_path(error), line)
-        violations.remember_refused(outside)
+        violations.known.tried = outside
 
 
 def _guest_frame() -> FrameType | None:

@@ -31,7 +31,7 @@ from safeexec.common.own import os
 from safeexec.engine.syscalls.table import group_of
 
 if TYPE_CHECKING:
-    from safeexec.protocol.confinement import ChildConfinement
+    from collections.abc import Mapping
 
 _NO_THREAD = "can't start new thread"
 _NO_HIGHER_LIMIT = "not allowed to raise maximum limit"
@@ -77,25 +77,26 @@ _FUNCTIONS = {
 }
 """Python's functions that do not bear the name of the system call → the group of that call (`syscalls.table`)."""
 
-_rules: dict[str, str] = {}
-
 
 class _Known:
     """What is known of this process, by which its errors are told from refusals."""
 
-    workspace: str | None = None
-    """The session's own directory."""
-    tried: str | None = None
-    """The path that a library in C is about to be refused."""
-    threads = False
-    """Whether guest code may start threads."""
+    def __init__(self) -> None:
+        self.rules: Mapping[str, str] = {}
+        """Which part of the policy stands behind each group of calls."""
+        self.threads = False
+        """Whether guest code may start threads."""
+        self.workspace: str | None = None
+        """The session's own directory: a refusal in it is an ordinary error."""
+        self.calls: dict[tuple[CodeType, int], str] = {}
+        """Where the audit hook heard of a call that is refused, in this step: code and instruction → the system
+        call."""
+        self.tried: str | None = None
+        """The path that a library in C is about to be refused in this step: its exception will not say it."""
 
 
-_known = _Known()
+known = _Known()
 
-_calls: dict[tuple[CodeType, int], str] = {}
-"""Where the audit hook heard of a call that is refused, in this step: code and instruction → the system call."""
-_MOST_CALLS = 100
 _MOST_CHAINED = 8
 _MOST_CODE = 1 << 17
 """Bytes of a function, or of a module, in which the expression that called is looked for."""
@@ -111,35 +112,6 @@ _SPOKEN = {
     "mknodat": "mkfifo",
     "prlimit64": "setrlimit",
 }
-
-
-def configure(plan: ChildConfinement) -> None:
-    """Take over which part of the policy stands behind each group of calls."""
-    _rules.clear()
-    _rules.update(plan.rules)
-    _known.threads = plan.threads > 0
-
-
-def remember_workspace(path: str | None) -> None:
-    """Paths beneath `path` are the session's own: a refusal there is an ordinary error."""
-    _known.workspace = path
-
-
-def remember_refused(path: str) -> None:
-    """Remember, for this step, the path that a library in C is about to be refused: its exception will not say it."""
-    _known.tried = path
-
-
-def note_call(code: CodeType, instruction: int, call: str) -> None:
-    """A system call that is refused is about to be made from this instruction."""
-    if len(_calls) < _MOST_CALLS:
-        _calls[code, instruction] = call
-
-
-def forget_refused() -> None:
-    """Forget what this step was refused: it is over."""
-    _calls.clear()
-    _known.tried = None
 
 
 def refuse_programs() -> None:
@@ -162,7 +134,7 @@ def fork_exec(*_: object) -> NoReturn:
 
 def rule_of(group: str) -> str:
     """Return where the policy refuses this group of calls, or what stands for it."""
-    return _rules.get(group) or _rules.get("profile") or "the kernel confinement of this sandbox"
+    return known.rules.get(group) or known.rules.get("profile") or "the kernel confinement of this sandbox"
 
 
 class KernelRefusal(NamedTuple):
@@ -177,7 +149,7 @@ def explain(error: BaseException) -> KernelRefusal | None:
     """Return what the kernel refused, if this exception is about that, else None. Never raises."""
     text = _text(error)
     if _is(error, RuntimeError):
-        if not _known.threads and _NO_THREAD in text and not _is_raised(error):
+        if not known.threads and _NO_THREAD in text and not _is_raised(error):
             return _refused("a new thread", "threads")
         return None
     if _mapping_failed(error) and _is_never_executed(library := text.partition(":")[0]):
@@ -286,12 +258,12 @@ def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException 
 
 def _noted_for(error: BaseException) -> str | None:
     """The call that the audit hook heard of at the very instruction; of a library, in the same function."""
-    if not _calls:
+    if not known.calls:
         return None
-    functions = {code: call for (code, _), call in _calls.items() if not _is_programs(code)}
+    functions = {code: call for (code, _), call in known.calls.items() if not _is_programs(code)}
     for place in _places(error):
         code = place.tb_frame.f_code
-        call = _calls.get((code, place.tb_lasti)) or functions.get(code)
+        call = known.calls.get((code, place.tb_lasti)) or functions.get(code)
         if call is not None:
             return call
     return None
@@ -390,14 +362,14 @@ def _explain_path(path: str | None) -> KernelRefusal | None:
     """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
     if path is None or in_workspace(path):
         return None
-    hint = "Use relative paths: only the session's own directory is open." if _known.workspace else _HINTS["files"]
+    hint = "Use relative paths: only the session's own directory is open." if known.workspace else _HINTS["files"]
     rule = rule_of("files")
     return KernelRefusal(f"open() of {path!r} is refused by {rule}", rule, hint)
 
 
 def in_workspace(path: str) -> bool:
     """Tell whether `path` lies in the session's own directory."""
-    workspace = _known.workspace
+    workspace = known.workspace
     if workspace is None:
         return False
     try:
@@ -410,7 +382,7 @@ def in_workspace(path: str) -> bool:
 def _path_in(text: str) -> str | None:
     """The path that a library's own words are about, if the kernel refuses it."""
     found = _PATH_IN_TEXT.search(text)
-    path = found[1] if found else _known.tried
+    path = found[1] if found else known.tried
     if path is None:
         return None
     try:
