@@ -20,7 +20,7 @@ _nothing = ctypes.create_string_buffer(24)
 
 
 def effective() -> int:
-    """The effective set of the calling thread as a bit mask. Raises OSError."""
+    """Return the effective set of the calling thread as a bit mask. Raises OSError."""
     data = ctypes.create_string_buffer(24)
     syscall("capget", address(_header), address(data))
     low, _, _, high, _, _ = struct.unpack("=6I", data.raw)
@@ -33,7 +33,7 @@ def drop_all() -> None:
 
 
 def dropping_all() -> Call:
-    """The call of `drop_all`."""
+    """Return the call of `drop_all`."""
     return prepared("capset", address(_header), address(_nothing))
 
 

@@ -46,7 +46,7 @@ class Group:
         _write(f"{self.path}/cgroup.procs", str(pid))
 
     def pids(self) -> list[int]:
-        """The processes in it that live."""
+        """Return the processes in it that live."""
         return [int(line) for line in _read(f"{self.path}/cgroup.procs").split()]
 
     def oom_kills(self) -> int:
@@ -81,7 +81,7 @@ class Group:
 
 
 def delegated() -> str:
-    """The directory below which this process may make groups with limits. Raises `Unavailable`.
+    """Return the directory below which this process may make groups with limits. Raises `Unavailable`.
 
     Leaves the process's own group only where it is alone in one that was delegated.
     """
@@ -100,8 +100,8 @@ def delegated() -> str:
 
 
 def core() -> str:
-    """The directory below which this process may make groups without limits: they count CPU time, and end all that is
-    in them at once. That needs no controller. Raises `Unavailable`.
+    """Return the directory below which this process may make groups without limits: they count CPU time, and end all
+    that is in them at once. That needs no controller. Raises `Unavailable`.
     """
     place, own = _own_place()
     with _trial(place, own) as group:
@@ -115,7 +115,7 @@ def core() -> str:
 
 
 def _own_place() -> tuple[str, str]:
-    """The directory of this process's group, and its name."""
+    """Return the directory of this process's group, and its name."""
     mount, own = hierarchy()
     place = mount + own.rstrip("/")
     if os.path.basename(place) == _OWN_LEAF:  # an earlier host, our parent, has moved here
@@ -127,7 +127,7 @@ def _own_place() -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _trial(place: str, own: str) -> Iterator[Group]:
-    """A group that is made to see whether one can be."""
+    """Make a group to see whether one can be."""
     try:
         group = Group(f"{place}/{_PREFIX}{os.getpid()}-trial")
     except OSError as error:
@@ -141,7 +141,7 @@ def _trial(place: str, own: str) -> Iterator[Group]:
 
 
 def hierarchy() -> tuple[str, str]:
-    """(where the hierarchy is mounted, this process's group in it). Raises `Unavailable`."""
+    """Return (where the hierarchy is mounted, this process's group in it). Raises `Unavailable`."""
     own = next((line[3:] for line in _read("/proc/self/cgroup").splitlines() if line.startswith("0::")), None)
     if own is None:
         raise Unavailable("this kernel runs no cgroup v2")

@@ -26,7 +26,7 @@ _prctl.restype = ctypes.c_int
 
 
 def check(result: int, what: str) -> int:
-    """`result` unless it is negative; then an OSError with the C library's errno that names `what`."""
+    """Return `result` unless it is negative; then an OSError with the C library's errno that names `what`."""
     if result < 0:
         errno = ctypes.get_errno()
         raise OSError(errno, f"{what}: {os.strerror(errno)}")
@@ -85,5 +85,5 @@ def wipe_variable(name: str) -> None:
 
 
 def address(buffer: Any) -> int:
-    """The address of a ctypes object, which the caller must keep alive during the call."""
+    """Return the address of a ctypes object, which the caller must keep alive during the call."""
     return ctypes.addressof(buffer)

@@ -39,7 +39,7 @@ def unshare(kinds: Iterable[str]) -> None:
 
 
 def unsharing(kinds: Iterable[str]) -> Call:
-    """The call of `unshare`."""
+    """Return the call of `unshare`."""
     flags = 0
     for kind in kinds:
         flags |= KINDS[kind]
@@ -85,7 +85,7 @@ def set_flags(target: str, flags: int, *, recursive: bool = True) -> None:
 
 
 def enter_new_root() -> None:
-    """An empty tmpfs becomes the root; the old one is reachable under ``/.old`` until `leave_old_root`.
+    """Make an empty tmpfs the root; the old one is reachable under ``/.old`` until `leave_old_root`.
 
     The mount namespace must be private to the caller. Raises OSError (EINVAL in a chroot or an initramfs).
     """
@@ -113,7 +113,7 @@ def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:
 
 
 def mount_proc() -> None:
-    """A fresh ``/proc``: only this pid namespace, and of it only what the reader could trace. Raises OSError.
+    """Mount a fresh ``/proc``: only this pid namespace, and of it only what the reader could trace. Raises OSError.
 
     In a user namespace the kernel demands that the old ``/proc`` is fully visible; a container masks parts (EPERM).
     """

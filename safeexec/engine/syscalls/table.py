@@ -109,7 +109,7 @@ def _one_of(index: int, values: tuple[int, ...]) -> Rule:
 
 
 def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
-    """The table for one plan: system call name → rule."""
+    """Return the table for one plan: system call name → rule."""
     rules: dict[str, Rule] = {name: allow() for name in (*_ALWAYS, *_STAT)}
     rules |= _LIMITED_BY_ARGUMENT
     rules |= _FALLBACKS
@@ -198,7 +198,7 @@ def _controls(commands: tuple[int, ...]) -> Rule:
 
 
 def _opening(flags: int, abi: int) -> Rule:
-    """No set-uid file is made. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
+    """Allow opening that makes no set-uid file. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
     modes = [(Check(flags, _CREATES, 0),), (Check(flags + 1, _SETID_BITS, 0),)]
     if abi >= 3:
         return allow_if(*modes)
@@ -288,5 +288,5 @@ GROUPS: dict[str, frozenset[str]] = {
 
 
 def group_of(name: str) -> str:
-    """The group of a refused system call, or ``kernel``."""
+    """Return the group of a refused system call, or ``kernel``."""
     return next((group for group, names in GROUPS.items() if name in names), "kernel")

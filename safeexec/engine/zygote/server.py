@@ -185,7 +185,7 @@ def run(fd: int, began: float) -> NoReturn:
 
 
 def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
-    """With what only this process can give: the descriptors go to the host and nowhere else."""
+    """Say so, with what only this process can give: the descriptors go to the host and nowhere else."""
     sent: dict[Literal["gate", "proc"], int] = {}
     if configure.confinement.fork_gate:
         sent["gate"] = notify.install_listener(notify.fork_gate())

@@ -136,7 +136,7 @@ class OpenFiles:
 
 
 def _descriptors() -> list[int]:
-    """Every descriptor but the standard streams. Without ``/proc``, which Landlock alone does not open, each is
+    """Return every descriptor but the standard streams. Without ``/proc``, which Landlock alone does not open, each is
     tried: 0.1 ms.
     """
     try:
@@ -146,7 +146,7 @@ def _descriptors() -> list[int]:
 
 
 def _holding(descriptors: Iterable[int]) -> set[int]:
-    """Those of the pipes and sockets from which something can be read now, be it the end."""
+    """Return those of the pipes and sockets from which something can be read now, be it the end."""
     poller = select.poll()
     for fd in descriptors:
         poller.register(fd, select.POLLIN)
@@ -154,7 +154,7 @@ def _holding(descriptors: Iterable[int]) -> set[int]:
 
 
 def _inode(fd: int) -> tuple[int, int] | None:
-    """Device and number of what `fd` is by now; None where it is closed."""
+    """Return device and number of what `fd` is by now; None where it is closed."""
     try:
         info = os.fstat(fd)
     except OSError:
@@ -170,7 +170,7 @@ def _is_epoll(fd: int) -> bool:
 
 
 def _describe(fd: int, info: os.stat_result) -> OpenFile | None:
-    """The file or directory behind `fd`; None for one without a name, such as the memfd of a tool."""
+    """Return the file or directory behind `fd`; None for one without a name, such as the memfd of a tool."""
     try:
         path = os.readlink(f"/proc/self/fd/{fd}")
         if not path.startswith("/") or path.startswith("/memfd:"):

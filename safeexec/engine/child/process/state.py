@@ -62,7 +62,7 @@ def restore_function_elsewhere(code: Any, globals: dict[str, Any], *parts: Any) 
 
 
 def restore_cached(function: Any, parameters: dict[str, Any]) -> Any:
-    """A function with `functools.lru_cache`, its cache empty."""
+    """Return a function with `functools.lru_cache`, its cache empty."""
     return functools.lru_cache(**parameters)(function)
 
 
@@ -207,7 +207,7 @@ def load(fd: int | None, guest: Guest, foreign: bool = False) -> m.Done:
 
 
 def _random_numbers() -> dict[str, Any]:
-    """The state of the global generators."""
+    """Return the state of the global generators."""
     numpy: Any = sys.modules.get("numpy.random")
     return {"random": random.getstate(), "numpy": None if numpy is None else numpy.get_state()}
 
@@ -275,7 +275,7 @@ class _Sink(io.RawIOBase):
 
 
 def problem(error: BaseException, length: int = 500) -> str:
-    """An exception in one line that any message can carry."""
+    """Return an exception in one line that any message can carry."""
     told = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
     return told.encode("utf-8", "backslashreplace").decode()[: m.PROBLEM_CHARACTERS]
 
@@ -293,9 +293,9 @@ def libraries() -> dict[str, str]:
 def undump(
     file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], foreign: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The variables that `dump` wrote, and those that cannot be restored, with the reason. Runs what the pickles say:
-    only ever in a locked-down child. Raises what the last one raised if none can be restored. `foreign`: what holds
-    code is not restored.
+    """Return the variables that `dump` wrote, and those that cannot be restored, with the reason. Runs what the pickles
+    say: only ever in a locked-down child. Raises what the last one raised if none can be restored. `foreign`: what
+    holds code is not restored.
     """
     start = file.tell()
     if foreign:
@@ -316,7 +316,7 @@ def _without_code(find: Any, module: str, name: str) -> Any:
 
 
 def _salvaged(file: Any, find_class: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """As `undump`, by an unpickler that goes on where one variable fails."""
+    """Return what `undump` does, by an unpickler that goes on where one variable fails."""
     salvager = Salvager(file, find_class)
     restored: dict[str, Any] = {}
     lost: dict[str, Exception] = {}

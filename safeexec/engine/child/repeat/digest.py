@@ -97,7 +97,9 @@ def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:
 
 
 def _parts(namespace: dict[str, Any], root: Any) -> Iterator[bytes]:
-    """What there is to say of an object and all that it leads to. An object that is met again is told by its place."""
+    """Yield what there is to say of an object and all that it leads to. An object that is met again is told by its
+    place.
+    """
     met, kept, waiting = {identity(namespace): 0}, [namespace], [root]
     while waiting:
         thing = waiting.pop()
@@ -121,7 +123,7 @@ def _short(thing: Any) -> Any:
 
 
 def _inside(thing: Any, kind: type) -> Iterator[Any]:
-    """What an object holds, in an order that hangs on no address."""
+    """Yield what an object holds, in an order that hangs on no address."""
     if issubclass(kind, types.ModuleType):
         return
     if issubclass(kind, type):
@@ -170,7 +172,7 @@ def _contents(thing: Any, kind: type) -> Iterator[Any]:
 
 
 def _memory_of(array: Any) -> Iterator[Any]:
-    """What is in the memory of an array, up to 1 MiB of it; nothing where that holds objects."""
+    """Yield what is in the memory of an array, up to 1 MiB of it; nothing where that holds objects."""
     try:
         with memoryview(array) as memory:
             if memory.format != "O":

@@ -245,7 +245,7 @@ class Repeatable:
         self._taint()
 
     def assigned(self, value: Any) -> None:
-        """The host has bound a variable."""
+        """Note that the host has bound a variable."""
         if type(value) not in ATOMS:
             self._taint()
             for name in tables.OUTWARD:

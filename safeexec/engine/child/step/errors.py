@@ -194,7 +194,9 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
 
 
 def _text_or_empty(make: Callable[[], str]) -> str:
-    """`make()`, or nothing if it fails: a report that lacks a part is better than a child that dies of reporting."""
+    """Return `make()`, or nothing if it fails: a report that lacks a part is better than a child that dies of
+    reporting.
+    """
     try:
         return make()
     except BaseException:  # code of the guest's

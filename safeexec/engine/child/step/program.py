@@ -241,7 +241,7 @@ class Language:
         """Let what the program writes to the module `builtins` count in the program, from now on."""
 
     def shadowed(self, name: str) -> str | None:
-        """The hint for a library's module whose name a file of the workspace has, too."""
+        """Return the hint for a library's module whose name a file of the workspace has, too."""
         return None
 
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
@@ -268,7 +268,7 @@ _MAGIC = re.compile(
 
 
 def without_fence(source: str) -> str:
-    """The program in the only fence of a text that begins with one; any other text as it is."""
+    """Return the program in the only fence of a text that begins with one; any other text as it is."""
     opened = _FENCE.match(source)
     if opened is None:
         return source
@@ -283,8 +283,8 @@ def without_fence(source: str) -> str:
 
 
 def without_magics(source: str) -> str:
-    """The text without the lines that set up a notebook: `%matplotlib inline`, `%load_ext autoreload`. For a text that
-    is no Python: in a Python program such a line may belong to an expression, or to a text.
+    """Return the text without the lines that set up a notebook: `%matplotlib inline`, `%load_ext autoreload`. For a
+    text that is no Python: in a Python program such a line may belong to an expression, or to a text.
     """
     if "%" not in source:
         return source

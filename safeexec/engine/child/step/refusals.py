@@ -59,7 +59,7 @@ _CALLS = {
 
 
 def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
-    """No name, or an address in digits, or this machine's own name, which files tell."""
+    """Tell whether it is no name, or an address in digits, or this machine's own name, which files tell."""
     host = arguments[0]
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
@@ -198,7 +198,7 @@ def _flags(arguments: tuple[Any, ...]) -> int:
 
 
 def _outside(path: Any, code: tuple[str, ...]) -> str | None:
-    """The absolute path if it lies outside of the workspace and of what libraries are read from."""
+    """Return the absolute path if it lies outside of the workspace and of what libraries are read from."""
     if isinstance(path, bytes | os.PathLike):
         path = os.fsdecode(path)
     if type(path) is not str:
@@ -208,7 +208,7 @@ def _outside(path: Any, code: tuple[str, ...]) -> str | None:
 
 
 def _opening(path: str, arguments: tuple[Any, ...]) -> OSError | None:
-    """Return what the kernel says to the opening of `path`, without making or emptying a file."""
+    """Allow opening that makes no set-uid file. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
     flags = _flags(arguments)
     try:
         os.close(os.open(path, flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC) | os.O_NONBLOCK | os.O_CLOEXEC))

@@ -42,7 +42,7 @@ _PLAIN_MODULES = frozenset(
 
 
 def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The rich forms of `value`, text as str and pictures as bytes; empty where there is none besides its repr.
+    """Return the rich forms of `value`, text as str and pictures as bytes; empty where there is none besides its repr.
 
     `include` names MIME types that are made on request only (``image/svg+xml`` of a figure).
     """
@@ -60,7 +60,7 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def plain(value: Any) -> str:
-    """The text form of any value."""
+    """Return the text form of any value."""
     return short_repr(value, TEXT_CHARACTERS)
 
 
@@ -96,7 +96,7 @@ def _called(value: Any, kind: type, name: str) -> Any:
 
 
 def _as_data(item: Any) -> Any:
-    """Text as str, pictures as bytes, JSON as text. Some libraries answer with (data, metadata)."""
+    """Return text as str, pictures as bytes, JSON as text. Some libraries answer with (data, metadata)."""
     if type(item) is tuple and len(item) == 2:
         item = item[0]
     if item is None or type(item) in (str, bytes):
@@ -118,7 +118,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
-    """A DataFrame or Series; an index and everything else of pandas has only its text, a Styler its own HTML."""
+    """Return a DataFrame or Series; an index and everything else of pandas has only its text, a Styler its own HTML."""
     if not _is_table(value):
         return None
     frame = value.to_frame(name=value.name if value.name is not None else "") if value.ndim == 1 else value
@@ -131,7 +131,9 @@ def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def frame_markdown(frame: Any) -> str:
-    """A DataFrame as a Markdown table: the first and last rows and columns where there are too many, then its size."""
+    """Return a DataFrame as a Markdown table: the first and last rows and columns where there are too many, then its
+    size.
+    """
     rows, columns = frame.shape
     top = _ends(rows, FRAME_ROWS)
     left = _ends(columns, FRAME_COLUMNS)
@@ -223,7 +225,7 @@ def _of_sympy(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def _of_formulas(value: Any, kind: type) -> dict[str, Any]:
-    """A list, tuple, set or dict of formulas, as sympy prints it."""
+    """Return a list, tuple, set or dict of formulas, as sympy prints it."""
     items = [*value, *value.values()] if kind is dict else value
     sympy = sys.modules["sympy"]
     if not 0 < len(items) <= MOST_FORMULAS or not all(

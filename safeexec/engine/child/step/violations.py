@@ -174,7 +174,7 @@ def explain(error: BaseException) -> KernelRefusal | None:
 
 
 def of_call(call: str, path: str | None = None) -> KernelRefusal:
-    """The refusal of a system call."""
+    """Return the refusal of a system call."""
     return _refused(f"{_SPOKEN.get(call, call)}()", group_of(call), path)
 
 
@@ -184,7 +184,7 @@ def _refused(subject: str, group: str, path: str | None = None) -> KernelRefusal
 
 
 def _explain_errno(error: BaseException) -> KernelRefusal | None:
-    """Of an exception that a system call is behind."""
+    """Return what the kernel refused, of an exception that a system call is behind."""
     number, path = _errno(error), _path_of(error)
     noted = _noted_for(error)
     if number == errno.EPERM:
@@ -244,7 +244,9 @@ _RAISING = ("RAISE_VARARGS", "SEND", "YIELD_VALUE")
 
 
 def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException | None:
-    """The exception that C code raised: `error`, or the one of `kinds` (OSError) in whose place a library raised it."""
+    """Return the exception that C code raised: `error`, or the one of `kinds` (OSError) in whose place a library raised
+    it.
+    """
     for depth in range(_MOST_CHAINED):
         if not _is_raised(error) or _noted_for(error) is not None:
             return error if not depth or _is(error, *(kinds or (OSError,))) else None
@@ -257,7 +259,7 @@ def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException 
 
 
 def _noted_for(error: BaseException) -> str | None:
-    """The call that the audit hook heard of at the very instruction; of a library, in the same function."""
+    """Return the call that the audit hook heard of at the very instruction; of a library, in the same function."""
     if not known.calls:
         return None
     functions = {code: call for (code, _), call in known.calls.items() if not _is_programs(code)}
@@ -288,8 +290,8 @@ def _calling(error: BaseException) -> TracebackType | None:
 
 
 def _group_of_frame(error: BaseException) -> str | None:
-    """The group of the function that the innermost frame called, or that it is of. Not of what a library words in an
-    exception of its own: ``connect`` of a database is not the system's.
+    """Return the group of the function that the innermost frame called, or that it is of. Not of what a library words
+    in an exception of its own: ``connect`` of a database is not the system's.
     """
     place = _calling(error)
     if place is None or not _is(error, OSError):
@@ -307,7 +309,7 @@ def _group_of_frame(error: BaseException) -> str | None:
 
 
 def _expression(code: CodeType, instruction: int) -> str:
-    """The dotted name of what an instruction calls, by the names that are loaded where its expression begins."""
+    """Return the dotted name of what an instruction calls, by the names that are loaded where its expression begins."""
     from dis import get_instructions
 
     if len(code.co_code) > _MOST_CODE:
@@ -380,7 +382,7 @@ def in_workspace(path: str) -> bool:
 
 
 def _path_in(text: str) -> str | None:
-    """The path that a library's own words are about, if the kernel refuses it."""
+    """Return the path that a library's own words are about, if the kernel refuses it."""
     found = _PATH_IN_TEXT.search(text)
     path = found[1] if found else known.tried
     if path is None:
@@ -413,7 +415,7 @@ def _path_of(error: BaseException) -> str | None:
 
 
 def _is(error: BaseException, *kinds: type[BaseException]) -> bool:
-    """`isinstance`, which would ask a guest's `__class__`."""
+    """Tell what `isinstance` tells, which would ask a guest's `__class__`."""
     return issubclass(type(error), kinds)
 
 
