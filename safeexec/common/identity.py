@@ -40,9 +40,7 @@ read_getset: Callable[[Any, Any], Any] = GetSetDescriptorType.__dict__["__get__"
 
 
 def class_name(kind: type) -> str:
-    """Return ``__name__`` of a class, whatever its metaclass says: a `str`, though it was set to text of
-    another class.
-    """
+    """Return ``__name__`` of a class, whatever its metaclass says: a plain `str`, though it was set to another text."""
     return str.__str__(_name(kind))
 
 
@@ -52,9 +50,7 @@ def qualname_of(kind: type) -> str:
 
 
 def exact(name: Any) -> Any:
-    """Return `name` as an exact `str` if it is a string of any kind; anything else as it is, for CPython's own
-    TypeError.
-    """
+    """Return `name` as an exact `str` if it is any kind of string, else as it is, for CPython's own TypeError."""
     return str.__str__(name) if isinstance(name, str) and type(name) is not str else name
 
 

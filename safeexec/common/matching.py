@@ -120,9 +120,7 @@ def _nearness(name: str, words: list[str], candidate: str) -> float:
 
 
 def _in_any_order(matcher: SequenceMatcher[str], plain: str, candidate: str) -> float:
-    """Return the share of letters that two words have in common, in whatever order: what `_typing_errors` is
-    at most.
-    """
+    """Return the share of letters that two words have in common, in any order: what `_typing_errors` is at most."""
     other = _letters(candidate)
     if not plain or not other:
         return 0.0

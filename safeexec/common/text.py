@@ -96,9 +96,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Return `text` on one line within `limit` characters, whatever is not plainly visible escaped: a
-    stranger's name.
-    """
+    """Return `text` on one line within `limit` characters, what is not plainly visible escaped: a stranger's name."""
     text = shorten(text, limit)
     return text if text.isprintable() else ascii(text)[1:-1]
 
@@ -118,9 +116,7 @@ def can_be_name(name: object) -> bool:
 
 
 def columns(text: str) -> int:
-    """Return the columns that `text` takes in a terminal: two for a wide character, none for one that is put onto
-    another.
-    """
+    """Return the columns that `text` takes in a terminal: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -138,9 +134,7 @@ def blank(text: str) -> str:
 
 
 def type_name(kind: type) -> str:
-    """Return the name of a type as people write it: ``dict``, ``Point``, ``numpy.ndarray``. Never runs code of the
-    type.
-    """
+    """Return the name of a type as people write it: ``dict``, ``Point``, ``numpy.ndarray``. Runs none of its code."""
     name = qualname_of(kind)
     module = module_of(kind)
     if type(module) is not str or module in ("builtins", "__main__"):

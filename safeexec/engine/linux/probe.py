@@ -310,9 +310,7 @@ def _cover() -> None:
 
 
 def _shared_namespaces(report: _Reporter) -> None:
-    """Try what a zygote has; its root in a process that is the first of a pid namespace, as ``/proc`` of that shows no
-    other.
-    """
+    """Try what a zygote has; its root in the first process of a pid namespace, whose ``/proc`` shows no other."""
     for kind in ("ipc", "uts", "cgroup", "net"):
         report.attempt(kind, functools.partial(namespaces.unshare, [kind]))
     if not report.attempt("pid", lambda: namespaces.unshare(["pid"])):

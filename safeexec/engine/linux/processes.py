@@ -94,9 +94,7 @@ def pidfd_info(descriptor: int) -> PidfdInfo | None:
 
 
 def cpu_clock(pid: int) -> int:
-    """Return the clock of `time.clock_gettime` that counts the CPU time of process `pid`, all its threads. Needs no
-    permission on it.
-    """
+    """Return the clock of `time.clock_gettime` for the CPU time of process `pid`, all threads. Needs no permission."""
     return (~pid << 3) | 2
 
 

@@ -145,9 +145,7 @@ class Prepared(NamedTuple):
 
 
 def no_programs() -> list[bpf.Instruction]:
-    """Return a filter that refuses to start a process or a program, and allows all else. Threads are made by
-    `clone`.
-    """
+    """Return a filter that starts no process and no program, and allows all else. Threads are made by `clone`."""
     rules = dict.fromkeys(numbers(), allow()) | dict.fromkeys(_STARTS, refuse(errno.EPERM))
     rules["clone3"] = refuse(errno.ENOSYS)
     rules["clone"] = allow_if((Check(0, _CLONE_THREAD, _CLONE_THREAD),), error=errno.EPERM)

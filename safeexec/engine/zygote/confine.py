@@ -102,9 +102,7 @@ def _share_cores() -> None:
 
 
 def _leave_namespaces(plan: ZygoteConfinement) -> None:
-    """Leave all but the mount namespace, which only the zygote needs. A root host owns them; else the user namespace
-    does.
-    """
+    """Leave all but the mount namespace, which the zygote alone needs. A user namespace owns them, or a root host."""
     kinds = [kind for kind in plan.namespaces if kind not in ("user", "mount")]
     if "user" in plan.namespaces:
         uid, gid = os.geteuid(), os.getegid()
@@ -197,9 +195,7 @@ def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
 
 
 def _reap_orphans(inner: int) -> None:
-    """Reap what has ended: without a pid namespace a copy whose parent has ended is this process's own, and must not
-    stay as a zombie.
-    """
+    """Reap what has ended: without a pid namespace, a copy whose parent has ended would stay here as a zombie."""
     with contextlib.suppress(ChildProcessError):
         while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if ended.si_pid == inner:  # whose end is what the poll waits for

@@ -101,9 +101,7 @@ def import_modules(names: Sequence[str]) -> None:
 
 
 def build_server(configure: m.Configure, control: int) -> Server:
-    """Return what serves every session to come, complete but for its control socket, which becomes descriptor
-    `control`.
-    """
+    """Return what serves every session to come, but for its control socket, which becomes descriptor `control`."""
     substitutes.install()
     link = Link(control, seal=configure.seal)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
@@ -144,9 +142,7 @@ def freeze_heap() -> None:
 
 
 def finish(server: Server) -> None:
-    """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
-    all.
-    """
+    """Run the paths that every step takes, then hide what exists from the collector: children share it all."""
     server.guest.displays.prepare()
     server.guest.progress.prepare()
     server.guest.loop.prepare()

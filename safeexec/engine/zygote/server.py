@@ -199,9 +199,7 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, 
 
 
 def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:
-    """Confinement first, so that no library of the policy is imported with more rights than it needs; then the
-    preloading.
-    """
+    """Confine first, so that no library of the policy is imported with more rights than it needs; then preload."""
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
     if configure.seed is not None:

@@ -154,9 +154,7 @@ class Lockdown:
 
 
 def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
-    """Grant what is told about the process itself. In the host's /proc, nothing of the host: its network, its
-    mounts.
-    """
+    """Grant what is told about the process itself. In the host's /proc, nothing of the host: no network, no mounts."""
     if proc == "/proc":
         ruleset.add_path(proc, landlock.READ)
         return

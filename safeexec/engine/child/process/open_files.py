@@ -136,9 +136,7 @@ class OpenFiles:
 
 
 def _descriptors() -> list[int]:
-    """Return every descriptor but the standard streams. Without ``/proc``, which Landlock alone does not open, each is
-    tried: 0.1 ms.
-    """
+    """Return every descriptor past the standard streams. Where ``/proc`` is closed, each is tried: 0.1 ms."""
     try:
         return [fd for name in os.listdir("/proc/self/fd") if (fd := int(name)) >= _FIRST]
     except OSError:

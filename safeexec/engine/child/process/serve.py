@@ -214,9 +214,7 @@ class Server:
             self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
-        there.
-        """
+        """Make the automatic checkpoint that is due. False in a runner thawed from it: nothing else is due there."""
         control, self._control, self._due = self._control, None, False
         self._begin_debt()
         problem = self._copy_onto(control)

@@ -97,9 +97,7 @@ def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:
 
 
 def _parts(namespace: dict[str, Any], root: Any) -> Iterator[bytes]:
-    """Yield what there is to say of an object and all that it leads to. An object that is met again is told by its
-    place.
-    """
+    """Yield what there is to say of an object and all that it leads to; of one that is met again, its place."""
     met, kept, waiting = {identity(namespace): 0}, [namespace], [root]
     while waiting:
         thing = waiting.pop()

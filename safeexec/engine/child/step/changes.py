@@ -147,9 +147,7 @@ def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list
 def _report(
     namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]
 ) -> ChangesReport | None:
-    """Return the names that a program could have bound, the living ones with a description; None where there
-    are none.
-    """
+    """Return the names that a program could have bound, the living ones with a description; None where none is."""
     report = ChangesReport()
     descriptions, gone = report.descriptions, report.deleted
     for names, listed in ((created, report.created), (changed, report.changed), (deleted, gone)):
@@ -223,9 +221,7 @@ def _of_dict(value: dict[Any, Any], levels: int) -> tuple[Any, ...]:
 
 
 def _of_object(value: Any, kind: type, levels: int) -> Any:
-    """Return the fingerprint of an array, a frame, another container, or an object with attributes; None for what
-    cannot be looked at.
-    """
+    """Return the fingerprint of an array, a frame, another container or an object; None if it has no inside."""
     package, name = library_of(kind), class_name(kind)
     try:
         if package == "numpy":
@@ -279,9 +275,7 @@ def _of_extension(data: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """Return a value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width,
-    height)``.
-    """
+    """Return a value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width)``."""
     kind = type(value)
     if kind is float or kind is bool or (kind is int and -_LONG < value < _LONG):
         return f"{kind.__name__} {value!r}"
@@ -326,9 +320,7 @@ def shape_of(value: Any) -> str:
 
 
 def library_of(kind: type) -> str:
-    """Return the package that really defines `kind`, if its objects may be asked; a class that only claims so
-    has none.
-    """
+    """Return the package that really defines `kind`, if its objects may be asked; none for one that only claims so."""
     module = module_of(kind)
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return ""
@@ -363,9 +355,7 @@ def _text(value: Any) -> bytes:
 
 
 def size_of(value: Any) -> int | None:
-    """Return the bytes that a value takes: the buffers of arrays and frames, the value and its direct items for
-    containers.
-    """
+    """Return the bytes that a value takes: the buffers of arrays and frames, a container with its direct items."""
     kind = type(value)
     try:
         package = library_of(kind)

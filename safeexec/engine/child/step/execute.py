@@ -247,9 +247,7 @@ class Guest:
         return usage.ru_maxrss
 
     def _exited(self, error: SystemExit) -> m.StepDone:
-        """Return the answer of a program that has ended itself: with status 0 the step is `ok`, any other is
-        its error.
-        """
+        """Return the answer of a program that has ended itself: `ok` with status 0, any other is its error."""
         code = _EXIT_CODE(error)
         status = exit_status(code)
         if status == 0:
@@ -376,9 +374,7 @@ class Guest:
         return m.StepDone(outcome, error=report, displays=displays, peak_kb=self._peak_kb(), frames=frames)
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
-        """Return the answer of a step that did not compile: a policy's refusal, a syntax error, or a limit of the
-        parser.
-        """
+        """Return the answer of a step that did not compile: a refusal, a syntax error, or a limit of the parser."""
         if isinstance(error, Rejection):
             self.streams.end()
             return m.StepDone("rejected", error=rejection_report(error, self._hint))
@@ -425,9 +421,7 @@ def exit_status(code: object) -> int:
 
 
 def _brief_report(error: BaseException) -> m.ErrorReport:
-    """Return type, message and line, without the modules that tell the rest. Asks nothing of the exception's own
-    code.
-    """
+    """Return type, message and line, without the modules that tell the rest. Runs no code of the exception's own."""
     words = " ".join(part for part in args_of(error) if type(part) is str)
     if type(error) is OSError:
         with contextlib.suppress(BaseException):  # what it was made with may be the guest's
@@ -475,9 +469,7 @@ _SLICED = (str, bytes, list, tuple)
 
 
 def _ends_of(value: Any, kind: type) -> str:
-    """Return as much of the repr of a long value as is kept of it: half at each end (1 MB of bytes: 0.1 ms instead of
-    3).
-    """
+    """Return as much of a long value's repr as is kept: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
     half = TEXT_CHARACTERS // 2 + 1
     count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
     return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
@@ -492,9 +484,7 @@ def outcome_of(error: BaseException) -> Any:
 
 
 def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | None]) -> m.ErrorReport:
-    """Return all diagnostics of a rejection as one report: the first one leads. `hint_of` gives the hint for kind and
-    name.
-    """
+    """Return all diagnostics of a rejection as one report, the first one first. `hint_of`: kind and name to hint."""
 
     def report(d: Diagnostic) -> dict[str, Any]:
         hint = hint_of(d.kind, d.name)

@@ -83,9 +83,7 @@ class ProgramModules:
             eval(compiled.tail, space)
 
     def as_refused(self, error: BaseException) -> BaseException:
-        """Return the refusal of a module's source that this error was made of; the error itself if it was made
-        of none.
-        """
+        """Return the refusal of a module's source that this error was made of, or the error itself."""
         return error
 
 

@@ -79,9 +79,7 @@ class Log:
             self._shared = True
 
     def attach(self) -> None:
-        """Begin at the start of the files that a child, or a branch, was given; without one that is shared, write to
-        descriptor 1 directly.
-        """
+        """Begin at the start of the files of a child, or a branch; where none is shared, write to descriptor 1."""
         self._file = None
         try:
             info = os.fstat(1)
@@ -120,9 +118,7 @@ class Log:
             self._map[: len(text)] = text
 
     def printed(self) -> bytes | None:
-        """Return what the step that has ended printed, without a system call; None where some of it is not in the first
-        area.
-        """
+        """Return what the step that has ended printed, without a system call; None where some of it is elsewhere."""
         if self._file is None or self.memory is not self._second or self._raw or self.memory[self.watched]:
             return None
         return self._map[: self._map.tell()]
@@ -273,9 +269,7 @@ class Streams:
             threading.main_thread()._stderr = self.stderr
 
     def watch_descriptors(self) -> None:
-        """Print, for guests that have `os`, where descriptor 1 leads after `os.dup2`, and directly in what
-        they fork.
-        """
+        """Print, for guests that have `os`, where descriptor 1 leads after `os.dup2`, and directly in their forks."""
         log, dup2 = self.log, os.dup2
 
         def dup2_and_look(fd: int, fd2: int, inheritable: bool = True) -> int:

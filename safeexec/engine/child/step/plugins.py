@@ -140,9 +140,7 @@ class LoadedPlugin:
         return done
 
     def _public(self) -> list[str]:
-        """Return the names in `__all__`, where the module has that, else those of its own public functions and
-        classes.
-        """
+        """Return the names in `__all__`, where the module has that, else its own public functions and classes."""
         guest = self._guest
         listed: Any = guest.namespace.get("__all__")
         if type(listed) in (list, tuple) and all(type(name) is str for name in listed):

@@ -85,9 +85,7 @@ def _by_methods(value: Any, kind: type) -> dict[str, Any]:
 
 
 def _called(value: Any, kind: type, name: str) -> Any:
-    """Return what the method answers; None where the type has none, or it raises. The instance's attributes are not
-    asked.
-    """
+    """Return what the method of the type answers; None where there is none, or it raises."""
     try:
         method = getattr(kind, name, None)
         return None if method is None else method(value)
@@ -131,9 +129,7 @@ def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def frame_markdown(frame: Any) -> str:
-    """Return a DataFrame as a Markdown table: the first and last rows and columns where there are too many, then its
-    size.
-    """
+    """Return a DataFrame as a Markdown table: of a large one the first and last rows and columns, then its size."""
     rows, columns = frame.shape
     top = _ends(rows, FRAME_ROWS)
     left = _ends(columns, FRAME_COLUMNS)

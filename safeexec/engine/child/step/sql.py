@@ -236,9 +236,7 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
 
 
 def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
-    """Return where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` where it is
-    cut.
-    """
+    """Return where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` at a cut."""
     lines = statement.split("\n")
     if line > len(lines):
         return None

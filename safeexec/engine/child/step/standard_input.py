@@ -49,9 +49,7 @@ class GuestInput:
         self._builtins.update(self._lent)
 
     def wait_for_threads(self) -> None:
-        """A step that has an input is a program: it ends with the last thread that it has started and that is no
-        daemon.
-        """
+        """Wait for what a program waits for at its end: the threads that it has started and that are no daemons."""
         while others := [thread for thread in _running() if thread not in self._threads and not thread.daemon]:
             others[0].join()
 
@@ -81,9 +79,7 @@ class GuestInput:
 
 
 def program_file(argv: Sequence[str] | None, has_workspace: bool) -> str:
-    """Return ``__file__`` of a program that is called with `argv`: a name in the workspace, where there is one. "" for
-    a program without a name.
-    """
+    """Return ``__file__`` of a program called with `argv`: a name in the workspace, if there is one. May be empty."""
     name = os.path.basename(argv[0]) if argv else ""
     if name[:1] in ("", "-"):
         return ""

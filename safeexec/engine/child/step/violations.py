@@ -244,9 +244,7 @@ _RAISING = ("RAISE_VARARGS", "SEND", "YIELD_VALUE")
 
 
 def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException | None:
-    """Return the exception that C code raised: `error`, or the one of `kinds` (OSError) in whose place a library raised
-    it.
-    """
+    """Return the exception that C code raised: `error`, or the one of `kinds` (OSError) behind a library's."""
     for depth in range(_MOST_CHAINED):
         if not _is_raised(error) or _noted_for(error) is not None:
             return error if not depth or _is(error, *(kinds or (OSError,))) else None
@@ -272,9 +270,7 @@ def _noted_for(error: BaseException) -> str | None:
 
 
 def _caller(error: BaseException) -> str:
-    """Return what called: in the program the expression (``os.nice``), in a library its function; "" where nothing
-    tells.
-    """
+    """Return what called: in the program the expression (``os.nice``), in a library its function; or nothing."""
     place = _calling(error)
     if place is None:
         return ""
@@ -420,7 +416,5 @@ def _is(error: BaseException, *kinds: type[BaseException]) -> bool:
 
 
 def _text(error: BaseException) -> str:
-    """Return what the exception was made with, as far as it is text: its `__str__` may be the guest's, and never
-    end.
-    """
+    """Return the text that the exception was made with: its `__str__` may be the guest's, and never end."""
     return " ".join(item for item in args_of(error) if type(item) is str)
