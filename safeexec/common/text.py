@@ -79,13 +79,10 @@ def head_and_tail(text: str, limit: int, *, tail: float = 0.5) -> tuple[str, int
     newline = end.find("\n")
     if 0 <= newline < keep_end // 4:
         end = end[newline + 1 :]
-    return _joined(start, end, len(text) - len(start) - len(end)), len(text) - len(start) - len(end)
-
-
-def _joined(start: str, end: str, left_out: int) -> str:
+    left_out = len(text) - len(start) - len(end)
     before = "" if not start or start.endswith("\n") else "\n"
     after = "\n" if end else ""
-    return f"{start}{before}... {left_out} characters left out ...{after}{end}"
+    return f"{start}{before}... {left_out} characters left out ...{after}{end}", left_out
 
 
 def shorten(text: str, limit: int) -> str:

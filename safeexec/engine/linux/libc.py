@@ -72,6 +72,15 @@ def prctl(option: int, argument: int = 0) -> int:
     return check(result, f"prctl({option})")
 
 
+def write_file(path: str, data: bytes) -> None:
+    """Write a file of the kernel in one call, which takes it whole or refuses it. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
 def wipe_variable(name: str) -> None:
     """Remove a variable from this process's environment, and overwrite it where the exec has left it: that memory is
     what /proc/self/environ shows.

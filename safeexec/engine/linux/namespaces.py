@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Iterable
 
-from safeexec.engine.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall
+from safeexec.engine.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall, write_file
 from safeexec.engine.syscalls.numbers import numbers
 
 KINDS = {
@@ -53,17 +53,9 @@ def map_user(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
     namespaces inherit it), or an unprivileged process may not map a group.
     """
     if deny_setgroups:
-        _write("/proc/self/setgroups", b"deny")
-    _write("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
-    _write("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
-
-
-def _write(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
+        write_file("/proc/self/setgroups", b"deny")
+    write_file("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
+    write_file("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:

@@ -230,28 +230,16 @@ _FALL_BACK_ON_WRITING: dict[str, Rule] = {
 }
 
 _FALLBACKS: dict[str, Rule] = {
-    # glibc 2.34+ tries clone3 first, whose flags lie in memory that a filter cannot read, and falls back on clone
-    "clone3": refuse(errno.ENOSYS),
-    # flags in memory again; callers fall back on openat
-    "openat2": refuse(errno.ENOSYS),
-    # glibc tries these first and falls back
-    "fchmodat2": refuse(errno.ENOSYS),
-    "futex_waitv": refuse(errno.ENOSYS),
-    "epoll_pwait2": refuse(errno.ENOSYS),
-    "preadv2": refuse(errno.ENOSYS),
-    "pwritev2": refuse(errno.ENOSYS),
-    # NumPy and OpenBLAS ask where memory lies and go on without an answer
-    "get_mempolicy": refuse(errno.ENOSYS),
-    "mbind": refuse(errno.ENOSYS),
+    # glibc tries these first and falls back, from 2.34 on from clone3 to clone; of clone3 and openat2 the flags lie in
+    # memory that a filter cannot read. NumPy and OpenBLAS ask where memory lies and go on without an answer.
+    **dict.fromkeys(
+        _names("clone3 openat2 fchmodat2 futex_waitv epoll_pwait2 preadv2 pwritev2 get_mempolicy mbind"),
+        refuse(errno.ENOSYS),
+    ),
     # getpwuid (expanduser, tarfile) asks nscd first, non-blocking, and then reads /etc/passwd
     "socket": Rule(fallbacks=(((_equal(0, _AF_UNIX), _equal(1, _SOCK_STREAM | _SOCK_FLAGS)), errno.EACCES),)),
     # shutil.copystat goes on after ENOTSUP, after no other errno of a refusal
-    "getxattr": refuse(errno.ENOTSUP),
-    "lgetxattr": refuse(errno.ENOTSUP),
-    "fgetxattr": refuse(errno.ENOTSUP),
-    "listxattr": refuse(errno.ENOTSUP),
-    "llistxattr": refuse(errno.ENOTSUP),
-    "flistxattr": refuse(errno.ENOTSUP),
+    **dict.fromkeys(_names("getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"), refuse(errno.ENOTSUP)),
 }
 
 GROUPS: dict[str, frozenset[str]] = {

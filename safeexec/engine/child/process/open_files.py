@@ -108,7 +108,8 @@ class OpenFiles:
             try:
                 fd = os.open(self._moved(file.path, workspace), file.flags | os.O_CLOEXEC)
             except OSError as error:
-                notes.append(f"the open file {self._shown(file)!r} could not be carried over: {error.strerror}")
+                name = file.path.removesuffix(_DELETED).removeprefix(self._workspace + "/")
+                notes.append(f"the open file {name!r} could not be carried over: {error.strerror}")
                 os.dup2(unusable, file.fd, inheritable=False)
                 continue
             if file.offset:
@@ -130,9 +131,6 @@ class OpenFiles:
         """Return where `path` is in `workspace`, if it was in the workspace."""
         inside = path == self._workspace or path.startswith(self._workspace + "/")
         return workspace + path[len(self._workspace) :] if inside else path
-
-    def _shown(self, file: OpenFile) -> str:
-        return file.path.removesuffix(_DELETED).removeprefix(self._workspace + "/")
 
 
 def _descriptors() -> list[int]:

@@ -175,7 +175,9 @@ def save(fd: int | None, guest: Guest, lasting: bool = False) -> m.Saved:
             with determinism.paused():  # names of classes are random, and no numbers of the program's
                 failed = dump(file, names, guest.namespace, own)
                 if lasting:
-                    pickle.dump((guest.repeatable.known(), _random_numbers()), file, PROTOCOL)
+                    numpy: Any = sys.modules.get("numpy.random")
+                    numbers = {"random": random.getstate(), "numpy": None if numpy is None else numpy.get_state()}
+                    pickle.dump((guest.repeatable.known(), numbers), file, PROTOCOL)
             file.flush()
         except Exception as error:
             return m.Saved(0, [], {}, {}, problem(error))
@@ -202,21 +204,11 @@ def load(fd: int | None, guest: Guest, foreign: bool = False) -> m.Done:
     if rest is not None:
         known, numbers = rest
         guest.repeatable.know(known)
-        _take_random_numbers(numbers)
+        random.setstate(numbers["random"])
+        numpy: Any = sys.modules.get("numpy.random")
+        if numpy is not None and numbers["numpy"] is not None:
+            numpy.set_state(numbers["numpy"])
     return m.Done(notes=notes[: m.FEW])
-
-
-def _random_numbers() -> dict[str, Any]:
-    """Return the state of the global generators."""
-    numpy: Any = sys.modules.get("numpy.random")
-    return {"random": random.getstate(), "numpy": None if numpy is None else numpy.get_state()}
-
-
-def _take_random_numbers(numbers: dict[str, Any]) -> None:
-    random.setstate(numbers["random"])
-    numpy: Any = sys.modules.get("numpy.random")
-    if numpy is not None and numbers["numpy"] is not None:
-        numpy.set_state(numbers["numpy"])
 
 
 def dump(file: Any, names: list[str], namespace: dict[str, Any], own: Mapping[tuple[str, str], Any]) -> dict[str, str]:
@@ -282,12 +274,8 @@ def problem(error: BaseException, length: int = 500) -> str:
 
 def libraries() -> dict[str, str]:
     """Versions of the libraries that are loaded and whose pickles change between versions."""
-    found = {}
-    for name in ("numpy", "pandas", "scipy", "sklearn", "sympy", "matplotlib"):
-        module = sys.modules.get(name)
-        if module is not None:
-            found[name] = str(getattr(module, "__version__", ""))[:40]
-    return found
+    names = ("numpy", "pandas", "scipy", "sklearn", "sympy", "matplotlib")
+    return {name: str(getattr(sys.modules[name], "__version__", ""))[:40] for name in names if name in sys.modules}
 
 
 def undump(

@@ -15,6 +15,7 @@ from typing import Any
 from warnings import warn
 from weakref import WeakKeyDictionary, WeakSet
 
+from safeexec.common.text import short_repr, type_name
 from safeexec.engine.child.process.on_import import after_import
 from safeexec.engine.child.step import rich
 from safeexec.protocol.messages import DisplayData
@@ -52,8 +53,7 @@ class Displays:
         self._pictures: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
         """A digest of the picture as which each figure was shown last."""
         self._done: WeakSet[Any] = WeakSet()
-        """The figures that were shown and closed: what the guest draws in one later, by a name that it holds, is shown
-        again."""
+        """The figures that were shown and closed: what the guest draws in one by a name later is shown again."""
         self._has_closed = False
         """Whether there was any."""
         self._drawn: list[Any] = []
@@ -259,7 +259,8 @@ class Displays:
             if "text/plain" not in data:
                 data["text/plain"] = rich.plain(value)
         except Exception as error:
-            data = {"text/plain": rich.failed(value, error)}
+            why = f"{type_name(type(error))}: {short_repr(str(error), 300)}"
+            data = {"text/plain": f"<{type_name(type(value))}: it could not be shown ({why})>"}
         return data
 
     def _add(

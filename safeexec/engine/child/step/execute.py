@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.plan import LimitsPlan
 
 ARRAY_BYTES = 128 << 10
-"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element, with every step that
-ends in one.
-"""
+"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element."""
 WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from io import BytesIO
 from typing import Any
 
 from safeexec.common.identity import module_of
-from safeexec.common.text import short_repr, type_name
+from safeexec.common.text import short_repr
 
 TEXT_CHARACTERS = 10_000
 FRAME_ROWS = 20
@@ -49,7 +49,9 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
     kind = type(value)
     module = module_of(kind)
     if type(module) is not str or module in _PLAIN_MODULES:
-        return _of_formulas(value, kind) if kind in _HOLDERS and "sympy" in sys.modules else {}
+        if kind in _HOLDERS and "sympy" in sys.modules:
+            return _of_formulas(value, [*value, *value.values()] if kind is dict else value)
+        return {}
     package = module.partition(".")[0]
     special = _SPECIAL.get(package)
     if special is not None:
@@ -110,14 +112,10 @@ def _as_data(item: Any) -> Any:
 # Libraries
 
 
-def _is_table(value: Any) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, (pandas.DataFrame, pandas.Series))
-
-
 def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
     """Return a DataFrame or Series; an index and everything else of pandas has only its text, a Styler its own HTML."""
-    if not _is_table(value):
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(value, (pandas.DataFrame, pandas.Series)):
         return None
     frame = value.to_frame(name=value.name if value.name is not None else "") if value.ndim == 1 else value
     data: dict[str, Any] = {"text/markdown": frame_markdown(frame)}
@@ -214,19 +212,15 @@ def _smaller(picture: Any, edge: int) -> Any:
 
 
 def _of_sympy(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    return _of_formulas(value, [value]) or None
+
+
+def _of_formulas(value: Any, items: Collection[Any]) -> dict[str, Any]:
+    """Return a formula, or what holds such `items` alone, as sympy prints it."""
     sympy = sys.modules.get("sympy")
-    if sympy is None or not isinstance(value, (sympy.Basic, sympy.MatrixBase)):
-        return None
-    return {"text/latex": f"$${sympy.latex(value)}$$"}
-
-
-def _of_formulas(value: Any, kind: type) -> dict[str, Any]:
-    """Return a list, tuple, set or dict of formulas, as sympy prints it."""
-    items = [*value, *value.values()] if kind is dict else value
-    sympy = sys.modules["sympy"]
-    if not 0 < len(items) <= MOST_FORMULAS or not all(
-        isinstance(one, (sympy.Basic, sympy.MatrixBase)) for one in items
-    ):
+    if sympy is None or not 0 < len(items) <= MOST_FORMULAS:
+        return {}
+    if not all(isinstance(one, (sympy.Basic, sympy.MatrixBase)) for one in items):
         return {}
     return {"text/latex": f"$${sympy.latex(value)}$$"}
 
@@ -251,10 +245,3 @@ _SPECIAL: dict[str, Callable[[Any, tuple[str, ...]], dict[str, Any] | None]] = {
     "plotly": _of_plotly,
     "altair": _of_altair,
 }
-
-
-def failed(value: Any, error: BaseException) -> str:
-    """Return what is shown of a value that could not be drawn."""
-    return (
-        f"<{type_name(type(value))}: it could not be shown ({type_name(type(error))}: {short_repr(str(error), 300)})>"
-    )

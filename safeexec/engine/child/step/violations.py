@@ -89,8 +89,7 @@ class _Known:
         self.workspace: str | None = None
         """The session's own directory: a refusal in it is an ordinary error."""
         self.calls: dict[tuple[CodeType, int], str] = {}
-        """Where the audit hook heard of a call that is refused, in this step: code and instruction → the system
-        call."""
+        """Where the audit hook heard of a refused call in this step: code and instruction → the system call."""
         self.tried: str | None = None
         """The path that a library in C is about to be refused in this step: its exception will not say it."""
 
@@ -122,14 +121,12 @@ def refuse_programs() -> None:
     """
     import _posixsubprocess
 
+    def fork_exec(*_: object) -> NoReturn:
+        raise PermissionError(errno.EPERM, "no program can be started")
+
     _posixsubprocess.fork_exec = fork_exec
     if (loaded := sys.modules.get("subprocess")) is not None:
         loaded._fork_exec = fork_exec  # type: ignore[attr-defined]
-
-
-def fork_exec(*_: object) -> NoReturn:
-    """Refuse, as `refuse_programs` has it."""
-    raise PermissionError(errno.EPERM, "no program can be started")
 
 
 def rule_of(group: str) -> str:
