@@ -133,8 +133,7 @@ def _new_root(plan: ZygoteConfinement) -> None:
 
 
 def _drop_rights(plan: ZygoteConfinement) -> None:
-    capabilities.drop_bounding_set()
-    capabilities.lock_securebits()
+    capabilities.forbid_gains()
     if plan.uid is not None and plan.gid is not None:
         os.setgroups([])
         os.setresgid(plan.gid, plan.gid, plan.gid)

@@ -247,7 +247,7 @@ class Displays:
             data = rich.rich(value)
             if data and "text/plain" not in data:
                 too_long = text is None or len(text) > rich.TEXT_CHARACTERS
-                data["text/plain"] = rich.plain(value) if too_long else text
+                data["text/plain"] = short_repr(value, rich.TEXT_CHARACTERS) if too_long else text
         except Exception:  # the value still has its repr
             return
         if data:
@@ -257,7 +257,7 @@ class Displays:
         try:
             data = rich.rich(value, include)
             if "text/plain" not in data:
-                data["text/plain"] = rich.plain(value)
+                data["text/plain"] = short_repr(value, rich.TEXT_CHARACTERS)
         except Exception as error:
             why = f"{type_name(type(error))}: {short_repr(str(error), 300)}"
             data = {"text/plain": f"<{type_name(type(value))}: it could not be shown ({why})>"}

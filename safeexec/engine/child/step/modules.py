@@ -52,10 +52,6 @@ class ProgramModules:
         self.compiling = ""
         """The module that was compiled last."""
 
-    def install(self) -> None:
-        """Find the program's modules before all others: `find` knows which names are libraries'."""
-        sys.meta_path.insert(0, self)
-
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         """Return the spec of a module of the program; None for all others."""
         parent = name.rpartition(".")[0]

@@ -61,15 +61,10 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
     return _by_methods(value, kind)
 
 
-def plain(value: Any) -> str:
-    """Return the text form of any value."""
-    return short_repr(value, TEXT_CHARACTERS)
-
-
 def of_bundle(bundle: dict[Any, Any]) -> dict[str, Any]:
     """Return what a dict of MIME types gives, text as str and pictures as bytes. Raises `TypeError`."""
     if type(bundle) is not dict:
-        raise TypeError(f"a bundle of forms is a dict, MIME type to data, not {plain(bundle)}")
+        raise TypeError(f"a bundle of forms is a dict, MIME type to data, not {short_repr(bundle, TEXT_CHARACTERS)}")
     return {mime: _as_data(item) for mime, item in bundle.items() if type(mime) is str}
 
 
