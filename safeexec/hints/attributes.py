@@ -11,8 +11,8 @@ from functools import wraps
 from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType
 from typing import Any
 
-from safeexec.common.identity import class_name, object_of
-from safeexec.common.matching import did_you_mean, nearest, quoted, same_name
+from safeexec.common.identity import class_name, module_of, object_of
+from safeexec.common.matching import did_you_mean, nearest, quoted, same_name, synonyms
 from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
@@ -31,9 +31,9 @@ from safeexec.hints.objects import (
     module_name,
     public_names,
 )
-from safeexec.hints.refusals import missing_name
+from safeexec.hints.refusals import MOST_LISTED, OF_VALUES, builtin_for, missing_name
 from safeexec.hints.rules import Finder, HintRule, HintRules
-from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
+from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
 
@@ -41,10 +41,6 @@ RULES = HintRules([HintRule("AttributeError", "removed in [^`]*[Uu]se `([^`]+)`"
 _MESSAGE = re.compile(
     r"(?:'(?P<kind>[\w.]+)' object|type object '\w+'|module '[\w.]+') has no attribute '(?P<name>\w+)'"
 )
-_OF_TABLES = ("head", "groupby", "iloc", "loc", "columns", "iterrows", "describe", "merge", "to_csv", "sort_values", "dropna", "fillna", "value_counts")  # fmt: skip
-_OF_VALUES = ("len", "sum", "max", "min", "sorted", "reversed", "all", "any", "zip", "enumerate", "print", "abs", "round", "next", "int", "float", "str")  # fmt: skip
-"""Builtins that other languages have as methods."""
-_MOST_LISTED = 20
 _OnObject = Callable[[Failure, str, Any, str], "str | None"]
 """What a rule is made of here: the failure, the name that is missing, the object and its source text."""
 
@@ -195,13 +191,22 @@ def _of_tables(failure: Failure, name: str, owner: Any, text: str) -> str | None
     if found := METHODS.get(library_kind(owner), {}).get(name):
         return found
     if issubclass(type(owner), type):
-        return CLASSES.get(f"{class_name(owner)}.{name}") if is_of_python(owner) else None
+        return _of_class(owner, name) if is_of_python(owner) else None
     kinds = [class_name(base) for base in bases_of(owner) if is_of_python(base)]
     if not kinds[:-1] and members_of(type(owner)).get("__next__") is not None:
         kinds = ["generator"]
     return next(
         (ATTRIBUTES[kind][name].replace("{obj}", text) for kind in kinds if name in ATTRIBUTES.get(kind, ())), None
     )
+
+
+def _of_class(kind: type, name: str) -> str | None:
+    """For a name that is asked of a class instead of its module or an object."""
+    here, home = class_name(kind), module_of(kind)
+    if attribute_of(sys.modules.get(home), name) is MISSING:
+        return CLASSES.get(f"{here}.{name}")
+    again = f"use `{name}(...)` itself" if name == here else f"use `from {home} import {name}`"
+    return f"`{here}` is the class here: {again}."
 
 
 @_when()  # f.upper()
@@ -218,19 +223,21 @@ def _key_of_dict(failure: Failure, name: str, owner: Any, text: str) -> str | No
     return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
 
 
+@_when()  # np.array([3, 1]).append(2)
+def _of_numpy(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A function of numpy that is called as a method."""
+    for path in ("numpy", "numpy.linalg") if library_kind(owner) == "numpy.ndarray" else ():
+        if callable(attribute_of(sys.modules[path], name)):
+            return f"Use `{path.replace('numpy', 'np')}.{name}({text})`."
+    return None
+
+
 @_when()  # LinearRegression().train([[1]], [1])
 def _synonym(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """The method that does what is asked for under another name, if the object has it."""
-    if is_of_guest(owner) and nearest(name, public_names(owner)):
-        return None
-    return next(
-        (
-            f"Use `{text}.{other}(...)`."
-            for other in SYNONYMS.get(name, ())
-            if attribute_of(owner, other) is not MISSING
-        ),
-        None,
-    )
+    """The name of the object that means the same; in quotes where it was given as a text: ``agg('stdev')``."""
+    other = next(iter(synonyms(name, public_names(owner))), "")
+    written = f"{text}.{other}(...)" if _owner_tree(failure, name) is not None else repr(other)
+    return f"Use `{written}`." if other else None
 
 
 @_when()  # df.apply(lambda row: row.n + 1)
@@ -257,13 +264,12 @@ def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | Non
 
 @_when()  # [1, 2].sum()
 def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A builtin, or a function of numpy, that is called as a method."""
-    if library_kind(owner) == "numpy.ndarray":
-        for path in ("numpy", "numpy.linalg"):
-            if callable(attribute_of(sys.modules[path], name)):
-                return f"Use `{path.replace('numpy', 'np')}.{name}({text})`."
-    of_value = name in _OF_VALUES and name in failure.builtins
-    return f"Use `{name}({text})`." if of_value and is_of_python(type(owner)) else None
+    """A builtin that is called as a method."""
+    builtin = builtin_for(name, failure.builtins)
+    needed = OF_VALUES.get(builtin)
+    fits = not needed or attribute_of(type(owner), needed) is not MISSING
+    known = builtin == "len" or is_of_python(type(owner))
+    return f"Use `{builtin}({text})`." if builtin and fits and known else None
 
 
 @_when()  # ['a', 'b'].upper()
@@ -305,14 +311,6 @@ def _near(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     names = attribute_names(owner) if name.startswith("_") else public_names(owner)
     allowed = [other for other in names if other not in failure.plan.refused_attributes]
     return did_you_mean([f"{text}.{other}" for other in nearest(name, allowed, 2)])
-
-
-@_when()  # rows.describe()
-def _of_frame(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Methods of pandas on plain Python values."""
-    if type(owner) not in (list, dict, tuple) or name not in _OF_TABLES:
-        return None
-    return f"It is a `{class_name(type(owner))}`: make a DataFrame of it first, `pd.DataFrame({text})`."
 
 
 # classes of the guest
@@ -368,12 +366,11 @@ def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | No
 def _listing(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     """Return what an object of Python or of a guest's class does have, if that is little."""
     kind, names = class_of(owner), sorted(public_names(owner))
-    if len(names) > _MOST_LISTED or not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
+    if not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
         return None
     if not names:
         return f"The class `{class_name(kind)}` has no attributes or methods of that kind: define them in it."
-    return (
-        f"`{class_name(kind)}` has {quoted(names, _MOST_LISTED)}."
-        if is_of_guest(kind)
-        else f"A value of type `{class_name(kind)}` has {quoted(names, _MOST_LISTED)}."
-    )
+    if len(", ".join(names)) > MOST_LISTED:
+        return None
+    what = f"`{class_name(kind)}`" if is_of_guest(kind) else f"A value of type `{class_name(kind)}`"
+    return f"{what} has {quoted(names, len(names))}."

@@ -35,7 +35,6 @@ _FRAME_AND_SERIES: dict[str, str] = by_name(
         "dedup": "Use `.drop_duplicates()`.",
         "remove_nulls remove_na": "Use `.dropna()`.",
         "replace_na fill_missing": "Use `.fillna(value)`.",
-        "delete": "Use `.drop(columns=['name'])` for columns, or a condition for rows: `df[df['column'] != value]`.",
         "remove_column delete_column": "Use `df.drop(columns=['name'])`.",
         "add_row append_row": "Use `pd.concat([df, pd.DataFrame([row])], ignore_index=True)`.",
         "extend push union": "Use `pd.concat([a, b], ignore_index=True)`.",
@@ -86,7 +85,6 @@ _SERIES: dict[str, str] = {
             "to_upper toUpperCase uppercase": "Use `.str.upper()`.",
             "trim lstrip rstrip": "Use `.str.strip()`.",
             "itertuples iterrows": "Use `.items()` of a Series.",
-            "insert": "Use `df.insert(position, 'name', values)` on the DataFrame.",
             "query filter_by": "Select by a condition: `s[s > value]`.",
             "length": "Use `len(series)`, or `.str.len()` for the length of each text.",
             "to_period": "Use `.dt.to_period('M')`.",
@@ -103,7 +101,6 @@ METHODS: dict[str, dict[str, str]] = {
                 "to_frame": "It is a DataFrame already; use it as it is.",
                 "argmax": "Use `.idxmax()`.",
                 "argmin": "Use `.idxmin()`.",
-                "dtype": "Use `.dtypes`, or `df['column'].dtype`.",
                 "item": "Use `.iloc[0, 0]`.",
                 "extend": "Use `pd.concat([a, b], ignore_index=True)`.",
                 "push": "Use `pd.concat([a, b], ignore_index=True)`, or `df.loc[len(df)] = values` for one row.",
@@ -131,10 +128,8 @@ METHODS: dict[str, dict[str, str]] = {
     "numpy.Generator": by_name(
         {
             "randint": "Use `rng.integers(low, high, size)`.",
-            "rand": "Use `rng.random(size)`, with the shape as one tuple.",
-            "random_sample ranf": "Use `rng.random(size)`.",
+            "ranf": "Use `rng.random(size)`.",
             "randn": "Use `rng.standard_normal(size)`, with the shape as one tuple.",
-            "choices": "Use `rng.choice(values, size)`.",
             "sample": "Use `rng.choice(values, size, replace=False)`, or `rng.random(size)`.",
             "seed": "Give the seed when the generator is made: `np.random.default_rng(42)`.",
         }
@@ -142,15 +137,7 @@ METHODS: dict[str, dict[str, str]] = {
     "pandas.GroupBy": by_name(
         {
             "list": "Use `.agg(list)`.",
-            "stdev stddev": "Use `.std()`, or `'std'` in `agg`.",
-            "variance": "Use `.var()`, or `'var'` in `agg`.",
-            "total": "Use `.sum()`, or `'sum'` in `agg`.",
-            "maximum": "Use `.max()`, or `'max'` in `agg`.",
-            "minimum": "Use `.min()`, or `'min'` in `agg`.",
             "distinct unique_count": "Use `.nunique()`, or `'nunique'` in `agg`.",
-            "length len": "Use `.size()`, or `'size'` in `agg`.",
-            "percentile": "Use `.quantile(0.9)`.",
-            "average avg": "Use `.mean()`.",
             "to_frame": "Aggregate first: `.sum().to_frame()`.",
             "reset_index": "Aggregate first: `df.groupby('key')['value'].sum().reset_index()`.",
             "sort_values": "Aggregate first: `df.groupby('key')['value'].sum().sort_values()`.",
@@ -163,7 +150,6 @@ METHODS: dict[str, dict[str, str]] = {
         {
             "plot bar barh hist scatter pie boxplot imshow set_title set_xlabel set_ylabel title xlabel ylabel grid "
             "axhline axvline fill_between": "A figure draws on its axes: `fig, ax = plt.subplots()`, then `ax.plot(...)`, `ax.set_title(...)`.",
-            "save": "Use `fig.savefig('name.png')`.",
         }
     ),
     "matplotlib.Axes": by_name(
@@ -186,7 +172,6 @@ METHODS: dict[str, dict[str, str]] = {
             "count": "Use `np.count_nonzero(a == value)`.",
             "index": "Use `np.where(a == value)[0]`.",
             "remove": "Use `np.delete(a, position)`, or a mask: `a[a != value]`.",
-            "insert": "Use `np.insert(a, position, value)`.",
             "reverse": "Use `a[::-1]`.",
             "mode": "Use `values, counts = np.unique(a, return_counts=True); values[counts.argmax()]`.",
             "append_row": "Use `np.vstack([a, row])`.",
