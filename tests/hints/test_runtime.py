@@ -204,7 +204,7 @@ DATA = [
     ("df['Amount'].iteritems()", ".items()"),
     ("df['region'].lower()", ".str.lower"),
     ("df[df.Amount > 1 and df.Amount < 3]", "`&`"),
-    ("df['x'] = [1]", "needs 2 values"),
+    ("df['x'] = [1]", "same number"),
     ("df['region'].dt.month", "pd.to_datetime"),
     ("pd.concat(df, df)", "`pd.concat([df, df])`"),
     ("pd.DataFrame({'a': [1], 'b': [1, 2]})", "same number"),
