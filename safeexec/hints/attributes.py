@@ -223,12 +223,15 @@ def _key_of_dict(failure: Failure, name: str, owner: Any, text: str) -> str | No
     return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
 
 
+_FUNCTIONS = {"numpy.ndarray": ("numpy", "numpy.linalg"), "pandas.DataFrame": ("pandas",), "pandas.Series": ("pandas",)}
+
+
 @_when()  # np.array([3, 1]).append(2)
-def _of_numpy(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A function of numpy that is called as a method."""
-    for path in ("numpy", "numpy.linalg") if library_kind(owner) == "numpy.ndarray" else ():
+def _function_of_library(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A function of numpy or pandas that is called as a method."""
+    for path in _FUNCTIONS.get(library_kind(owner), ()):
         if callable(attribute_of(sys.modules[path], name)):
-            return f"Use `{path.replace('numpy', 'np')}.{name}({text})`."
+            return f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text})`."
     return None
 
 

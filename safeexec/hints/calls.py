@@ -21,6 +21,8 @@ _MISSING = r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arg
 _MISSING_PLACE = r"(?:([\w.]+)\(\)|function) missing required argument '(\w+)' \(pos \d+\)"
 _TAKES = r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given"
 _EXPECTED = r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) (?:positional )?arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
+_MOST_ARGUMENTS = 20
+"""Names of arguments that one sentence lists."""
 _ORDERED = ("sorted", "sort", "min", "max")
 _ONE_SEQUENCE = (
     "sum", "len", "any", "all", "list", "set", "tuple", "sorted", "choice", "shuffle", "mean", "fmean", "median", "mode",
@@ -95,7 +97,7 @@ def _other_keyword(failure: Failure, said: str, keyword: str) -> str:
         return f"The argument is called `{found[0]}`: write `{found[0]}=`."
     target = failure.called or raiser or "the function"
     if names:
-        return f"`{target}` takes {quoted(names, 12)}; leave `{keyword}=` out or use one of these."
+        return f"`{target}` takes {quoted(names, _MOST_ARGUMENTS)}; leave `{keyword}=` out or use one of these."
     return f"`{target}` has no argument `{keyword}`: leave it out, or give the value by position."
 
 

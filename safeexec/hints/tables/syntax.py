@@ -52,7 +52,7 @@ CODE: tuple[SyntaxRule, ...] = (
     SyntaxRule(r"\[[^\[\]]*\d\s*;[^\[\]]*\]",
         "A matrix is a list of rows: `[[1, 2], [3, 4]]`."),
     SyntaxRule("[\u2018\u2019\u201a\u201c\u201d\u201e\u2032\u2033\xab\xbb\u2010-\u2015\u2212\xd7\xb7\u22c5\xf7\xb2\xb3\u2070\xb9\u2074-\u2079\u2264\u2265\u2260\u221a\uff0c\uff1b\uff1a\uff08\uff09]",
-        "Use the plain characters of the keyboard: straight quotes, `-`, `*`, `/`, `x ** 2` for a power, `<=`, `>=`, `!=`, `math.sqrt(x)`, and `,;:()` as they are."),
+        "Use the plain characters of the keyboard: straight quotes, `-` for minus, `*`, `/`, `x ** 2` for a power, `<=`, `>=`, `!=`, `math.sqrt(x)`, and `,;:()` as they are."),
     SyntaxRule('[\xa0\u2000-\u200b\u2028\u2029\u202f\u2060\u3000\ufeff]',
         "Remove the invisible characters (non-breaking or zero-width spaces) and use plain blanks."),
     SyntaxRule("^\\s*(puts|echo|printf|println|say)\\s+['\\\"\\w]",
