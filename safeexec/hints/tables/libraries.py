@@ -167,7 +167,6 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "replace": {**{f"{unit}s": f"The argument is called `{unit}`." for unit in ("year", "month", "day", "hour", "minute", "second")}, "method": "Use `.ffill()` or `.bfill()` after `.replace(old, np.nan)`."},
     "rename": {"mapping": "Say which axis: `rename(columns={'old': 'new'})`."},
     "groupby": {"on": "The argument is called `by`: `df.groupby('column')`."},
-    **dict.fromkeys(("LinearRegression", "Ridge", "Lasso"), {"normalize": "It was removed; scale with `make_pipeline(StandardScaler(), model)`."}),
     "sort_values": {"reverse": "Use `ascending=False`.", "descending": "Use `ascending=False`."},
     "sort_index": {"reverse": "Use `ascending=False`.", "by": "Use `df.sort_values(by='column')`."},
     "read_csv": {"error_bad_lines": "Use `on_bad_lines='skip'`.", "squeeze": "Use `.squeeze('columns')` on the result.", "columns": "Use `names=[...]` to name columns, or `usecols=[...]` to choose them.", "date_parser": "Use `date_format=`, or `pd.to_datetime` afterwards.", "delim_whitespace": "Use `sep=r'\\s+'`."},
@@ -208,6 +207,8 @@ for _name, _renamed in {
     ARGUMENTS[_name] = {old: f"The argument is called `{new}`." for old, new in _renamed.items()} | ARGUMENTS.get(
         _name, {}
     )
+for _name in ("LinearRegression", "Ridge", "Lasso"):
+    ARGUMENTS[_name] = {"normalize": "It was removed; scale with `make_pipeline(StandardScaler(), model)`."}
 ARGUMENTS["_parse_args"] = by_name(
     {"mean mu avg": "The argument is called `loc`.", "std sd sigma stdev": "The argument is called `scale`."}
 )
