@@ -85,37 +85,24 @@ def _owner_tree(failure: Failure, name: str) -> ast.expr | None:
     return None
 
 
-@RULES.when("AttributeError")  # C.red
-def _enum_member(failure: Failure, match: re.Match[str]) -> str | None:
-    """The member of an Enum that was meant; CPython 3.11 gives nothing but the name as message."""
+@RULES.when("AttributeError")  # C.red; iris = load_iris(); iris.targets
+def _own_names(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a class or an object with names of its own, whose message may be the missing name alone: an Enum, and a dict
+    whose keys are attributes (scikit-learn's Bunch).
+    """
     tree = failure.expression
     owner = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) else MISSING
-    if (
-        not isinstance(tree, ast.Attribute)
-        or owner is MISSING
-        or "reassign" in failure.message
-        or not issubclass(type(owner), type)
-        or not enum_members(owner)
-    ):
+    if not isinstance(tree, ast.Attribute) or owner is MISSING or "reassign" in failure.message:
         return None
-    text, found = failure.text_of(tree.value), nearest(tree.attr, enum_members(owner))
-    return (
-        f"Did you mean `{text}.{found[0]}`?"
-        if found
-        else f"`{text}` has the members {quoted(enum_members(owner), 10)}."
-    )
-
-
-@RULES.when("AttributeError", r"^(\w+)$")  # iris = load_iris(); iris.targets
-def _key_as_attribute(failure: Failure, match: re.Match[str]) -> str | None:
-    """A dict whose keys are attributes (scikit-learn's Bunch) says nothing but the name that is missing."""
-    tree = failure.expression
-    owner = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) else MISSING
-    if not isinstance(tree, ast.Attribute) or not issubclass(type(owner), dict):
+    if issubclass(type(owner), type):
+        what, names = "the members ", enum_members(owner)
+    elif issubclass(type(owner), dict) and failure.message == tree.attr:
+        what, names = "", [key for key in dict.keys(owner) if type(key) is str]
+    else:
         return None
-    text, names = failure.text_of(tree.value), [key for key in dict.keys(owner) if type(key) is str]
-    found = nearest(tree.attr, names)
-    return f"Did you mean `{text}.{found[0]}`?" if found else f"`{text}` has {quoted(names, 10)}."
+    text, found = failure.text_of(tree.value), nearest(tree.attr, names)
+    known = f"`{text}` has {what}{quoted(names, 10)}." if names else None
+    return f"Did you mean `{text}.{found[0]}`?" if found else known
 
 
 @_when()  # x = 3; x.price

@@ -9,7 +9,9 @@ import ast
 import builtins
 import re
 from types import CoroutineType, FunctionType
+from typing import Any
 
+from safeexec.common.text import short_repr
 from safeexec.hints.failure import Failure, name_of, walk
 from safeexec.hints.objects import (
     MISSING,
@@ -132,27 +134,22 @@ def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
 _NOT_CALLABLE = r"'([\w.]+)' object is not callable"
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, calls=("sorted", "min", "max", "sort"))  # sorted([{'a': 1}], key='a')
-def _key_is_no_function(failure: Failure, match: re.Match[str]) -> str | None:
-    if not failure.call or not any(keyword.arg == "key" for keyword in failure.call.keywords):
+@RULES.when("TypeError", _NOT_CALLABLE)  # sorted([{'a': 1}], key='a'); list(map('a', [1, 2])); df['n'].apply(5)
+def _argument_called(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a function that calls one of its arguments: a builtin, a method, or a function of a library."""
+    call, name = failure.call, failure.called
+    if call and name in ("sorted", "min", "max", "sort") and any(keyword.arg == "key" for keyword in call.keywords):
+        return "`key=` must be a function: `key=lambda item: item['name']`."
+    inner = (node.func for node in walk(failure.segment.strip()) if isinstance(node, ast.Call))
+    names = {tree.id for tree in inner if isinstance(tree, ast.Name)}
+    for builtin in names & {"map", "filter"}:
+        if failure.lookup(builtin) is failure.builtins.get(builtin, 0):
+            return f"Give a function first: `{builtin}(function, values)`, for example `{builtin}(lambda x: x * 2, values)`."
+    is_builtin = name in names and failure.lookup(name) is failure.builtins.get(name, 0)
+    is_method = isinstance(failure.function, ast.Attribute) and (failure.libraries or type(failure.callee) in _METHODS)
+    if not is_builtin and not is_method:
         return None
-    return "`key=` must be a function: `key=lambda item: item['name']`."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # list(map('a', [1, 2]))
-def _argument_of_builtin(failure: Failure, match: re.Match[str]) -> str | None:
-    calls = [
-        node for node in walk(failure.segment.strip()) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    ]
-    for name in (name_of(call.func) for call in calls):
-        if failure.lookup(name) is failure.builtins.get(name, 0):
-            if name in ("map", "filter"):
-                return (
-                    f"Give a function first: `{name}(function, values)`, for example `{name}(lambda x: x * 2, values)`."
-                )
-            if name == failure.called:
-                return f"`{name}` calls one of its arguments, which is a `{match[1]}`: give a function there."
-    return None
+    return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{match[1]}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
 
 
 @RULES.when("TypeError", _NOT_CALLABLE)  # max = 3; max(1, 2)
@@ -172,14 +169,6 @@ def _module_called(failure: Failure, match: re.Match[str]) -> str | None:
     if name in attribute_names(owner):
         return f"`{name}` is the module: call `{name}.{name}(...)`, or import it with `from {module_name(owner)} import {name}`."
     return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # df['n'].apply(5)
-def _method_calls_argument(failure: Failure, match: re.Match[str]) -> str | None:
-    is_method = failure.libraries or type(failure.callee) in _METHODS
-    if not isinstance(failure.function, ast.Attribute) or not is_method:
-        return None
-    return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{match[1]}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
 
 
 @RULES.when("TypeError", _NOT_CALLABLE)  # area = area(2); area(3)
@@ -304,15 +293,6 @@ def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Turn the text into a number first: `int({failure.text_of(wrong)})`." if wrong is not None else None
 
 
-@RULES.when(
-    "TypeError", r"'(list|tuple|dict|set)' object cannot be interpreted as an integer"
-)  # 'a-b'.replace('-', '', [1])
-def _container_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
-    if not isinstance(failure.function, ast.Attribute):
-        return None
-    return f"`{failure.called}` needs a whole number where it was given a `{match[1]}`: give the numbers separately, or check the order of the arguments."
-
-
 @RULES.when("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'")  # sorted([3, 'a', 1])
 def _mixed_types(failure: Failure, match: re.Match[str]) -> str | None:
     if not isinstance(failure.expression, ast.Call):
@@ -381,9 +361,9 @@ def _domain(failure: Failure, match: re.Match[str]) -> str | None:
     return "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
 
 
-_SHOWN, _ITEMS, _BITS = 60, 20, 200
-"""Characters of a value, items of a container and bits of a number that a sentence may have."""
-_SCALARS = (bool, float, complex, str, bytes, type(None))
+_SHOWN, _ITEMS = 60, 20
+"""Characters of a value, and items of a container, that a sentence may have."""
+_SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
 @RULES.when("AssertionError")  # assert total == sum(parts)
@@ -404,22 +384,15 @@ def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
     return "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in [*seen.items()][:4]) + "."
 
 
-def _plain(value: object) -> str | None:
-    """A value as Python writes it, if it is plain data and short."""
-    if not _is_scalar(value):
-        if type(value) is dict:
-            items = [*value, *value.values()] if len(value) <= _ITEMS else [MISSING]
-        elif type(value) in (list, tuple, set, frozenset):
-            items = [*value] if len(value) <= _ITEMS else [MISSING]  # type: ignore[misc, arg-type]
-        else:
-            return None
-        if not all(map(_is_scalar, items)):
-            return f"a {type(value).__name__} of {len(value)}"  # type: ignore[arg-type]
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _is_scalar(value: object) -> bool:
-    if type(value) in (str, bytes):
-        return len(value) <= 10 * _SHOWN  # type: ignore[arg-type]
-    return type(value) in _SCALARS or (type(value) is int and value.bit_length() <= _BITS)
+def _plain(value: Any) -> str | None:
+    """A value as Python writes it, if it is plain data; of a container that holds other data or much, its size."""
+    if type(value) in _SCALARS:
+        return short_repr(value, _SHOWN)
+    if type(value) not in (list, tuple, set, frozenset, dict):
+        return None
+    items = [*value, *(value.values() if type(value) is dict else ())] if len(value) <= _ITEMS else [value]
+    return (
+        short_repr(value, _SHOWN)
+        if _SCALARS.issuperset(map(type, items))
+        else f"a {type(value).__name__} of {len(value)}"
+    )

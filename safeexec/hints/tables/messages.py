@@ -67,8 +67,6 @@ def protocol_of_class(failure: Failure, match: re.Match[str]) -> str:
 
 
 RULES: tuple[HintRule, ...] = (
-    HintRule("UnboundLocalError", r"variable '([^']+)'",
-        "`{1}` has no value yet on this path through the function: assign it before the `if`, loop or `try` that does."),
     HintRule("NameError", r"free variable '([^']+)'",
         "Assign `{1}` in the enclosing function before the inner function is called."),
     HintRule("TypeError", r"resolved dtypes are not compatible with add\.reduce|signature matching types \(dtype\('<U|reduce with flexible type|when using the string \w+ ufunc|ufunc '\w+' not supported for the input types|loop of ufunc does not support argument 0 of type \w+",

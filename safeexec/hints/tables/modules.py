@@ -5,11 +5,6 @@ from __future__ import annotations
 
 from safeexec.hints.needs import Advice, by_name
 
-_SYMBOLS = {
-    "import:fractions": "It is not available; compute exactly with `from fractions import Fraction`, or numerically with `math`.",
-    "": "It is not available; compute with plain numbers.",
-}
-
 MODULES: dict[str, Advice] = by_name(
     {
         "requests httpx aiohttp urllib3 urllib urllib.request urllib2 http http.client httplib socket ssl websocket "
@@ -101,15 +96,11 @@ MODULES: dict[str, Advice] = by_name(
             "import:statistics": "It is not available; for a straight line use `statistics.linear_regression(x, y)`, and write other models in plain Python.",
             "": "It is not available; write the model in plain Python.",
         },
-        "sympy sage gmpy2": {
-            "import:sympy": "Use `import sympy`.",
+        "sympy mpmath sage gmpy2": {
+            "import:sympy": "Use `import sympy`; many digits are `sympy.N(expression, 50)`.",
             "import:mpmath": "It is not available; use `mpmath`.",
-            **_SYMBOLS,
-        },
-        "mpmath": {
-            "import:sympy": "Use `import sympy`: `sympy.N(expression, 50)`.",
-            "import:decimal": "It is not available; use `from decimal import Decimal, getcontext`.",
-            **_SYMBOLS,
+            "import:fractions": "It is not available; compute exactly with `from fractions import Fraction`, with many digits by `decimal.Decimal`, or numerically with `math`.",
+            "": "It is not available; compute with plain numbers.",
         },
         "cv2 skimage imageio Image wand pillow PIL": {
             "import:PIL": "It is not installed and cannot be installed; use Pillow: `from PIL import Image`.",
@@ -171,14 +162,9 @@ MODULES: dict[str, Advice] = by_name(
         },
         "tabulate prettytable rich termcolor colorama texttable": "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`.",
         "tqdm tqdm.auto tqdm.notebook progressbar alive_progress": "Remove the progress bar and loop over the sequence itself.",
-        "StringIO cStringIO": {
-            "import:io": "In Python 3 it is `from io import StringIO`.",
-            "": "Use a list of strings and `''.join(parts)`.",
-        },
-        "Queue": {
-            "import:queue": "In Python 3 it is `import queue`; within one thread use `from collections import deque`.",
-            "import:collections": "Use `from collections import deque`.",
-            "": "Use a list.",
+        "StringIO cStringIO Queue": {
+            "import:io": "In Python 3 it is `from io import StringIO`, and `import queue`.",
+            "": "Use a list: `''.join(parts)` makes a text of its items.",
         },
         "signal": {
             "import:asyncio": "There are no signals here: use `asyncio.timeout(seconds)`; the host ends a step that takes too long.",
