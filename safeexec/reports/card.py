@@ -19,7 +19,7 @@ from safeexec.engine.policy.access import ANY, STDLIB, WORDS, module_access
 from safeexec.engine.policy.kernel import OPEN_LINE, lacks_open
 from safeexec.engine.policy.names import CONSTRUCTS
 from safeexec.engine.policy.requirements import coming
-from safeexec.reports.why import Judge, reported_plan
+from safeexec.reports.why import Judge
 
 if TYPE_CHECKING:
     from safeexec.engine.policy.settings import PolicyData
@@ -97,8 +97,9 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
         for tool in _tools(tools)
         if tool.name in rules.allow
     ]
-    plan = reported_plan(policy, [tool.name for tool in described])
-    refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
+    judge = Judge(policy, [tool.name for tool in described])
+    plan = judge.plan
+    refused, instead = _refusals(policy, judge) if plan.mode == "restricted" else ([], {})
     limits = policy.limits
     return Card(
         profile=_one_line(policy.name),
@@ -167,9 +168,8 @@ def _builtins(plan: LanguagePlan) -> str:
     return ", ".join(present) or "none"
 
 
-def _refusals(policy: PolicyData, plan: LanguagePlan) -> tuple[list[str], dict[str, str]]:
+def _refusals(policy: PolicyData, judge: Judge) -> tuple[list[str], dict[str, str]]:
     """The wishes that are refused, and for some of them the hint that a refusal would give."""
-    judge = Judge(policy, plan)
     answers = {name: judge.why(name) for name in (*WISHES, *policy.hints)}
     refused = [name for name, answer in answers.items() if not answer.allowed]
     # A refused module says enough about its names.
