@@ -42,7 +42,7 @@ _MESSAGE = re.compile(
     r"(?:'(?P<kind>[\w.]+)' object|type object '\w+'|module '[\w.]+') has no attribute '(?P<name>\w+)'"
 )
 _OnObject = Callable[[Failure, str, Any, str], "str | None"]
-"""What a rule is made of here: the failure, the name that is missing, the object and its source text."""
+"""The arguments of a rule here: the failure, the name that is missing, the object and its source text."""
 
 
 def _when(pattern: str = "has no attribute") -> Callable[[_OnObject], _OnObject]:

@@ -27,7 +27,7 @@ _IN_SENTENCE = (
     r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist"
     r"|not present in the DataFrame|not found in columns|labels are not columns|^\['.*'\]$"
 )
-"""What tells a sentence about columns from the name of a column."""
+"""Words that tell a sentence about columns from the name of a column."""
 
 
 def columns_of(frame: Any) -> list[str]:

@@ -178,7 +178,7 @@ def _not_imported(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 _OF_THE_CLASS = re.compile(r"\.(?:now|today|utcnow|strptime|fromisoformat|fromtimestamp|combine)\b|\(")
-"""What follows `datetime` where the class is meant and not the module."""
+"""The text behind `datetime` where the class is meant and not the module."""
 
 
 @RULES.when("NameError", _NAME)  # del total; print(total)

@@ -207,7 +207,7 @@ _OF_TAGS: dict[str, Advice] = {
     "memory": "Memory is out of reach: use the types of Python, or `array` and `struct` for bytes of a fixed layout.",
     "display": "There is no display and nobody at a keyboard: compute, print, and return values.",
 }
-"""What to do instead of a name of `language.refusals` that has no advice of its own, by its kind."""
+"""Advice by kind, for a name of `engine.policy.refusals` that has none of its own."""
 
 
 def without_network(plan: LanguagePlan) -> str | None:

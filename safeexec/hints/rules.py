@@ -24,7 +24,7 @@ class HintRule(NamedTuple):
     kind: str
     """The name of the exception's class, or of one of its bases."""
     pattern: str
-    """What its message has, a regular expression."""
+    """A regular expression that its message has."""
     hint: str | Finder
     """The sentence, or a function that makes it of the objects at hand and may know none. In a sentence ``{1}`` is the
     first group of the pattern, and the names of `_PARTS` stand for source text."""

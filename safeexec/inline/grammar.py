@@ -397,7 +397,7 @@ _OTHER_NAMES = {
     **dict.fromkeys(("nPr", "npr"), "perm"),
     "fact": "factorial",
 }
-"""What other languages, and textbooks, call a function of `math`."""
+"""Names that other languages, and textbooks, give to functions of `math`."""
 _OTHER_WAYS = {
     "sec": "it is 1 / {0}cos(x)",
     **dict.fromkeys(("csc", "cosec"), "it is 1 / {0}sin(x)"),

@@ -31,7 +31,7 @@ WISHES = (
     *("numpy", "pandas", "scipy", "matplotlib", "sympy", "sklearn", "torch"),
     *("numpy.load", "pandas.read_pickle", "pandas.read_sql", "os.environ", "os.system", "pandas.eval"),
 )
-"""What models reach for. The card names those that the policy refuses."""
+"""Names that models reach for. The card has those that the policy refuses."""
 
 _SQL = "sql(\"select … from df join 'file.csv' …\") gives a DataFrame; CREATE TABLE makes one"
 
@@ -49,7 +49,7 @@ class ToolCard(msgspec.Struct, frozen=True):
     signature: str
     description: str
     needs_approval: bool = False
-    """Whether the host is asked about each call."""
+    """True if the host is asked about each call."""
 
     def line(self) -> str:
         """Return what is said of it behind its signature."""
@@ -74,7 +74,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """How tables are queried with SQL; empty where there are none."""
     state: str
     repeatable: str
-    """What two runs have in common, where the policy promises it."""
+    """The part of two runs that is the same, where the policy promises it."""
     limits: dict[str, float]
     tools: list[ToolCard]
 

@@ -82,7 +82,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The profiles from the asked one to the one of `rule`, along `extends`."""
     reason: str = ""
     instead: str = ""
-    """What to do instead, as a refusal would say it."""
+    """The remedy, as a refusal would say it."""
     value: str = ""
     """Of a setting: what the policy says."""
 

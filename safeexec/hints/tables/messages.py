@@ -51,7 +51,7 @@ _PROTOCOLS = {
     "the context manager protocol": "`__enter__` and `__exit__`",
     "the asynchronous context manager protocol": "`__aenter__` and `__aexit__`",
 }
-"""What a message says that an object is not, or does not support → what its class would define for it."""
+"""Words of a message about what an object is not, or does not support → the methods that its class lacks."""
 
 
 def protocol_of_class(failure: Failure, match: re.Match[str]) -> str:

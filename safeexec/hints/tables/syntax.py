@@ -15,7 +15,7 @@ class SyntaxRule(NamedTuple):
     pattern: str
     hint: str
     message: str = ""
-    """What the message of CPython must contain for the rule to be tried; empty: anything."""
+    """Words of CPython's message without which the rule is not tried; empty: any."""
 
 
 LANGUAGES: tuple[SyntaxRule, ...] = (
