@@ -210,6 +210,20 @@ def _key_of_dict(failure: Failure, name: str, owner: Any, text: str) -> str | No
     return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
 
 
+@_when()  # df['region'].upper()
+def _of_accessor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
+    kind = library_kind(owner)
+    for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
+        if attribute_of(getattr(library_class("Series"), accessor, MISSING), name) is not MISSING:
+            return f"Use `{text}.{accessor}.{name}`."
+    if kind == "pandas.DataFrame" and attribute_of(library_class("Series"), name) is not MISSING:
+        return f"Use it on a column: `{text}['column'].{name}`."
+    if kind == "pandas.Series" and attribute_of(library_class("DataFrame"), name) is not MISSING:
+        return f"Use it on the DataFrame: `df.{name}`; a column as a frame is `df[['column']]`."
+    return None
+
+
 _FUNCTIONS = {"numpy.ndarray": ("numpy", "numpy.linalg"), "pandas.DataFrame": ("pandas",), "pandas.Series": ("pandas",)}
 
 
@@ -270,20 +284,6 @@ def _of_items(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if type(owner) in (list, tuple, set):
         return f"`{name}` is a method of a string: use it on each item, `[s.{name}(...) for s in {text}]`."
     return f"It is a number: use `str({text}).{name}(...)`." if type(owner) in (int, float) else None
-
-
-@_when()  # df['region'].upper()
-def _of_accessor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
-    kind = library_kind(owner)
-    for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
-        if attribute_of(getattr(library_class("Series"), accessor, MISSING), name) is not MISSING:
-            return f"Use `{text}.{accessor}.{name}`."
-    if kind == "pandas.DataFrame" and attribute_of(library_class("Series"), name) is not MISSING:
-        return f"Use it on a column: `{text}['column'].{name}`."
-    if kind == "pandas.Series" and attribute_of(library_class("DataFrame"), name) is not MISSING:
-        return f"Use it on the DataFrame: `df.{name}`; a column as a frame is `df[['column']]`."
-    return None
 
 
 @_when()  # ax.xlabel('x')

@@ -234,10 +234,11 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
             return text
         if hasattr(getattr(sys.modules.get(module, builtins), kind, getattr(builtins, kind, None)), name):
             return f"It belongs to a value, or to its class: `{written}.{name}`."
-    if name in NAMES and (text := choose(NAMES[name], plan)):
+    names = provided(module, [candidate for candidate in candidates if not candidate.startswith("_")], plan)
+    same = synonyms(name, names)
+    if not same and name in NAMES and (text := choose(NAMES[name], plan)):
         return text
-    names = [candidate for candidate in candidates if not candidate.startswith("_")]
-    return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
+    return did_you_mean([f"{module}.{found}" for found in same[:2] or nearest(name, names, 2)])
 
 
 _CLASSES = {

@@ -381,7 +381,9 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "list": _of(list, _COLLECTION, _SEQUENCE, _LIST),
     "tuple": _of(tuple, _COLLECTION, _SEQUENCE, _TUPLE),
     "range": _of(range, _COLLECTION, _SEQUENCE, _RANGE),
-    "deque": _of(deque, _COLLECTION, _SEQUENCE, {"pop_front": "Use `{obj}.popleft()`."}),
+    "deque": _of(
+        deque, _COLLECTION, _SEQUENCE, by_name({"pop_front dequeue shift poll get": "Use `{obj}.popleft()`."})
+    ),
     **dict.fromkeys(("dict", "defaultdict", "OrderedDict"), _of(dict, _COLLECTION, _DICT)),
     "Counter": _of(Counter, _COLLECTION, _DICT, _COUNTER),
     "set": _of(set, _COLLECTION, {"addAll": "Use `{obj}.update(items)`."}),
