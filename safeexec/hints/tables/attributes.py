@@ -60,8 +60,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "nCr ncr choose binomial": "Use `math.comb(n, k)`.",
             "isprime is_prime": "Write it: `all(n % d for d in range(2, math.isqrt(n) + 1))` for n > 1.",
             "primes": "Write a sieve: `[n for n in range(2, limit) if all(n % d for d in range(2, math.isqrt(n) + 1))]`.",
-            "deg2rad rad": "Use `math.radians(x)`.",
-            "rad2deg deg": "Use `math.degrees(x)`.",
             "mod modulo modulus": "Use `x % y`, or `math.fmod(x, y)`.",
             "norm": "Use `math.hypot(*vector)`, or `math.dist(p, q)` of two points.",
             "factors divisors factorize prime_factors": "Write it: `[d for d in range(1, n + 1) if n % d == 0]` are the divisors.",
@@ -127,15 +125,9 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         "csv": {
             "parse loads load read_csv from_string": "Use `list(csv.reader(io.StringIO(text)))`, or `csv.DictReader(...)` for dicts.",
         },
-        "json": {
-            "format": "Use `json.dumps(value, indent=2)`.",
-            "decode": "Use `json.loads(text)`.",
-            "encode to_string": "Use `json.dumps(value)`.",
-        },
         "re": {
             "is_match isMatch ismatch has_match": "Use `re.search(pattern, text) is not None`, or `re.fullmatch` for the whole text.",
             "matchall match_all": "Use `re.findall(pattern, text)`, or `re.finditer(pattern, text)` for match objects.",
-            "find exec": "Use `re.search(pattern, text)`.",
             "matches": "Use `re.fullmatch(pattern, text)`, or `re.search(pattern, text)`.",
         },
         "time": {
@@ -174,7 +166,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             },
         },
         "sympy": {
-            "derivative differentiate derive": "Use `sympy.diff(f, x)`.",
             "integral antiderivative": "Use `sympy.integrate(f, x)`.",
             "numeric": "Use `sympy.N(expression)`, or the method `expression.evalf()`.",
         },
