@@ -555,39 +555,10 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
 ToZygote = Configure | Spawn | RunCommand
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
 ToChild = (
-    Execute
-    | Query
-    | Invoke
-    | Install
-    | Proceed
-    | Compile
-    | Fetch
-    | Assign
-    | Remove
-    | Repeat
-    | ListNames
-    | Describe
-    | Freeze
-    | Save
-    | Load
-    | SelfTest
-    | ToolReply
-    | Deliver
-    | Thaw
-    | Wake
-)
+    Execute | Query | Invoke | Install | Proceed | Compile | Fetch | Assign | Remove | Repeat | ListNames | Describe
+    | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw | Wake
+)  # fmt: skip
 FromChild = (
-    Ready
-    | Exited
-    | Parked
-    | StepDone
-    | ToolRequest
-    | Progress
-    | Shown
-    | Fetched
-    | Names
-    | Described
-    | Saved
-    | Tested
+    Ready | Exited | Parked | StepDone | ToolRequest | Progress | Shown | Fetched | Names | Described | Saved | Tested
     | Done
-)
+)  # fmt: skip
