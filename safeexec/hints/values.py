@@ -180,68 +180,38 @@ def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{name}` was reassigned to a value of type `{match[1]}`, which hides what it was before: give that variable another name."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE)  # area = 3(r + 1)
-def _number_called(failure: Failure, match: re.Match[str]) -> str | None:
-    if isinstance(failure.function, ast.Attribute) or match[1] not in ("int", "float"):
-        return None
-    text = failure.text_of(failure.function)
-    if len(text) > 2 and text.isidentifier():  # no factor: a name that a function had, or was thought to have
-        return f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
-    return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # items = [1]; items(0)
-def _container_called(failure: Failure, match: re.Match[str]) -> str | None:
-    kinds = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")
-    call = failure.call
-    if match[1] not in kinds or (
-        isinstance(failure.function, ast.Attribute) and call and not (call.args or call.keywords)
-    ):
-        return None
-    text = failure.text_of(failure.function)
-    return f"`{text}` is a `{match[1]}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # fig, ax = plt.subplots(); ax.title('x')
-def _setter(failure: Failure, match: re.Match[str]) -> str | None:
-    function = failure.function
-    if (
-        not isinstance(function, ast.Attribute)
-        or attribute_of(failure.resolve(function.value), f"set_{function.attr}") is MISSING
-    ):
-        return None
-    return f"`{failure.text_of(function)}` is a value, not a method: use `{failure.text_of(function.value)}.set_{function.attr}(...)`."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # df.shape()
+@RULES.when("TypeError", _NOT_CALLABLE)  # area = 3(r + 1); items = [1]; items(0); ax.title('x'); df.shape()
 def _value_called(failure: Failure, match: re.Match[str]) -> str | None:
-    kind = (
-        "a value, not a method"
-        if isinstance(failure.function, ast.Attribute)
-        else f"a value of type `{match[1]}`, not a function"
-    )
-    return f"`{failure.text_of(failure.function)}` is {kind}: use it without parentheses."
+    """For a number, a container or an attribute that is called."""
+    function, kind, call = failure.function, match[1], failure.call
+    text, owner = failure.text_of(function), function.value if isinstance(function, ast.Attribute) else None
+    if owner is None and kind in ("int", "float"):
+        if len(text) > 2 and text.isidentifier():  # no factor: a name that a function had, or was thought to have
+            return f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
+        return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
+    if kind in _CONTAINERS and (owner is None or not call or call.args or call.keywords):
+        return f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
+    if isinstance(function, ast.Attribute):
+        if attribute_of(failure.resolve(owner), f"set_{function.attr}") is not MISSING:
+            return f"`{text}` is a value, not a method: use `{failure.text_of(owner)}.set_{function.attr}(...)`."
+        return f"`{text}` is a value, not a method: use it without parentheses."
+    return f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
 
+
+_CONTAINERS = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")
 
 # what is a function and is not called
 
-_FUNCTION = r"'(?:method|function|builtin_function_or_method|type)'"
 
-
-@RULES.when("TypeError", rf"{_FUNCTION} object is not (subscriptable|iterable)")  # 'a b'.split[0]
-def _function_taken_apart(failure: Failure, match: re.Match[str]) -> str | None:
-    text = failure.text_of(next(iter(failure.operands()), None), "f")
-    return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
-
-
-@RULES.when("TypeError", r"'(?:method|function|builtin_function_or_method)'")  # f + 1
+@RULES.when("TypeError", r"'(?:method|function|builtin_function_or_method|type)'")  # 'a b'.split[0]; f + 1
 def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
-    if ">>: 'builtin" in failure.message:
-        return None  # `print >> file` of Python 2
+    taken_apart = re.search("object is not (?:subscriptable|iterable)", failure.message)
+    if ">>: 'builtin" in failure.message or (match[0] == "'type'" and not taken_apart):
+        return None  # `print >> file` of Python 2; a class is a value
     trees = list(failure.operands())
-    function = next((tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]), None)
-    if function is not None:
-        text = failure.text_of(function)
+    called = trees[:1] if taken_apart else [tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]]
+    if called:
+        text = failure.text_of(called[0], "f")
         return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
     method = next((tree for tree in trees if isinstance(tree, ast.Attribute)), None)
     return f"One of the values is a function: call it with parentheses, `{failure.text_of(method, 'f')}()`."
