@@ -19,8 +19,10 @@ _UNEXPECTED = (
     r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'"
     r"|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
 )
-_MISSING = r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)"
-_MISSING_PLACE = r"(?:([\w.]+)\(\)|function) missing required argument '(\w+)' \(pos \d+\)"
+_MISSING = (
+    r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)"
+    r"|(?:([\w.]+)\(\)|function) missing required argument ('\w+') \(pos \d+\)"
+)
 _TAKES = r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given"
 _EXPECTED = r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) (?:positional )?arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
 _MOST_ARGUMENTS = 20
@@ -148,11 +150,6 @@ def _no_instance(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Call it on an instance, not on the class: `{kind or 'Kind'}().{method}(...)`, with `{kind or 'Kind'}(...)` made first."
 
 
-@RULES.when("TypeError", _MISSING)  # f(1)
-def _missing(failure: Failure, match: re.Match[str]) -> str | None:
-    return _give(failure, match[1], re.findall(r"'(\w+)'", match[2]))
-
-
 @RULES.when(
     "TypeError",
     r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'",
@@ -167,12 +164,9 @@ def _date_of_text(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
 
 
-@RULES.when("TypeError", _MISSING_PLACE)  # re.compile('a').sub('b')
-def _missing_place(failure: Failure, match: re.Match[str]) -> str | None:
-    return _give(failure, match[1] or failure.called, [match[2]])
-
-
-def _give(failure: Failure, said: str, names: list[str]) -> str:
+@RULES.when("TypeError", _MISSING)  # f(1); re.compile('a').sub('b')
+def _missing(failure: Failure, match: re.Match[str]) -> str | None:
+    said, names = match[1] or match[3] or failure.called, re.findall(r"'(\w+)'", match[2] or match[4])
     if failure.called in _ONE_SEQUENCE and failure.call is not None and not failure.call.args:
         return f"Give it the values: `{failure.text_of(failure.function, failure.called)}(values)`."
     if not _is_called(failure, said):

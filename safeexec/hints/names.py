@@ -47,24 +47,16 @@ def _assigns(node: ast.AST, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
-@RULES.when("NameError", _NAME)  # price()
-def _of_policy(failure: Failure, match: re.Match[str]) -> str | None:
-    return failure.plan.hints.get(match[1])
-
-
-@RULES.when("NameError", _NAME)  # functions.fetch_price('a')
-def _tool_with_prefix(failure: Failure, match: re.Match[str]) -> str | None:
-    member = re.match(r"\.(\w+)", failure.rest_of_line)
-    if member is None or member[1] not in failure.plan.tools:
-        return None
-    return f"Tools are called by their plain name: `{member[1]}(...)`."
-
-
-@RULES.when("NameError", _NAME)  # lost.strip()
-def _lost(failure: Failure, match: re.Match[str]) -> str | None:
-    if match[1] not in failure.lost_names:
-        return None
-    return f"`{match[1]}` was lost when the session was restored: assign it again before you use it."
+@RULES.when("NameError", _NAME)  # price(); functions.fetch_price('a'); lost.strip()
+def _of_host(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a name that the policy or the host knows: by its own hint, as a tool, as one that was lost."""
+    name, member = match[1], re.match(r"\.(\w+)", failure.rest_of_line)
+    if own := failure.plan.hints.get(name):
+        return own
+    if member and member[1] in failure.plan.tools:
+        return f"Tools are called by their plain name: `{member[1]}(...)`."
+    lost = name in failure.lost_names
+    return f"`{name}` was lost when the session was restored: assign it again before you use it." if lost else None
 
 
 @RULES.when("NameError", _NAME)  # if __nam__ == '__main__':
