@@ -170,18 +170,29 @@ _MEANINGS = {
     word: group.split()[0]
     for group in (
         "mean average avg", "std stdev stddev deviation sd", "var variance", "max maximum largest highest biggest",
-        "min minimum smallest lowest", "sum total", "num number nr", "qty quantity", "amt amount", "idx index",
-        "len length size", "remove delete drop discard erase", "make create build", "load read", "save write",
+        "min minimum smallest lowest", "sum total", "num number nr", "qty quantity", "amt amount", "idx index position",
+        "len length size", "remove delete drop discard erase", "make create build", "load read parse decode",
         "calculate calc compute", "col column", "cat category", "pct percent percentage", "temp temperature",
         "dept department", "emp employee", "addr address", "desc description", "msg message", "cfg config",
         "prev previous", "cur curr current", "val value", "func fn function", "arg argument", "param parameter",
         "dir directory folder", "str string text", "dist distance", "corr correlation", "coef coefficient",
-        "diff difference derivative", "inv inverse", "det determinant", "rand random", "abs absolute", "cov covariance",
-        "cumulative cum", "dup duplicate", "na null nan missing", "count cnt",
+        "diff difference derivative derive differentiate", "inv inverse invert", "det determinant", "rand random",
+        "abs absolute", "cov covariance", "cumulative cum", "dup duplicate", "na null nan missing", "count cnt",
+        "save write dump serialize stringify encode", "append push add enqueue put", "pop dequeue poll",
+        "fit train learn", "quantile percentile", "strip trim", "lstrip ltrim", "rstrip rtrim", "contain include has",
+        "run execute start", "upper toupper uppercase", "lower tolower lowercase", "choice choose pick select",
+        "slice substring substr", "sub replace substitute", "int integer", "unique distinct", "ln log",
+        "sort sorted order", "search find", "reverse reversed", "score accuracy evaluate", "hexdigest hex",
     )
     for word in group.split()
 }  # fmt: skip
 """Word of a name → the word that stands for all of the same meaning."""
+
+
+def synonyms(name: str, candidates: Iterable[str]) -> list[str]:
+    """Return the candidates that mean the same, word by word: ``len`` for ``length``."""
+    words = [*map(_meaning, split_words(name))]
+    return [candidate for candidate in candidates if words and [*map(_meaning, split_words(candidate))] == words]
 
 
 def quoted(names: Iterable[str], limit: int = 6) -> str:
