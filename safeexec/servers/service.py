@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -15,7 +14,7 @@ import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar
 from itertools import count
 from math import isfinite
@@ -161,47 +160,50 @@ class StoredName(NamedTuple):
     tightened: dict[str, Any] = {}
 
     def identity(self) -> str:
-        how = [_spelt(json.dumps([self.policy, self.tightened]))] if self.policy or self.tightened else []
-        return ".".join([about_label(self.label), *how])
+        how = msgspec.json.encode((self.policy, self.tightened)) if self.policy or self.tightened else b""
+        return about_label(self.label) + (f".{urlsafe_b64encode(how).decode().rstrip('=')}" if how else "")
 
     @classmethod
     def of(cls, identity: str) -> StoredName | None:
-        """None for an id that names no label. What is in it a client may have written."""
+        """Return what an id says, or None where it names no label. A client may have written it."""
         label, _, how = identity.partition(".")
         if not label.startswith(LABELLED):
             return None
         try:
-            policy, tightened = json.loads(_read_spelt(how)) if how else (None, {})
-            named = cls(_read_spelt(label.removeprefix(LABELLED)), policy, tightened)
+            policy, tightened = msgspec.json.decode(_unspelt(how), type=_Opening) if how else (None, {})
+            named = cls(_unspelt(label.removeprefix(LABELLED)).decode(), policy, tightened)
         except ValueError:
             return None
-        known = isinstance(tightened, dict) and all(
-            name in TIGHTENED and isinstance(value, int | float | str) for name, value in tightened.items()
-        )
-        return named if known and isinstance(policy, str | None) else None
+        return named if named.tightened.keys() <= {*TIGHTENED} else None
 
 
-def _spelt(text: str) -> str:
-    return urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+_Opening = tuple[str | None, dict[str, int | float | str]]
 
 
-def _read_spelt(text: str) -> str:
-    return urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+def _unspelt(text: str) -> bytes:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 class ClientSession:
-    """A session of a client. `used`: its last call (monotonic seconds); `calls`: how many are under way."""
+    """A session of a client, with its place in a quota. `opened` and `used` (its last call) are monotonic seconds;
+    `calls`: how many are under way.
+    """
 
-    __slots__ = ("calls", "sandbox", "session", "used")
+    __slots__ = ("calls", "opened", "place", "session", "used")
 
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: AsyncSession, place: ExitStack) -> None:
         self.session = session
-        self.used = monotonic()
+        self.place = place
+        self.opened = self.used = monotonic()
         self.calls = 0
 
 
+def _unbounded(_: Policy, __: Any) -> ExitStack:
+    return ExitStack()
+
+
 class Service:
-    """What one client may reach.
+    """The sandboxes and sessions of one client.
 
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
@@ -243,6 +245,8 @@ class Service:
         self.replica = replica
         self.store = store
         self.durable = durable
+        self.place: Callable[[Policy, Any], ExitStack] = _unbounded
+        """Takes room for a session more, of a policy with a `memory_mb`; to close what it returns gives that back."""
         self.wanted: Counter[str] = Counter()
         """The labels of sessions that are waited for: another replica has them open."""
         self._stored: dict[tuple[str, str], str] = {}
@@ -397,36 +401,35 @@ class Service:
             raise SessionClosed("there is no such session; it may have been closed")
         return held
 
-    def has_open(self, policy: str | None, label: str | None) -> bool:
-        """Tell whether the session of the store of that label is open."""
-        name = self.default if policy is None else policy
-        return label is not None and self._stored.get((name, label)) in self.sessions
-
     async def open_stored(self, named: StoredName, **beginning: Any) -> str:
         """Open a session of the store, or go on with the one that is open. Its id says what it takes to open it again.
 
         Raises `SessionTaken` where another process has it open, and no replica that leaves it in time.
         """
         sandbox = await self.sandbox(named.policy)
+        key = sandbox.policy.name, named.label
+        has_place = self._stored.get(key) in self.sessions
+        with ExitStack() if has_place else self.place(sandbox.policy, named.tightened.get("memory_mb")) as place:
+            session = await self._from_store(sandbox, named, beginning)
+            identity = self._stored.get(key)
+            if identity is None or identity not in self.sessions:
+                identity = self._stored[key] = self.hold(session, place, named.identity())
+        return identity
+
+    async def _from_store(self, sandbox: AsyncSandbox, named: StoredName, beginning: dict[str, Any]) -> AsyncSession:
+        """Open a session of the store as soon as no other replica has it open."""
         deadline = monotonic() + MOVE_SECONDS
         self.wanted[named.label] += 1
         try:
             while True:
                 try:
-                    session = await sandbox.session_for(named.label, **named.tightened, **beginning)
-                    break
+                    return await sandbox.session_for(named.label, **named.tightened, **beginning)
                 except SessionTaken:
                     if not self.replica or monotonic() > deadline:
                         raise
                 await asyncio.sleep(MOVE_LOOK_SECONDS)
         finally:
             self.wanted -= Counter([named.label])
-        key = sandbox.policy.name, named.label
-        identity = self._stored.get(key)
-        if identity is None or identity not in self.sessions:
-            identity = self._stored[key] = named.identity()
-            self.sessions[identity] = ClientSession(session)
-        return identity
 
     async def labelled(
         self, sandbox: AsyncSandbox, label: str, begin: Callable[[], Awaitable[AsyncSession]], **tightened: Any
@@ -442,19 +445,16 @@ class Service:
             await sandbox.session_for(label, new=False, **tightened)
         except SessionClosed:
             self.sessions.pop(self._labelled.pop(key, ""), None)
-            self._labelled[key] = self.hold(await begin())
+            self._labelled[key] = self.hold(await begin(), ExitStack())
         finally:
             del self._beginning[key]
             begun.set()
         return self._labelled[key]
 
-    def asleep(self, identity: str) -> StoredName | None:
-        """Return what an id says of a session of the store that is not open here. None for any other id."""
-        return None if self.store is None or identity in self.sessions else StoredName.of(identity)
-
     async def reached(self, identity: str) -> ClientSession:
-        """A session by its id, from the store where it is not open. Raises `SessionClosed`."""
-        if (named := self.asleep(identity)) is not None:
+        """Return a session by its id, from the store where it is not open. Raises `SessionClosed`."""
+        is_stored = self.store is not None and identity not in self.sessions
+        if is_stored and (named := StoredName.of(identity)) is not None:
             await self.open_stored(named, new=False)
         return self.held(identity)
 
@@ -462,11 +462,17 @@ class Service:
         """The ids of the sessions of the store that are open here by these labels."""
         return [one for (_, label), one in self._stored.items() if label in labels and one in self.sessions]
 
-    def hold(self, session: AsyncSession) -> str:
-        """Keep a session under a new id."""
-        identity = (f"{self.replica}." if self.replica else "") + secrets.token_urlsafe(16)
-        self.sessions[identity] = ClientSession(session)
+    def hold(self, session: AsyncSession, place: ExitStack, identity: str = "") -> str:
+        """Keep a session, with its place, under an id: a new one where none is given."""
+        identity = identity or (f"{self.replica}." if self.replica else "") + secrets.token_urlsafe(16)
+        self.sessions[identity] = ClientSession(session, place.pop_all())
         return identity
+
+    async def end(self, identity: str) -> None:
+        """Close a session, and give its place back. One of the store stays there."""
+        if (held := self.sessions.pop(identity, None)) is not None:
+            with held.place:
+                await held.session.close()
 
 
 class Target(NamedTuple):
@@ -611,12 +617,14 @@ async def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
 async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
 ) -> Answer:
-    async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
-        return await answer_of(await session.run(**await _options(given, session.policy)), exact)
+    with service.place(sandbox.policy, None):
+        async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
+            return await answer_of(await session.run(**await _options(given, session.policy)), exact)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes, stdin: bool) -> Answer:
-    return await answer_of(await sandbox.check(_text(source), stdin=stdin))
+    with service.place(sandbox.policy, None):
+        return await answer_of(await sandbox.check(_text(source), stdin=stdin))
 
 
 async def _open_session(
@@ -638,7 +646,9 @@ async def _open_session(
         identity = await service.open_stored(name, **{k: v for k, v in beginning.items() if v is not None})
         await _put(service.held(identity).session, files)
         return {"session": identity}
-    return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
+    with service.place(sandbox.policy, tightened["memory_mb"]) as place:
+        session = await _opened(service, sandbox, files, namespace=named, **tightened)
+        return {"session": service.hold(session, place)}
 
 
 async def _template(
@@ -650,8 +660,10 @@ async def _template(
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
-    async with _file_of(state) as path:
-        return {"session": service.hold(await sandbox.restore(path, **how, record=service.recording()))}
+    with service.place(sandbox.policy, None) as place:
+        async with _file_of(state) as path:
+            session = await sandbox.restore(path, **how, record=service.recording())
+        return {"session": service.hold(session, place)}
 
 
 @asynccontextmanager
@@ -797,7 +809,12 @@ async def _set(service: Service, at: Target, *, name: str, value: msgspec.Raw) -
 async def _branch(
     service: Service, at: Target, *, n: int, checkpoints: Literal["idle", "before-step", "off"] | None
 ) -> Answer:
-    return {"sessions": [service.hold(branch) for branch in await at.session.branch(n, checkpoints=checkpoints)]}
+    policy = at.session.policy
+    with ExitStack() as places:
+        taken = n if 0 < n <= policy.limits.branches else 0  # other numbers the session refuses
+        kept = [places.enter_context(service.place(policy, None)) for _ in range(taken)]
+        branches = await at.session.branch(n, checkpoints=checkpoints)
+        return {"sessions": [service.hold(branch, place) for branch, place in zip(branches, kept, strict=True)]}
 
 
 async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:
@@ -821,8 +838,7 @@ async def _save(service: Service, at: Target, *, timeout: float | None, wait: fl
 
 
 async def _close(service: Service, at: Target) -> Answer:
-    service.sessions.pop(at.id, None)
-    await at.session.close()
+    await service.end(at.id)
     return {}
 
 

@@ -30,7 +30,8 @@ from safeexec.servers.service import apart
 from safeexec.untrusted.forms import files_of
 
 HOME = "/home/user"
-"""What clients call the workspace."""
+"""The workspace, as clients call it."""
+DIRECTORY = "FILE_TYPE_DIRECTORY"
 MAX_FORKS = 20
 PageSize = Annotated[int, Meta(ge=1, le=MAX_KEPT)]
 
@@ -51,6 +52,11 @@ class SnapshotRequest(Struct):
 class NewContext(Struct):
     language: str | None = None
     cwd: str | None = None
+
+
+class PathRequest(Struct):
+    path: str = ""
+    depth: int = 1
 
 
 class Cell(Struct):
@@ -93,8 +99,8 @@ def _of_sandboxes() -> Iterator[BaseRoute]:
     yield Route("/files", read_file, methods=["GET"])
     yield Route("/files", write_files, methods=["POST"])
     yield Route("/process.Process/{method}", not_offered, methods=["POST", "GET"])
-    yield Route("/filesystem.Filesystem/Stat", stat, methods=["POST"])
-    yield Route("/filesystem.Filesystem/ListDir", list_directory, methods=["POST"])
+    yield Route("/filesystem.Filesystem/Stat", takes(PathRequest)(stat), methods=["POST"])
+    yield Route("/filesystem.Filesystem/ListDir", takes(PathRequest)(list_directory), methods=["POST"])
     yield Route("/filesystem.Filesystem/{method}", not_offered, methods=["POST", "GET"])
 
 
@@ -391,62 +397,38 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 
 
 def _placed(path: str) -> str:
-    """What a client calls `path` as a whole path without dots: relative ones, and `~`, begin at home."""
+    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at home."""
     home, _, rest = path.partition("/")
     return os.path.normpath(os.path.join(HOME, rest if home == "~" else path))
 
 
 async def stat(request: Request) -> Response:
     """Return what is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
-    path, _ = await _asked(request)
-    entries = await _entries(request.scope["box"])
-    found = entries.get(path)
-    if found is None:
-        return answer({"code": "not_found", "message": f"there is no file or directory {path[:200]!r}"}, 404)
-    return _connect(request, {"entry": found.as_json()}, _field(1, found.as_proto()))
+    path = _placed((await read(request, PathRequest)).path)
+    found = (await _entries(request.scope["box"])).get(path)
+    return _not_found("file or directory", path) if found is None else answer({"entry": found})
 
 
 async def list_directory(request: Request) -> Response:
     """Return what is in a directory of the workspace, as many levels down as the client asks for."""
-    path, depth = await _asked(request)
+    asked = await read(request, PathRequest)
+    path = _placed(asked.path)
     entries = await _entries(request.scope["box"])
-    if path not in entries or not entries[path].is_directory:
-        return answer({"code": "not_found", "message": f"there is no directory {path[:200]!r}"}, 404)
-    below = [entry for name, entry in sorted(entries.items()) if name.startswith(f"{path}/")]
-    near = [entry for entry in below if entry.path.removeprefix(f"{path}/").count("/") < max(depth, 1)]
-    rows = b"".join(_field(1, entry.as_proto()) for entry in near)
-    return _connect(request, {"entries": [entry.as_json() for entry in near]}, rows)
+    if path not in entries or entries[path]["type"] != DIRECTORY:
+        return _not_found("directory", path)
+    below = [(name.removeprefix(f"{path}/"), entries[name]) for name in sorted(entries) if name.startswith(f"{path}/")]
+    return answer({"entries": [entry for name, entry in below if name.count("/") < max(asked.depth, 1)]})
 
 
-class FileEntry(Struct):
-    """A file or a directory of the workspace, as clients see it."""
-
-    path: str
-    is_directory: bool
-    size: int = 0
-    modified: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        kind = "FILE_TYPE_DIRECTORY" if self.is_directory else "FILE_TYPE_FILE"
-        modified = datetime.fromtimestamp(self.modified, UTC).isoformat().replace("+00:00", "Z")
-        about = {"name": os.path.basename(self.path), "type": kind, "path": self.path, "size": str(self.size)}
-        return about | {"mode": 0o644, "permissions": "", "owner": "user", "group": "user", "modifiedTime": modified}
-
-    def as_proto(self) -> bytes:
-        """The same as a message of protobuf: what other clients of Connect speak."""
-        texts = {1: os.path.basename(self.path), 3: self.path, 7: "user", 8: "user"}
-        numbers = {2: 2 if self.is_directory else 1, 4: self.size, 5: 0o644}
-        fields = [(tag, _field(tag, text.encode("utf-8", "replace"))) for tag, text in texts.items()]
-        fields += [(tag, _varint(tag << 3) + _varint(number)) for tag, number in numbers.items()]
-        fields.append((9, _field(9, _varint(1 << 3) + _varint(self.modified))))
-        return b"".join(field for _, field in sorted(fields))
+def _not_found(kind: str, path: str) -> Response:
+    return answer({"code": "not_found", "message": f"there is no {kind} {path[:200]!r}"}, 404)
 
 
-async def _entries(box: Box) -> dict[str, FileEntry]:
-    """All that is in the workspace of the sandbox's first context, by path."""
+async def _entries(box: Box) -> dict[str, dict[str, Any]]:
+    """Return all that is in the workspace of the sandbox's first context, by path."""
     session = box.context(None).session
     _inside("x", [session])  # raises where there are no files
-    entries = {HOME: FileEntry(HOME, True)}
+    entries = {HOME: _entry(HOME, DIRECTORY)}
     for name in await session.list_files():
         try:
             about = os.lstat(os.path.join(session.workspace or "", name))
@@ -455,72 +437,16 @@ async def _entries(box: Box) -> dict[str, FileEntry]:
         parts = name.split("/")
         for end in range(1, len(parts)):
             folder = f"{HOME}/{'/'.join(parts[:end])}"
-            entries.setdefault(folder, FileEntry(folder, True, 0, int(about.st_mtime)))
-        entries[f"{HOME}/{name}"] = FileEntry(f"{HOME}/{name}", False, about.st_size, int(about.st_mtime))
+            entries.setdefault(folder, _entry(folder, DIRECTORY, modified=about.st_mtime))
+        entries[f"{HOME}/{name}"] = _entry(f"{HOME}/{name}", "FILE_TYPE_FILE", about.st_size, about.st_mtime)
     return entries
 
 
-class _PathRequest(Struct):
-    path: str = ""
-    depth: int = 1
-
-
-async def _asked(request: Request) -> tuple[str, int]:
-    """Path and depth of a call, in JSON or protobuf. Raises `RefusedRequest`."""
-    if request.headers.get("content-type", "").startswith("application/json"):
-        asked = await read(request, _PathRequest)
-        path, depth = asked.path, asked.depth
-    else:
-        path, depth = _path_of(bytes(await body_of(request)))
-    return _placed(path), depth
-
-
-def _path_of(body: bytes) -> tuple[str, int]:
-    """The first two fields of a protobuf message: a text and a number. Linear in the message."""
-    path, depth, at = "", 1, 0
-    while at < len(body):
-        key, at = _read_varint(body, at)
-        value, at = _read_varint(body, at)
-        if key == (1 << 3 | 2):
-            path, at = body[at : at + value].decode("utf-8", "replace"), at + value
-        elif key == 2 << 3:
-            depth = min(value, 100)
-        elif key & 7 == 2:
-            at += value
-        elif key & 7 != 0:
-            raise RefusedRequest(400, "the message cannot be read", "InvalidArguments")
-    return path, depth
-
-
-def _read_varint(body: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(body):
-            raise RefusedRequest(400, "the message ends too early", "InvalidArguments")
-        byte = body[at]
-        value, at = value | (byte & 0x7F) << shift, at + 1
-        if byte < 0x80:
-            return value, at
-    raise RefusedRequest(400, "the message cannot be read", "InvalidArguments")
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def _field(tag: int, data: bytes) -> bytes:
-    return _varint(tag << 3 | 2) + _varint(len(data)) + data
-
-
-def _connect(request: Request, as_json: dict[str, Any], as_proto: bytes) -> Response:
-    kind = request.headers.get("content-type", "")
-    return (
-        answer(as_json) if kind.startswith("application/json") else Response(as_proto, media_type="application/proto")
-    )
+def _entry(path: str, kind: str, size: int = 0, modified: float = 0) -> dict[str, Any]:
+    """Return one file or directory as the JSON form of Connect has it: the form that E2B's SDKs speak."""
+    when = datetime.fromtimestamp(int(modified), UTC).isoformat().replace("+00:00", "Z")
+    about = {"name": os.path.basename(path), "type": kind, "path": path, "size": str(size), "modifiedTime": when}
+    return about | {"mode": 0o644, "permissions": "", "owner": "user", "group": "user"}
 
 
 async def not_offered(request: Request) -> Response:

@@ -116,8 +116,7 @@ async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> t
         tightened: dict[str, Any] = {"checkpoints": "off"}
         if 0 < asked.memory_limit_MB < limits.memory_mb:
             tightened["memory_mb"] = max(16, int(asked.memory_limit_MB))
-        place = tenant.place(sandbox.policy, tightened.get("memory_mb"))
-        try:
+        with tenant.place(sandbox.policy, tightened.get("memory_mb")):
             async with sandbox.session(**tightened) as session:
                 await _put(sandbox, session, given)
                 result = await session.run(
@@ -127,8 +126,6 @@ async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> t
                     argv=["main.py", *asked.args],
                 )
                 return tenant.counted(result), await _fetched(session, asked.fetch_files, MAX_MESSAGE)
-        finally:
-            place.leave()
 
 
 def _ran(result: Result) -> dict[str, Any]:
@@ -172,8 +169,7 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
         each = _seconds(asked.cell_timeout or most, most)
         cells: list[dict[str, Any]] = []
         room, seconds, late = MAX_MESSAGE, 0.0, False
-        place = tenant.place(sandbox.policy)
-        try:
+        with tenant.place(sandbox.policy):
             async with sandbox.session() as session:
                 await _put(sandbox, session, given)
                 for cell in asked.cells:
@@ -187,8 +183,6 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
                     if late := result.outcome in ("timeout", "cpu"):
                         break
                 files = await _fetched(session, asked.fetch_files, room)
-        finally:
-            place.leave()
     driver = {
         "status": "TimeLimitExceeded" if late else "Finished",
         "execution_time": seconds,

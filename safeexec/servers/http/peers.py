@@ -120,4 +120,6 @@ class Peers:
         for tenant in tenants:
             uses = [one.uses[tenant.name] for one in heard.others.values() if tenant.name in one.uses]
             for identity in tenant.service.open_of(frozenset().union(*(use.wanted for use in uses))):
-                await tenant.leave(identity)
+                if not tenant.service.sessions[identity].calls:
+                    with suppress(SandboxError):
+                        await tenant.service.end(identity)

@@ -81,6 +81,11 @@ class RefusedRequest(Exception):
         return {"code": self.status, "type": self.kind, "message": str(self)}
 
 
+def full(reason: str) -> RefusedRequest:
+    """Return what a client is told for which there is no room now."""
+    return RefusedRequest(429, reason, "Full", RETRY_SECONDS)
+
+
 def refused(error: Exception) -> RefusedRequest | None:
     """An exception that the caller of a method deserves, as an answer. None for a fault of ours."""
     if isinstance(error, RefusedRequest):
@@ -125,12 +130,7 @@ class BodyRoom:
     def take(self, size: int) -> None:
         """Raises `RefusedRequest` where there is no room for so many bytes more."""
         if size > self._left:
-            raise RefusedRequest(
-                429,
-                f"the bodies of your requests that are under way would have more than {MAX_UNDER_WAY} bytes together",
-                "Full",
-                RETRY_SECONDS,
-            )
+            raise full(f"the bodies of your requests under way would have more than {MAX_UNDER_WAY} bytes together")
         self._left -= size
 
     def give_back(self, size: int) -> None:

@@ -21,7 +21,7 @@ from safeexec.servers.http.app import Ages, Guard
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.requests import RefusedRequest, parsed
-from safeexec.servers.http.tenancy import HeldPlaces, Tenancy, Tenant
+from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.service import Service
 
 TOKEN = "a-token-of-many-letters"
@@ -147,13 +147,11 @@ async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monk
 
 
 def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> None:
-    held = HeldPlaces()
-    with held.filled([tenant.place(tenant.service.policies["calculator"])]) as hold:
-        hold(["a"])
-    assert (len(tenant.places), held.since("b", 7.0)) == (1, 7.0) and tenant.memory_mb > 0
+    place = tenant.place(tenant.service.policies["calculator"])
+    assert tenant.sessions == 1 and tenant.memory_mb > 0
     for _ in range(2):
-        held.leave("a")
-        assert (len(tenant.places), tenant.memory_mb) == (0, 0)
+        place.close()
+        assert (tenant.sessions, tenant.memory_mb) == (0, 0)
 
 
 def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
@@ -162,7 +160,7 @@ def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
     with pytest.raises(RefusedRequest, match="0 sandboxes and snapshots are kept") as told:
         asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
-    assert told.value.status == 429 and not tenant.places
+    assert told.value.status == 429 and not tenant.sessions
 
 
 @pytest.mark.parametrize("name", ["default", "further"])
@@ -189,7 +187,7 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
         with pytest.raises(RefusedRequest, match="full"):
             await kept.restart(box, names[name])
         left = [] if name == "default" else ["default"]
-        assert ([*box.contexts], len(kept.of(tenant)), len(tenant.places)) == (left, len(left), len(left))
+        assert ([*box.contexts], len(kept.of(tenant)), tenant.sessions) == (left, len(left), len(left))
     finally:
         await kept.close()
         await tenant.service.close()
