@@ -21,6 +21,7 @@ from ipykernel.kernelbase import Kernel
 
 from safeexec import SandboxError, __version__
 from safeexec.common.text import shorten
+from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
 from safeexec.servers.jupyter.notebook import MAGICS, Notebook, refused
 
@@ -207,6 +208,8 @@ class SafeexecKernel(Kernel):
 
     # As a page
 
+    form = staticmethod(of_display)
+
     def _publish(self, kind: str, content: dict[str, Any]) -> None:
         if not self._quiet:
             self.send_response(self.iopub_socket, kind, content)
@@ -214,12 +217,12 @@ class SafeexecKernel(Kernel):
     def stream(self, name: str, text: str) -> None:
         self._publish("stream", {"name": name, "text": text})
 
-    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
         transient = {"display_id": display_id} if display_id else {}
         kind = "update_display_data" if update else "display_data"
         self._publish(kind, {"data": data, "metadata": {}, "transient": transient})
 
-    def value(self, data: Mapping[str, str]) -> None:
+    def value(self, data: Mapping[str, str | bytes]) -> None:
         count = self.execution_count
         self._publish("execute_result", {"data": data, "metadata": {}, "execution_count": count})
 
