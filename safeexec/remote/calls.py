@@ -44,8 +44,8 @@ class Asked:
     def __init__(self) -> None:
         self.signal = Signal()
         self.over = False
-        self.again: float | None = None
-        """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""
+        self.server: Any = None
+        """Where a call over HTTP is made now."""
         self.wanted = True
         """Whether its caller still waits for it to begin."""
         self._closed = False
@@ -71,7 +71,7 @@ class Asked:
     def fail(self, error: Exception) -> None:
         self._end(None, error)
 
-    def waits(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
+    def waits(self, seconds: float, wire: Alive, begun: bool = False) -> bool:
         """Sleep before it is made again. Whether its caller and the wire are still there then. One that has `begun` is
         not given up by a caller who only waits for its end.
         """
@@ -79,10 +79,6 @@ class Asked:
         while (there := (self.wanted or begun) and not self._closed and wire.alive) and monotonic() < until:
             sleep(LOOK_SECONDS)
         return there
-
-    def take(self, other: Asked) -> None:
-        """End as `other` has ended, which nobody waits for."""
-        self._end(other._answer, other._error)
 
     def _end(self, answer: Any, error: Exception | None) -> None:
         with self._lock:
@@ -117,13 +113,19 @@ class Asked:
             self._closed = True
 
 
-class Wire(Protocol):
-    """What carries calls to a server."""
+class Alive(Protocol):
+    """Something that calls go through."""
 
     @property
     def alive(self) -> bool:
-        """Whether calls may still be answered."""
+        """True as long as calls may be answered."""
         ...
+
+
+class Wire(Alive, Protocol):
+    """A connection to a server, or to several."""
+
+    several: bool
 
     def ask(self, method: str, params: dict[str, Any]) -> Asked:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""

@@ -16,7 +16,6 @@ from safeexec.remote.calls import Wire
 from safeexec.remote.core import RemoteSandboxCore
 from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
-from safeexec.remote.pool import Pool
 
 if TYPE_CHECKING:
     from safeexec.engine.host.sandbox import SandboxCore, Tools
@@ -100,7 +99,8 @@ class _Reach:
     def _wire(self) -> Wire:
         if self._url is None:
             return PipeWire(self._command or ())
-        return HttpWire(self._url, self._token) if isinstance(self._url, str) else Pool(self._url, self._token)
+        urls = [self._url] if isinstance(self._url, str) else self._url
+        return HttpWire(urls, self._token, several=urls is self._url)
 
 
 class _Reached(blocking.SandboxAPI):

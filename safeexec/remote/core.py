@@ -35,7 +35,6 @@ from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.remote.calls import Asked, Wire
-from safeexec.remote.pool import Pool
 from safeexec.results import (
     CheckpointInfo,
     CommandResult,
@@ -220,7 +219,7 @@ class RemoteSandboxCore:
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
     def waiting(self) -> Core[list[WaitingCall]]:
-        if isinstance(self._wire, Pool):
+        if self._wire.several:
             raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
         return list((yield from self.ask("sandbox.waiting", self._which)).waiting)
 

@@ -28,6 +28,8 @@ END_SECONDS = 10.0
 class PipeWire:
     """One command and its two pipes."""
 
+    several = False
+
     def __init__(
         self, command: Sequence[str], errors: int | None = None, then: str = "what it said is on standard error"
     ) -> None:
