@@ -116,7 +116,7 @@ class ContainerCore(RemoteSandboxCore):
         self.toolbox = toolbox_of(arguments.get("tools"), arguments.get("approval"), policy)
         self.observer = observer_for(policy, arguments.get("audit"))
         self.protection = []
-        self.begun = False
+        self.begun = False  # a server is reached when it is named, a container started when it is opened
         self._labelled: WeakValueDictionary[str, RemoteSessionCore] = WeakValueDictionary()
         self._files = dict(arguments.get("files") or {})
         self._options = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}

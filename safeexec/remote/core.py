@@ -84,6 +84,7 @@ class RemoteSandboxCore:
         "plugins are not offered over a connection or in a container: run the source as a step of a session, and then "
         "its functions, as session.run('transform(value)', namespace={'value': 3})"
     )
+    begun = True
     queue_seconds = 0.0
     """How long it may take until there is room for a session, where its opening does not say."""
 
@@ -100,7 +101,7 @@ class RemoteSandboxCore:
     def alive(self) -> bool:
         return self._wire.alive
 
-    def open(self) -> Core[None]:
+    def open(self, launched: None = None) -> Core[None]:
         """Ask what the server's policy says, and what holds its sessions."""
         try:
             self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
@@ -442,27 +443,32 @@ class RemoteSessionCore:
         wait: float | None = None,
     ) -> Core[Result]:
         calls = Calls(self.identity) if self._sandbox.toolbox.tools else None
-        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params = {
-            "session": self.identity,
             "source": _source(source),
             "timeout": timeout,
             "atomic": atomic,
             "stdin": _input(stdin),
             "argv": None if argv is None else checked_arguments(argv),
             "namespace": self._sandbox.values(namespace),
-            "wait": wait,
-            "stream": listeners is not NOBODY or calls is not None,
-            "exact": True,
         }
-        answer = yield from self._sandbox.ask(
-            "session.run", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
-        )
-        result = _result(answer)
-        self._waits = result.waiting_for
+        result = yield from self._step("run", params, callbacks, calls, wait)
         if calls is not None and calls.later is None:
             result = msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
         return self._told(source, result)
+
+    def _step(
+        self, verb: str, params: dict[str, Any], callbacks: Callbacks, calls: Calls | None, wait: float | None
+    ) -> Core[Result]:
+        """Run a step, or go on with one. `wait`: for how long until it begins."""
+        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
+        stream = listeners is not NOBODY or calls is not None
+        params |= {"session": self.identity, "wait": wait, "stream": stream, "exact": True}
+        answer = yield from self._sandbox.ask(
+            f"session.{verb}", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
+        )
+        result = _result(answer)
+        self._waits = result.waiting_for
+        return result
 
     def _told(self, source: str, result: Result) -> Result:
         """The result of a step, after the observer here has seen it."""
@@ -471,28 +477,20 @@ class RemoteSessionCore:
         return result
 
     def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
-        listeners = listening(callbacks) if any(callbacks) else NOBODY
+        if isinstance(answer, Later):
+            raise TypeError("a step that waits goes on with an answer; Later is none")
         calls = None
         if self._sandbox.toolbox.tools:
             waits = self._waits or (yield from self.waits_for())
             allows = Allow() if answer is True else answer if isinstance(answer, Allow) else None
             calls = Calls(self.identity, allows, waits)
-        stream = listeners is not NOBODY or calls is not None
-        params: dict[str, Any] = {"session": self.identity, "wait": wait, "stream": stream, "exact": True}
-        if isinstance(answer, Later):
-            raise TypeError("a step that waits goes on with an answer; Later is none")
         if isinstance(answer, Allow):
-            params |= {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
+            params = {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
         elif isinstance(answer, Deny):
-            params |= {"allow": False, "reason": answer.reason}
+            params = {"allow": False, "reason": answer.reason}
         else:
-            params["value"] = self._sandbox.values({"value": answer})["value"]
-        asked = self._sandbox.ask(
-            "session.answer", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
-        )
-        result = _result((yield from asked))
-        self._waits = result.waiting_for
-        return result
+            params = {"value": self._sandbox.values({"value": answer})["value"]}
+        return (yield from self._step("answer", params, callbacks, calls, wait))
 
     def waits_for(self) -> Core[WaitingCall | None]:
         self._waits = (yield from self._ask("waiting_for")).waiting_for
