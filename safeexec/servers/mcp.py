@@ -734,52 +734,53 @@ def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], token:
     return running.serve(OverHttp(policy, tools, token), listening, token)
 
 
-class OverHttp:
+class OverHttp(McpServer):
     """The server as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str) -> None:
-        self._server = McpServer(policy, tools)
+        super().__init__(policy, tools)
         # It tells of each client that leaves before its answer, with a traceback.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL + 1)
-        self._app = TokenRequired(self._server.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
+        self._http = self.server.streamable_http_app(max_request_body_size=MAX_REQUEST)
+        self._app = TokenRequired(self._bounded, token)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            receive = _Checked(receive).receive
         await self._app(scope, receive, send)
 
+    async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request whose body has been read, and its parts counted, before they are built."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._http(scope, receive, send)
+            return
+        read = [await _body(receive)]
+
+        async def again() -> Any:
+            return read.pop() if read else await receive()
+
+        await self._http(scope, again, send)
+
     async def open(self) -> None:
-        await self._server.open()
-        await self._server.opening
+        await super().open()
+        await self.opening
 
     async def stop(self) -> None:
-        await self._server.close()
-
-    async def close(self) -> None:
-        await self._server.close()
+        await self.close()
 
 
-class _Checked:
-    """The body of a request. One with too many parts never gets to those who would build them all: they see a 0."""
-
-    def __init__(self, receive: Callable[[], Awaitable[Any]]) -> None:
-        self._receive = receive
-        self._passed = False
-
-    async def receive(self) -> Any:
-        body, more = bytearray(), True
-        while not self._passed and more and len(body) <= MAX_REQUEST:
-            message = await self._receive()
-            if message["type"] != "http.request":
-                return message
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-        if self._passed:
-            return await self._receive()
-        self._passed = True
-        try:
-            if not more:
-                await apart(len(body), check_parts, body, MAX_ITEMS)
-        except ValueError:
-            body = bytearray(b"0")
-        return {"type": "http.request", "body": bytes(body), "more_body": more}
+async def _body(receive: Callable[[], Awaitable[Any]]) -> Any:
+    """Return the body of a request as one message, or the first of it that is too large. One with too many parts never
+    gets to those who would build them all: they see a 0.
+    """
+    body, more = bytearray(), True
+    while more and len(body) <= MAX_REQUEST:
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    try:
+        if not more:
+            await apart(len(body), check_parts, body, MAX_ITEMS)
+    except ValueError:
+        body = bytearray(b"0")
+    return {"type": "http.request", "body": bytes(body), "more_body": more}

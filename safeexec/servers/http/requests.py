@@ -121,22 +121,6 @@ def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = Non
     return Response(encoded(data), status, headers, "application/json")
 
 
-class BodyRoom:
-    """The bytes of the bodies of one tenant that are under way: they arrive, or what they ask for is being done."""
-
-    def __init__(self) -> None:
-        self._left = MAX_UNDER_WAY
-
-    def take(self, size: int) -> None:
-        """Raises `RefusedRequest` where there is no room for so many bytes more."""
-        if size > self._left:
-            raise full(f"the bodies of your requests under way would have more than {MAX_UNDER_WAY} bytes together")
-        self._left -= size
-
-    def give_back(self, size: int) -> None:
-        self._left += size
-
-
 async def body_of(request: Request) -> bytearray:
     """The body, which is refused as soon as it is too long or too slow, or there is no room for it. Its room is given
     back when the request has its answer.
@@ -145,14 +129,14 @@ async def body_of(request: Request) -> bytearray:
     if len(declared) > 15 or int(declared) > MAX_BODY:
         raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
     body = bytearray()
-    room: BodyRoom | None = getattr(request.scope.get("tenant"), "bodies", None)
+    tenant = request.scope.get("tenant")
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 if len(body) + len(piece) > MAX_BODY:
                     raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
-                if room is not None:
-                    room.take(len(piece))
+                if tenant is not None:
+                    tenant.take_body(len(piece))
                     request.scope["body_bytes"] = request.scope.get("body_bytes", 0) + len(piece)
                 body += piece
     except TimeoutError:

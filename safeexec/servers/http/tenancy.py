@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
-from safeexec.servers.http.grants import Bucket, Grant, Share, Tokens, Use
+from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Share, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
-from safeexec.servers.http.requests import BodyRoom, RefusedRequest, full
+from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full
 from safeexec.servers.service import Service
 
 if TYPE_CHECKING:
@@ -55,23 +55,47 @@ class Tenant:
         self.service.place = self.place
         self.metrics = metrics
         self.answers = Answers()
-        self.bodies = BodyRoom()
+        self.body_bytes = 0
+        """Of the bodies that are under way: they arrive, or what they ask for is being done."""
         self._untold: WeakKeyDictionary[AsyncSession, float] = WeakKeyDictionary()
         """What was counted of each session beside its results."""
         self.sessions = self.memory_mb = 0
         """The sessions that have a place, and their memory limits together."""
         now = monotonic()
-        self._requests = Bucket(grant.requests_per_minute, 60, now) if grant.requests_per_minute else None
-        self._cpu = Bucket(grant.cpu_seconds_per_hour, 3600, now) if grant.cpu_seconds_per_hour else None
-        self._elsewhere = Share(0, 0, None, None)
+        amounts = {name: getattr(grant, name) for name in PERIODS}
+        self._buckets = {name: Bucket(amount, PERIODS[name], now) for name, amount in amounts.items() if amount}
+        self._elsewhere = Share(0, 0, {})
         self._turns = asyncio.Semaphore(PROGRAMS)
         self._waiting = 0
 
+    def take_body(self, size: int) -> None:
+        """Raises `RefusedRequest` where there is no room for so many bytes more."""
+        if self.body_bytes + size > MAX_UNDER_WAY:
+            raise full(f"the bodies of your requests under way would have more than {MAX_UNDER_WAY} bytes together")
+        self.body_bytes += size
+
     def count_request(self) -> None:
         """Raises `RefusedRequest` when there were too many of late."""
-        if self._requests is not None:
-            _have(self._requests, f"{self.grant.requests_per_minute} requests per minute are allowed")
-            self._requests.use(1)
+        self._check("requests_per_minute")
+        self._use("requests_per_minute", 1)
+
+    def check_cpu(self) -> None:
+        """Raises `RefusedRequest` when the CPU time of the hour is used up."""
+        self._check("cpu_seconds_per_hour")
+
+    def use_cpu(self, seconds: float) -> None:
+        """Count CPU time."""
+        self._use("cpu_seconds_per_hour", seconds)
+
+    def _use(self, quota: str, amount: float) -> None:
+        if quota in self._buckets:
+            self._buckets[quota].use(amount)
+
+    def _check(self, quota: str) -> None:
+        bucket = self._buckets.get(quota)
+        if bucket is not None and (wait := bucket.wait(monotonic())):
+            what = quota.replace("_", " ").replace("cpu", "CPU")
+            raise RefusedRequest(429, f"{bucket.amount} {what} are allowed; the next in {wait:.0f} s", "Quota", wait)
 
     def counted(self, result: Result) -> Result:
         """Count what a step used, and give it back."""
@@ -83,22 +107,12 @@ class Tenant:
         self.metrics.step(outcome, cpu_seconds, wall_seconds)
         self.use_cpu(cpu_seconds)
 
-    def use_cpu(self, seconds: float) -> None:
-        """Count CPU time."""
-        if self._cpu is not None:
-            self._cpu.use(seconds)
-
     def use_untold_cpu(self, session: AsyncSession) -> None:
         """Count what a session has used beside what its results say: threads that a step has left running."""
         found, before = session.untold_cpu, self._untold.get(session, 0.0)
         if found > before:
             self._untold[session] = found
             self.use_cpu(found - before)
-
-    def check_cpu(self) -> None:
-        """Raises `RefusedRequest` when the CPU time of the hour is used up."""
-        if self._cpu is not None:
-            _have(self._cpu, f"{self.grant.cpu_seconds_per_hour} CPU seconds per hour are allowed")
 
     def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
         """Take room for one session more, which to close gives back. Raises `RefusedRequest` when there is none."""
@@ -130,22 +144,20 @@ class Tenant:
 
     def use(self) -> Use:
         """Return what it has open, and has used since this was last asked."""
-        requests, cpu = (bucket.tell() if bucket else 0.0 for bucket in (self._requests, self._cpu))
-        rates = self.grant.requests_per_minute, self.grant.cpu_seconds_per_hour
-        return Use(self.sessions, self.memory_mb, requests, cpu, *rates, frozenset(self.service.wanted))
+        used = {name: bucket.tell() for name, bucket in self._buckets.items()}
+        allowed = {name: bucket.amount for name, bucket in self._buckets.items()}
+        return Use(self.sessions, self.memory_mb, used, allowed, frozenset(self.service.wanted))
 
     def untold(self, use: Use) -> None:
-        """Nobody has heard it."""
-        for bucket, amount in ((self._requests, use.requests), (self._cpu, use.cpu_seconds)):
-            if bucket is not None:
-                bucket.untold(amount)
+        """Take back a use that nobody has heard."""
+        for name, bucket in self._buckets.items():
+            bucket.untold(use.used[name])
 
     def hear(self, share: Share) -> None:
         """Note what it has open at other replicas, and may still use."""
         self._elsewhere, now = share, monotonic()
-        for bucket, left in ((self._requests, share.requests_left), (self._cpu, share.cpu_seconds_left)):
-            if bucket is not None and left is not None:
-                bucket.hear(left, now)
+        for name, left in share.left.items():
+            self._buckets[name].hear(left, now)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -174,12 +186,6 @@ def _offered(offers: Service, name: str) -> Policy:
     if name not in offers.policies:
         raise PolicyError(f"a tenant may use {name!r}, which is not offered; there are {', '.join(offers.policies)}")
     return offers.policies[name]
-
-
-def _have(bucket: Bucket, rule: str) -> None:
-    wait = bucket.wait(monotonic())
-    if wait:
-        raise RefusedRequest(429, f"{rule}; the next in {wait:.0f} s", "Quota", wait)
 
 
 class Tenancy:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import socket
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
@@ -177,25 +176,6 @@ def test_an_answer_is_no_longer_than_a_message() -> None:
     assert len(answer("x" * (MAX_MESSAGE - 2)).body) == MAX_MESSAGE
     with pytest.raises(SandboxError, match="are the most that is sent"):
         answer("x" * (MAX_MESSAGE - 1))
-
-
-async def test_a_refusal_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of its pieces, also that before the rest of the body is passed by."""
-    app = pytest.importorskip("safeexec.servers.http.app")
-    monkeypatch.setattr(app, "SEND_SECONDS", 0.05)
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.disconnect"}
-
-    async def stuck_after_the_start(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.body":
-            await asyncio.Event().wait()
-
-    answered = app._Answer(receive, stuck_after_the_start)
-    await answered.send({"type": "http.response.start", "status": 413})
-    sending = asyncio.create_task(answered.send({"type": "http.response.body", "body": b"{}"}))
-    await asyncio.wait({sending}, timeout=30)
-    assert sending.done() and isinstance(sending.exception(), TimeoutError)
 
 
 def test_a_request_whose_head_never_ends_is_given_up(server: Server) -> None:
